@@ -7,14 +7,18 @@ Usage: python bench/machine.py [--iterations N] [--json FILE]
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 from common import Table, median, ratio, show
 
+sys.path.append(str(Path(__file__).parent.parent / "tests"))
+
+from bpf_interpreter import Interpreter, bare
+
 from sonde.bpf.assembler import assemble
-from sonde.runtime.machine.interpreter import Interpreter
-from sonde.runtime.machine.linking import bare
 from sonde.runtime.machine.memory import MachineMemory
 from sonde.runtime.machine.translation.translator import translate
 

@@ -25,6 +25,7 @@ submits it; or it builds the record elsewhere and has it copied, into the BPF ri
 its CPU's perf ring (`bpf_perf_event_output`). Only the last one can have the kernel append the bytes of a packet, from
 wherever they are. sonde reserves by default, copies into the ring buffer what has long strings, and goes through perf
 rings where there is no ring buffer (before Linux 5.8) or a packet follows; `-xoutput` says otherwise.
+The embedded engine has a fourth way, to reserve in the perf ring itself.
 """
 
 PROGRAM = "packet:lo:ingress: { trace(pktlen); capture(128); }"
@@ -60,6 +61,19 @@ def write(tables: Sequence[Table], machine: str, command: str) -> None:
     parts += [part for title in by_title for part in _section(by_title, title)]
     TARGET.write_text("\n".join(parts))
     print(f"written: {TARGET.relative_to(HERE.parent)}")
+
+
+def replace(table: Table) -> None:
+    """Put one table's section in the place of the one that the page has, or before the losses."""
+    page = TARGET.read_text()
+    made = "\n".join(_section({table.title: table}, table.title))
+    heading = f"## {table.title}\n"
+    before, found, rest = page.partition(heading)
+    if not found:
+        before, found, rest = page.partition("## Losses\n")
+        TARGET.write_text(f"{before}{made}\n{found}{rest}")
+        return
+    TARGET.write_text(f"{before}{made}\n## {rest.partition(chr(10) + '## ')[2]}")
 
 
 def _filled(text: str) -> str:

@@ -92,6 +92,19 @@ _OUTPUT = """
 """
 
 
+_SLOT = """
+    r1 = map[rings]
+    r2 = {size}
+    r3 = 0xffffffff ll
+    call bpf_perf_event_reserve
+    if r0 == 0 goto full
+    {fill}
+    r1 = r0
+    r2 = 0
+    call bpf_perf_event_commit
+"""
+
+
 def _fill(base: str, size: int) -> str:
     return "\n".join(f"*(u64 *)({base} +{offset}) = r7" for offset in range(0, size, 8))
 
@@ -114,6 +127,11 @@ def ringbuf_output(size: int, flags: int = WAKE_NEVER) -> str:
 def perf_output(size: int) -> str:
     """The same, copied into the CPU's perf ring."""
     return _loop(_SCRATCH + _OUTPUT.format(size=size, fill=_fill("r9", size)))
+
+
+def perf_reserve(size: int) -> str:
+    """Room in the perf ring, filled in place, committed: by helpers of the embedded engine."""
+    return _loop(_SLOT.format(size=size, fill=_fill("r0", size)))
 
 
 def timed_reserve(size: int) -> str:

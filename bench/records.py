@@ -20,6 +20,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
+import embedded_records
 import record_page
 import record_programs as ways
 import throughput
@@ -378,16 +379,17 @@ def main() -> None:
     os.sched_setaffinity(0, {cpu})
     tables = [
         costs(arguments.batches, cpu),
+        embedded_records.costs(arguments.batches),
         memory(cpu),
         packets(arguments.batches // 4, ways.XDP, programs.XDP, PACKETS, "A packet, in XDP", "An XDP program"),
         packets(arguments.batches // 4, ways.CLASSIFIER, programs.SCHED_CLS, FRAMES, "A packet, in a classifier",
                 "A classifier, as at tcx (the kernel makes such packets of a page at most),"),
     ]  # fmt: skip
     os.sched_setaffinity(0, {reader_cpu})
-    tables[1:1] = [losses(arguments.seconds, cpu)]
+    tables[2:2] = [losses(arguments.seconds, cpu)]
     tables.append(packet_losses(arguments.seconds, cpu))
     os.sched_setaffinity(0, online)
-    tables[3:3] = [order(10, (reader_cpu, cpu)), sessions(max(1, round(2 * arguments.seconds)))]
+    tables[4:4] = [order(10, (reader_cpu, cpu)), sessions(max(1, round(2 * arguments.seconds)))]
     show(tables, arguments.json)
     if arguments.page:
         record_page.write(tables, where, f"python bench/records.py --batches {arguments.batches} --page")

@@ -1,10 +1,12 @@
 """What all tests share: a slow machine fails no property, signals have their usual meaning, and what sonde keeps
 between runs is kept apart, and what a missing package leaves out is told."""
 
+import gc
 import os
 import signal
 
 import pytest
+from executed import pytest_runtest_protocol  # noqa: F401 - a hook of pytest
 from hypothesis import settings
 from left_out import pytest_terminal_summary  # noqa: F401 - hooks of pytest
 from packages import pytest_runtest_call, pytest_runtest_setup  # noqa: F401
@@ -18,6 +20,10 @@ for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGQU
         signal.signal(number, usual)
 
 
+# Workloads write their lines whole, though sonde writes to the same pipe: unbuffered, print() writes word by word.
+os.environ.pop("PYTHONUNBUFFERED", None)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _own_cache(tmp_path_factory):
     """The cache directory of whoever runs the tests is left alone."""
@@ -28,6 +34,15 @@ def _own_cache(tmp_path_factory):
         del os.environ["XDG_CACHE_HOME"]
     else:
         os.environ["XDG_CACHE_HOME"] = before
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _kept_from_the_collector():
+    """Millions of objects live as long as the tests: the collector need not look at those of modules before, which
+    takes seconds wherever a test asks for a collection."""
+    yield
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

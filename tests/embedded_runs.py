@@ -4,6 +4,7 @@ import os
 from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
 
+from bpf_interpreter import Interpreter
 from outcomes import Outcome, elements, is_shown, records_of
 
 from sonde.bpf import instructions as i
@@ -11,7 +12,6 @@ from sonde.bpf import maps, programs
 from sonde.engines.kernel.ring import KernelRing
 from sonde.runtime.environment import Environment
 from sonde.runtime.helpers.table import SUPPORTED, make_helpers
-from sonde.runtime.machine.interpreter import Interpreter
 from sonde.runtime.machine.linking import link
 from sonde.runtime.machine.memory import MachineMemory
 from sonde.runtime.machine.translation.translator import translate

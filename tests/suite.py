@@ -16,14 +16,17 @@ from left_out import summary
 
 TESTS = Path(__file__).resolve().parent
 
-HALVES = {"unit, embedded, cli": ("unit", "embedded", "cli"), "kernel": ("kernel",)}
-"""What traces the whole machine is by itself."""
+HALVES = {"unit, embedded, cli": ("unit", "embedded", "cli"), "kernel": ("kernel", "../examples/tests")}
+"""What traces the whole machine is by itself. By their names from here on."""
 
 NO_TESTS = 5
 """The status of pytest where options choose none."""
 
 LONG = 60
 """Seconds after which a test that still runs is named."""
+
+SLOWEST = 20
+"""How many of the slowest tests are named: all of CI takes twenty minutes at most."""
 
 PATIENCE = 30
 """Seconds that the halves have to end after they were interrupted."""
@@ -35,6 +38,7 @@ class Half:
     def __init__(self, name, paths, options, directory):
         self.name = name
         self.tests, self.outcomes, self.left_out, self._told_all = None, Counter(), [], False
+        self.durations = []
         self._runs, self._since = "", time.monotonic()
         stem = Path(directory, name.replace(", ", "-"))
         self.output = stem.with_suffix(".txt")
@@ -50,7 +54,8 @@ class Half:
             )
 
     def read(self):
-        """Take in what it has told since the last time; gives the tests that have failed meanwhile."""
+        """Take in what it has told since the last time; gives the tests that have failed meanwhile, each with its
+        message."""
         *lines, self._rest = (self._rest + self._events.read()).split("\n")
         failed = []
         for line in lines:
@@ -61,10 +66,11 @@ class Half:
                 self._runs, self._since = event["begins"], time.monotonic()
             if "ends" in event:
                 self.outcomes[event["outcome"]] += 1
+                self.durations.append((event.get("seconds", 0), event["ends"]))
                 if event["outcome"] == "skipped":
                     self.left_out.append(event["reason"])
                 if event["outcome"] == "failed":
-                    failed.append(event["ends"])
+                    failed.append("\n    ".join([event["ends"], *event["message"]]))
         return failed
 
     def progress(self):
@@ -172,6 +178,9 @@ def _told(running):
     died = [text for text in (half.died() for half in running) if text]
     statuses = [half.process.returncode for half in running]
     failed = bool(died) or any(status not in (0, NO_TESTS) for status in statuses) or not counts
+    print("\n=== slowest")
+    for seconds, test in sorted((each for half in running for each in half.durations), reverse=True)[:SLOWEST]:
+        print(f"{seconds:.0f} s  {test}")
     print("\n=== left out" if counts["skipped"] else "")
     for line in summary([reason for half in running for reason in half.left_out]):
         print(line)

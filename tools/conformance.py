@@ -19,20 +19,20 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+sys.path.append(str(Path(__file__).parent.parent / "tests"))
+
+from bpf_interpreter import Interpreter, bare
 from ubpf_assembly import AssemblyError, assemble
 
 from sonde.bpf.instructions import Instruction, decode
-from sonde.runtime.machine.execution import Execution
 from sonde.runtime.machine.faults import AccessError, RunError
-from sonde.runtime.machine.interpreter import Interpreter
-from sonde.runtime.machine.linking import bare
 from sonde.runtime.machine.memory import MachineMemory
 from sonde.runtime.machine.structure import StructureError
 from sonde.runtime.machine.translation.translator import translate
 
-EXECUTIONS: dict[str, Callable[..., Execution]] = {"interpreter": Interpreter, "translator": translate}
+EXECUTIONS: dict[str, Callable[..., Any]] = {"interpreter": Interpreter, "translator": translate}
 BUDGET = 1_000_000
 STOPPED = (1 << 64) - 1
 
@@ -110,7 +110,7 @@ def helpers(memory: MachineMemory) -> dict[int, Callable[..., int]]:
     return {0: gather, 1: invert, 2: lambda: 0, 3: math.isqrt, 4: compare, 5: unwind}
 
 
-def run(code: list[Instruction], data: bytearray, execute: Callable[..., Execution]) -> int:
+def run(code: list[Instruction], data: bytearray, execute: Callable[..., Any]) -> int:
     """r0. Raises RunError or StructureError."""
     memory = MachineMemory()
     address = memory.add(data) if data else 0
@@ -130,7 +130,7 @@ def translated(code: bytes, data: bytearray) -> int:
     return _as_ubpf(code, data, translate)
 
 
-def _as_ubpf(code: bytes, data: bytearray, execute: Callable[..., Execution]) -> int:
+def _as_ubpf(code: bytes, data: bytearray, execute: Callable[..., Any]) -> int:
     """With ubpf's result for an access outside of memory. Raises StructureError and the other RunErrors."""
     try:
         return run(decode(code), data, execute)
@@ -138,7 +138,7 @@ def _as_ubpf(code: bytes, data: bytearray, execute: Callable[..., Execution]) ->
         return STOPPED
 
 
-def outcome(one: Case, execute: Callable[..., Execution]) -> int | Exception:
+def outcome(one: Case, execute: Callable[..., Any]) -> int | Exception:
     try:
         return run(one.code, bytearray(one.memory), execute)
     except (RunError, StructureError) as error:

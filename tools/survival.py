@@ -3,7 +3,8 @@
 
 The target has several threads that fork, vfork and exec, and finds out if a system call fails that should not. Each run
 traces it in one of several ways, with a command's filter or a process's every call stopped, with stops posted or held,
-with a ring that is full or not; and kills the tracer, or its whole process group, by SIGKILL: at any time from its own
+with a ring that is full or not, with breakpoints in
+functions; and kills the tracer, or its whole process group, by SIGKILL: at any time from its own
 start on, or once the target runs; in some runs its notifier is killed before that and after it. The status is 1 if any
 target was harmed.
 """
@@ -23,8 +24,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path[:0] = [f"{ROOT}/src", f"{ROOT}/tests", f"{ROOT}/tests/embedded"]
 
 import targets  # noqa: E402 - of the tests
-
-from sonde.machine import proc  # noqa: E402
+from processes import children  # noqa: E402 - of the tests
 
 ROUNDS = 60
 PATIENCE = 60
@@ -49,6 +49,9 @@ PROGRAMS = [
     "syscall:::entry { @[probefunc] = count() }",
     "syscall:::return { @[execname, probefunc] = count() } proc::: { @p[probename] = count() }",
     "syscall::openat:entry { @[copyinstr(arg1)] = count() } syscall::read:return { @s[ustack()] = count() }",
+    "pid$target:a.out::entry, pid$target:a.out::return { @[probefunc, probename] = count() }",
+    "pid$target:libc:*rite:entry, pid$target:libc:fork:entry { @[ustack()] = count() } syscall::: { @s = count() }",
+    "uprobe:libc:pthread_create:entry, uprobe:libc:*fork:return { @[probefunc, arg1] = count() }",
 ]
 
 
@@ -107,7 +110,7 @@ def named(parent, name):
     """The processes that call themselves so, of those that `parent` has made."""
     found = []
     with contextlib.suppress(OSError):
-        for pid in proc.children(parent):
+        for pid in children(parent):
             with contextlib.suppress(OSError):
                 if Path(f"/proc/{pid}/comm").read_text() == name + "\n":
                     found.append(pid)

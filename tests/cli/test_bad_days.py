@@ -20,7 +20,7 @@ def run(*words):
 
 @packages.needs("gcc")
 def test_sonde_is_ended_at_random_moments():
-    runs = os.environ.get("SONDE_KILLS", "6")
+    runs = os.environ.get("SONDE_KILLS", "3")
     assert f"{runs} runs, 0 with a problem" in run(TOOLS / "kills.py", runs, "7")
 
 

@@ -166,6 +166,29 @@ def test_a_program_that_cannot_be_listed_is_an_error():
     assert "Overspecified probe description" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("text", "operands"),
+    [
+        ("pid$target:::entry", ()), ("pid$1:::entry", ("$target",)), ("$1", ("BEGIN",)),
+        ("dtrace:::$1 { trace($$2); }", ("BEGIN", "two")),
+        ("tick-$1 /pid == $target/ { @[$$2] = count(); }", ("1s", "x")),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("engine", ["auto", "embedded"])
+def test_the_stability_report_has_macro_variables_in_descriptions(engine, text, operands):
+    """Of the process that is traced, and of arguments: in what is said and in the probes that are looked for."""
+    process = subprocess.Popen(["sleep", "60"])
+    try:
+        words = [str(process.pid) if each == "$target" else each for each in operands]
+        done = run("-ve", "--engine", engine, "-p", str(process.pid), "-n", text, *words)
+    finally:
+        process.kill()
+        process.wait()
+    assert "Stability attributes for description" in done.stdout, done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.returncode == 0
+
+
 def test_the_stability_report():
     done = run("-ve", "-n", "BEGIN { trace(1) }")
     assert done.stdout.startswith("\nStability attributes for description BEGIN :\n\n\tMinimum Probe Description")

@@ -15,6 +15,10 @@ ROOT = Path(__file__).parents[2]
 NAMES = [each.name for each in OTHERS]
 
 
+OWN = {("record", "-g"), ("vars", "--struct"), ("test", "--update")}
+"""Options that tracing has not, or with another meaning."""
+
+
 def option_names(command):
     return [name for section in command.sections for option in section.options for name in option.names]
 
@@ -41,7 +45,7 @@ def test_the_manual_has_every_option_once():
 @pytest.mark.parametrize("command", OTHERS, ids=NAMES)
 def test_options_of_a_command_are_options(command):
     for name in option_names(command):
-        assert name in known() | {"--", "--act"} or (command.name, name) in (("record", "-g"), ("vars", "--struct"))
+        assert name in known() | {"--", "--act"} or (command.name, name) in OWN
 
 
 def test_every_command_has_a_manual():

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 from access import needs
+from d_checking import DEFAULTS
 from running import run
 
 from sonde.frontends.d.advice.findings import findings
 from sonde.frontends.d.check.checker import Checker
-from sonde.frontends.d.check.options import DEFAULTS
 from sonde.frontends.d.errors import DError
 from sonde.frontends.d.programs.libraries import libraries
 from sonde.frontends.d.source import Macros, command_line_source

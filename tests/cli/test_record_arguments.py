@@ -29,6 +29,12 @@ def test_callers_are_asked_for_with_g_which_no_other_command_has():
         parse(["-g", "-n", "BEGIN"])
 
 
+def test_an_object_writes_its_records_as_it_was_compiled_to():
+    found = arguments_of(["--object", "prog.o", "--program", "a=off", "-g", "--", "true"])
+    assert (found.bpf_object, found.recording, found.chosen("program")) == ("prog.o", "perf.data", ["a=off"])
+    assert found.settings == (SCOPE, Setting("-g", "callchain", None))
+
+
 @pytest.mark.parametrize("words", [["-c", "true"], ["-p", "1"], ["--", "true"]])
 def test_samples_are_of_the_processes_named_unless_a_scope_is_given(words):
     assert arguments_of(["-n", "BEGIN", *words]).settings == (SCOPE, OUTPUT)
@@ -48,7 +54,6 @@ def test_options_compiled_into_a_spec_file_are_left_alone():
         (["-l"], "lists, compiles and saves nothing"),
         (["--save", "file", "-n", "BEGIN"], "lists, compiles and saves nothing"),
         (["-e", "-n", "BEGIN"], "lists, compiles and saves nothing"),
-        (["--object", "file"], "lists, compiles and saves nothing"),
         (["-xoutput=ringbuf", "-n", "BEGIN"], "no other way"),
     ],
 )

@@ -18,9 +18,10 @@ CASES = {
     "--speedscope": (["-qn", STACKS, "-c", "true"], b'{"$schema"'),
     "--pprof": (["-qn", STACKS, "-c", "true"], b"\x1f\x8b"),
     "--save": (["-qn", "BEGIN"], b"{"),
+    "--record": (["-qn", "BEGIN { exit(0); }"], b"SONDEREC"),
     "--raw": (["-qo", "text", "-n", 'BEGIN { printf("printed"); exit(0); }'], b"SONDERAW"),
 }
-READ = {"-s", "-k", "--btf", "--spec", "--object", "--flame-diff"}
+READ = {"-s", "-k", "--btf", "--spec", "--object", "--packets", "--replay", "--flame-diff"}
 """Options with files that are read."""
 
 

@@ -6,6 +6,9 @@ import select
 import time
 from pathlib import Path
 
+from processes import children
+from stop_records import StopRecord
+
 from sonde.engines.embedded.tracer import plan, stops
 from sonde.engines.embedded.tracer.tracees import Tracees
 from sonde.machine import proc
@@ -25,7 +28,7 @@ def follow(tracees, pid, held=None):
     while time.monotonic() < limit:
         first, records = tracees.take()
         for number, record in enumerate(records, first):
-            stop = stops.StopRecord(*record)
+            stop = StopRecord(*record)
             found.append(stop)
             if stop.flags & stops.HELD:
                 if held:
@@ -96,5 +99,5 @@ def of_kind(traced, kind):
 
 def child_of(guardian, name):
     """The process of the guardian's that calls itself so."""
-    (found,) = (pid for pid in proc.children(guardian) if Path(f"/proc/{pid}/comm").read_text() == name + "\n")
+    (found,) = (pid for pid in children(guardian) if Path(f"/proc/{pid}/comm").read_text() == name + "\n")
     return found

@@ -1,13 +1,13 @@
 """Programs that have gone the whole way: verified, linked, and ready to be fired."""
 
 import pytest
+from bpf_interpreter import Interpreter
 from embedded_world import World
 
 from sonde.bpf.assembler import assemble
 from sonde.bpf.instructions import encode
 from sonde.model.spec import ProgramSpec
 from sonde.runtime.helpers.table import SUPPORTED, make_helpers
-from sonde.runtime.machine.interpreter import Interpreter
 from sonde.runtime.machine.linking import link
 from sonde.runtime.machine.translation.translator import translate
 from sonde.runtime.programs.loaded import RunnableProgram

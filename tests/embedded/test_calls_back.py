@@ -1,6 +1,7 @@
 """Functions that helpers call back, and tail calls, in both executions."""
 
 import pytest
+from bpf_interpreter import bare
 from embedded_runs import EXECUTIONS
 
 from sonde.bpf import instructions as i
@@ -8,7 +9,7 @@ from sonde.bpf.assembler import assemble
 from sonde.model.spec import ProgramSpec
 from sonde.runtime.machine.execution import NO_TAIL_CALL
 from sonde.runtime.machine.faults import AccessError, CallError, DepthError
-from sonde.runtime.machine.linking import bare, link
+from sonde.runtime.machine.linking import link
 from sonde.runtime.machine.memory import MachineMemory
 
 LOOP = 181
@@ -181,7 +182,7 @@ def test_loads_from_a_packet(execute):
 
 @both
 def test_may_goto_ends_a_loop(execute, monkeypatch):
-    for module in ("interpreter", "translation.function"):
-        monkeypatch.setattr(f"sonde.runtime.machine.{module}.MAXIMUM_LOOPS", 100)
+    for module in ("bpf_interpreter", "sonde.runtime.machine.translation.function"):
+        monkeypatch.setattr(f"{module}.MAXIMUM_LOOPS", 100)
     code = [i.mov_imm(0, 0), i.Instruction(i.JMP | i.JCOND, 0, 0, 2), i.alu64_imm(i.ADD, 0, 1), i.jump(-3), i.exit_()]
     assert execute(bare(code), MachineMemory(), {}, {}).run() == 100

@@ -5,14 +5,13 @@ import random
 import pytest
 import whole_programs
 from clause_programs import DECLARED, program
+from d_checking import DEFAULTS, compile_sources
 
 from sonde.bpf import instructions as i
 from sonde.bpf.instructions import decode
 from sonde.codegen.basis.settings import Settings
 from sonde.codegen.compiler import Compilation
 from sonde.engines.embedded.offer import FEATURES, EmbeddedOffer
-from sonde.frontends.d.check.checker import compile_sources
-from sonde.frontends.d.check.options import CheckOptions
 from sonde.frontends.d.source import ProgramSource
 from sonde.machine.system import current_target
 from sonde.runtime.programs.verification import verify_here
@@ -28,7 +27,7 @@ def verified(text):
     """What the verifier says of each program of a D program. Raises Refusal."""
     target = current_target(FEATURES)._replace(initial_namespace=True)
     found = Registry(target, tracefs="/nowhere", offer=EmbeddedOffer())
-    checked = compile_sources([ProgramSource(text)], found, CheckOptions())
+    checked = compile_sources([ProgramSource(text)], found, DEFAULTS)
     made = Compilation(
         checked, Settings(), target, found.tagged_type, found.fields, {None: text.splitlines()}, found.signature
     ).spec()

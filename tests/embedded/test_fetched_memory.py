@@ -11,6 +11,7 @@ import pytest
 import targets
 from hypothesis import given
 from hypothesis import strategies as st
+from stop_records import StopRecord
 
 from sonde.engines.embedded.sources.fetched import FetchedMemory
 from sonde.engines.embedded.tracer import plan, stops
@@ -99,7 +100,7 @@ class _Watched:
 
     def take(self):
         first, records = self._tracees.take()
-        for stop in (stops.StopRecord(*record) for record in records):
+        for stop in (StopRecord(*record) for record in records):
             if stop.kind == stops.ENTRY and not stop.flags & stops.HELD:
                 assert stop.flags & stops.FETCHED
                 self._look(stop)

@@ -3,7 +3,7 @@
 import struct
 
 import pytest
-from compiled import spec as compile_d
+from compiled import TARGET, compilation
 from embedded_world import World
 from perf_programs import execution, load, program
 
@@ -19,11 +19,15 @@ from sonde.runtime.perf.events import OpenPerfEvent
 from sonde.runtime.perf.packet_pieces import SkbPacket, XdpPacket
 from sonde.runtime.perf.sample import Sample
 from sonde.runtime.programs.overflow import Overflows
-from sonde.runtime.programs.program_types import CALLERS, may_call
+from sonde.runtime.programs.program_types import CALLERS
 from sonde.runtime.structures import THREAD_STATUS
 from sonde.runtime.verifier.contexts import CONTEXTS, field_named, find
 
 __all__ = ["execution"]
+
+_U64 = (1 << 64) - 1
+
+GENERAL = TARGET._replace(features=TARGET.features | {"general_probes"})
 
 CALL = """
     r2 = map[programs]
@@ -34,7 +38,9 @@ CALL = """
 """
 """Returns 77 if the tail call fails."""
 
-CLAUSES = "general:::any { @seen[arg0, arg1, arg2, arg3, arg4, arg5] = count(); @errors[errno] = count(); }"
+PROBES = "syscall::read:entry, syscall::read:return"
+
+CLAUSES = PROBES + " { @seen[arg0, arg1, arg2, arg3, arg4, arg5] = count(); @errors[errno] = count(); }"
 
 
 def pt_regs(**values):
@@ -57,12 +63,11 @@ class Probes:
         self.task = bytearray(4096)
         self.world.task.address = self.world.place(self.task)
         self.array = self.world.map(maps.PROG_ARRAY, 4, 4, 4)
-        self.spec = compile_d(source)
+        self.spec = compilation(source, GENERAL).spec()
         self.maps = {m.name: create(m, self.world.memory, self.world.table) for m in self.spec.maps}
         self.maps["programs"] = self.array
         assert self.maps["state"].update(bytes(4), struct.pack("=II", ACTIVE, 0).ljust(self.size("state"), b"\0")) == 0
-        (clauses,) = self.spec.programs
-        assert clauses.kind == programs.PROBE
+        (clauses,) = (each for each in self.spec.programs if each.kind == programs.PROBE)
         self.array.set(0, self.load(clauses))
 
     def size(self, name):
@@ -90,6 +95,28 @@ def sys_enter(probes):
     probes.environment.tracepoint = "sys_enter"
     context = probes.world.place(struct.pack("=12Q", registers, 1, *[0] * 10))
     return probes.caller(programs.RAW_TRACEPOINT).run(context)
+
+
+def trace_event(probes):
+    probes.environment.tracepoint = "sys_enter"
+    probes.world.task.registers = probes.world.place(pt_regs(di=3, si=0x7000, dx=5, r10=6, r8=7, r9=8))
+    return probes.caller(programs.TRACEPOINT).run(probes.world.place(struct.pack("=8Q", 0, 1, 2, 2, 2, 2, 2, 2)))
+
+
+def trace_event_of_a_return(probes):
+    probes.environment.tracepoint = "sys_exit"
+    probes.world.task.registers = probes.world.place(pt_regs(ax=-2 & 0xFFFF_FFFF_FFFF_FFFF))
+    return probes.caller(programs.TRACEPOINT).run(probes.world.place(struct.pack("=QQq", 0, 1, -2)))
+
+
+def raw_tracepoint(probes):
+    probes.environment.tracepoint = "sched_process_exec"
+    return probes.caller(programs.RAW_TRACEPOINT).run(probes.world.place(struct.pack("=12Q", *range(1, 13))))
+
+
+def typed_tracepoint(probes):
+    probes.environment.tracepoint = "signal_deliver"
+    return probes.caller(programs.TRACING).run(probes.world.place(struct.pack("=12Q", *range(1, 13))))
 
 
 def overflow(probes):
@@ -127,6 +154,10 @@ def function(probes):
 
 FIRINGS = {
     "system_call": (sys_enter, (3, 0x7000, 5, 6, 7, 8), 0),
+    "trace_event": (trace_event, (3, 0x7000, 5, 6, 7, 8), 0),
+    "trace_event_of_a_return": (trace_event_of_a_return, (_U64 - 1, _U64 - 1, 0, 0, 0, 0), 0),
+    "raw_tracepoint": (raw_tracepoint, (1, 2, 0, 0, 0, 0), 0),
+    "typed_tracepoint": (typed_tracepoint, (1, 2, 0, 0, 0, 0), 0),
     "perf_event_overflow": (overflow, (0, 0x401000, 4000, 55, 0, 0), 0),
     "xdp": (xdp, (100, 4, 2, 0, 0, 0), 2),
     "sched_cls": (classifier, (61, 4, 8, 11, 0, 0), 0xFFFFFFFF),
@@ -175,7 +206,7 @@ def test_a_call_of_the_32_bit_table_has_its_own_arguments():
 
 @pytest.mark.parametrize("is_there", [True, False])
 def test_a_functions_further_arguments_are_on_the_stack(is_there):
-    probes = Probes("general:::any { @seen[arg5, arg6, arg7, arg8, arg9] = count(); }")
+    probes = Probes(PROBES + " { @seen[arg5, arg6, arg7, arg8, arg9] = count(); }")
     if is_there:
         probes.world.task.put(0x7000_0000, struct.pack("=5Q", 0xBAD, 7, 8, 9, 10))
     probes.caller(programs.KPROBE).run(probes.world.place(pt_regs(r9=6, sp=0x7000_0000)))
@@ -190,7 +221,7 @@ def test_another_tracepoint_has_its_own_arguments():
 
 
 def test_the_cookie_tells_which_of_its_probes_fired():
-    probes = Probes("general::: { @names[probename] = count(); }")
+    probes = Probes(PROBES + " { @names[probename] = count(); }")
     caller = probes.caller(programs.KPROBE)
     context = probes.world.place(pt_regs())
     for cookie in (0, 1, 1, 2):
@@ -199,11 +230,9 @@ def test_the_cookie_tells_which_of_its_probes_fired():
 
 
 def test_a_type_that_is_not_declared_may_not_call():
-    assert not may_call(programs.TRACEPOINT, programs.PROBE)
-    assert not may_call(programs.PROBE, programs.KPROBE)
-    assert not may_call(programs.XDP, programs.SCHED_CLS)
+    assert programs.SYSCALL not in CALLERS[programs.PROBE]
     probes = Probes()
-    assert probes.caller(programs.TRACEPOINT).run(probes.world.place(bytes(8192))) == 77
+    assert probes.caller(programs.SYSCALL).run(probes.world.place(bytes(65535))) == 77
     assert probes.seen() == {}
 
 
@@ -212,7 +241,6 @@ def test_a_type_that_is_not_declared_may_not_call():
     ids=["xdp", "probe", "tracepoint"],
 )  # fmt: skip
 def test_every_type_may_be_called_from_its_own_with_the_context_as_it_is(kind, field):
-    assert may_call(kind, kind)
     probes = Probes()
     probes.array.set(1, probes.load(program(kind, f"r0 = *(u32 *)(r1 +{field})\nexit")))
     context = bytes(range(256)) * 32
@@ -280,7 +308,7 @@ def test_a_general_probe_outputs_bytes_of_the_packet_that_fired_it():
 
 def test_every_declared_caller_has_a_context_table():
     for called, callers in CALLERS.items():
-        assert {called, *callers} <= set(CONTEXTS)
+        assert {called, *callers} <= {*CONTEXTS, programs.TRACING}, "which has a table for each tracepoint"
         assert called not in callers
 
 
@@ -289,5 +317,6 @@ def test_the_probes_context_is_what_its_documentation_says():
     ends = {f.name: (f.offset, f.size) for f in table.fields}
     assert ends == {
         "registers": (0, 168), "arguments": (168, 80), "cookie": (248, 8), "count": (256, 4), "errno": (260, 4),
+        "probe": (264, 4), "kind": (268, 4),
     }  # fmt: skip
-    assert probe_context.SIZE == 264
+    assert probe_context.SIZE == 272

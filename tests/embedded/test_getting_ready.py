@@ -7,6 +7,7 @@ import subprocess
 
 import pytest
 from guarded import comes
+from stop_records import StopRecord
 from targets import program
 
 from sonde.engines.embedded.followed import FollowedGroup
@@ -41,7 +42,7 @@ def taken(tracees, pids):
 
     def ended():
         _, records = tracees.take()
-        found.extend(stops.StopRecord(*record) for record in records)
+        found.extend(StopRecord(*record) for record in records)
         left.difference_update(stop.tid for stop in found if stop.kind == stops.END)
         return not left
 

@@ -6,6 +6,7 @@ import time
 
 import pytest
 from guarded import comes
+from processes import children
 from unprivileged import SONDE, without_privileges
 
 from sonde.machine import proc
@@ -20,7 +21,7 @@ proc:::exec-success { @a[curpsinfo->pr_psargs] = count(); }
 
 def guardian_of(tracer):
     """Its guardian, None if the command is not there any more or has none."""
-    for child in proc.children(tracer.pid):
+    for child in children(tracer.pid):
         if proc.stat(child).comm == b"sonde-guardian":
             return child
     return None

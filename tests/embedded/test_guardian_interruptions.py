@@ -7,6 +7,7 @@ import time
 
 import pytest
 from guarded import ALL, comes, comes_to, follow
+from stop_records import StopRecord
 from targets import program
 
 from sonde.engines.embedded.tracer import stops
@@ -111,7 +112,7 @@ def test_a_stop_of_the_guardians_own_fails_no_call(how):
                 tracees.close()
             child.stdin.write("x")
             child.stdin.close()
-            found = [stops.StopRecord(*record) for record in records] + (
+            found = [StopRecord(*record) for record in records] + (
                 [] if how == "begin and end" else follow(tracees, child.pid)
             )
         finally:

@@ -8,6 +8,7 @@ import time
 
 import pytest
 from guarded import ALL, comes_to, command, follow, of_kind, process, untraced
+from stop_records import StopRecord
 from targets import FOREST, forest_output, program
 
 from sonde.engines.embedded.tracer import plan, stops
@@ -317,7 +318,7 @@ def test_a_command_with_a_filter_and_a_process_without_are_traced_together():
     tracees.go()
     found = follow(tracees, pid)
     while len({stop.tid for stop in found if stop.kind == stops.RETURN}) < 5 + 3:
-        found += [stops.StopRecord(*record) for record in tracees.take()[1]]
+        found += [StopRecord(*record) for record in tracees.take()[1]]
     child.stdin.close()
     found += follow(tracees, child.pid)
     tracees.close()

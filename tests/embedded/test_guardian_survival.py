@@ -11,6 +11,7 @@ from pathlib import Path
 import packages
 import pytest
 from guarded import ALL, calls, child_of, follow, of_kind, untraced
+from processes import children
 from targets import program
 from test_guardian_signals import SLEEPER
 
@@ -187,7 +188,7 @@ def test_nothing_is_left_of_a_killed_guardian():
     tracees.begin(calls(ENTRY))
     watcher = child_of(tracees.guardian, "sonde-guardian")
     ended = os.pidfd_open(watcher)
-    notifiers = [os.pidfd_open(each) for each in proc.children(tracees.guardian) if each != watcher]
+    notifiers = [os.pidfd_open(each) for each in children(tracees.guardian) if each != watcher]
     os.kill(watcher, signal.SIGSTOP)
     os.kill(tracees.guardian, signal.SIGKILL)
     for each in (ended, *notifiers):

@@ -3,10 +3,10 @@
 import struct
 
 import pytest
+from bpf_interpreter import bare
 from embedded_runs import EXECUTIONS
 from instruction_cases import CASES, PAIRS, program
 
-from sonde.runtime.machine.linking import bare
 from sonde.runtime.machine.memory import MachineMemory
 
 STEP = {"interpreter": 7, "translator": 1}

@@ -1,11 +1,10 @@
 """The interpreter: what the instruction set's document says of calls, frames and memory."""
 
 import pytest
+from bpf_interpreter import Interpreter, bare
 
 from sonde.bpf import instructions as i
 from sonde.runtime.machine.faults import AccessError, BudgetError, DepthError
-from sonde.runtime.machine.interpreter import Interpreter
-from sonde.runtime.machine.linking import bare
 from sonde.runtime.machine.memory import MachineMemory
 
 NOTHING: dict = {}

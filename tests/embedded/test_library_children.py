@@ -3,11 +3,9 @@
 import os
 import signal
 import subprocess
-import threading
-import time
-from contextlib import suppress
 
 import pytest
+from left_behind import children, ends, threads
 
 import sonde
 
@@ -22,26 +20,6 @@ def child_signal():
     before = signal.getsignal(signal.SIGCHLD)
     yield
     signal.signal(signal.SIGCHLD, before)
-
-
-def children():
-    found = []
-    for thread in os.listdir("/proc/self/task"):
-        with suppress(OSError), open(f"/proc/self/task/{thread}/children") as file:
-            found += file.read().split()
-    return set(found)
-
-
-def threads():
-    return {each.name for each in threading.enumerate()}
-
-
-def ends(is_so):
-    """Whether it is so within some seconds."""
-    latest = time.monotonic() + 5
-    while not is_so() and time.monotonic() < latest:
-        time.sleep(0.01)
-    return is_so()
 
 
 @pytest.mark.parametrize("engine", ENGINES)

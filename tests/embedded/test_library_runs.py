@@ -209,6 +209,10 @@ def test_nothing_of_the_process_changes():
 
 def resources():
     gc.collect()
+    # A thread that has been joined may still be ending.
+    end = time.monotonic() + 5
+    while len(os.listdir("/proc/self/task")) > threading.active_count() and time.monotonic() < end:
+        time.sleep(0.01)
     return len(os.listdir("/proc/self/fd")), threading.active_count(), len(os.listdir("/proc/self/task"))
 
 

@@ -5,12 +5,11 @@ import gc
 import os
 import pickle
 import signal
-import threading
 import time
-from contextlib import suppress
 
 import packages
 import pytest
+from left_behind import children, ends, threads
 from targets import program
 
 import sonde
@@ -38,26 +37,6 @@ def alarm():
     yield begin
     signal.setitimer(signal.ITIMER_REAL, 0)
     signal.signal(signal.SIGALRM, before)
-
-
-def children():
-    found = []
-    for thread in os.listdir("/proc/self/task"):
-        with suppress(OSError), open(f"/proc/self/task/{thread}/children") as file:
-            found += file.read().split()
-    return set(found)
-
-
-def threads():
-    return {each.name for each in threading.enumerate()}
-
-
-def ends(is_so):
-    """Whether it is so within some seconds."""
-    latest = time.monotonic() + 5
-    while not is_so() and time.monotonic() < latest:
-        time.sleep(0.01)
-    return is_so()
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -51,7 +51,7 @@ from sonde.engines.embedded.tracer import stops
 from sonde.engines.embedded.tracer.plan import ENTRY, HOLD_ENTRY, StopPlan
 found = []
 def held(tracees, stop):
-    text = tracees.memory.read_string(stop.tid, stop.arg1, 64)
+    text = tracees.memory.read_available(stop.tid, stop.arg1, 64).partition(b"\\0")[0]
     tracees.memory.write(stop.tid, stop.sp - 4096, b"some")
     found.append((text, tracees.memory.read(stop.tid, stop.sp - 4096, 4)))
 guarded.command("cat /dev/null", StopPlan({257: ENTRY | HOLD_ENTRY}), held)

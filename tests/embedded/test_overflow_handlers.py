@@ -7,13 +7,13 @@ import pytest
 from embedded_world import World
 from perf_programs import load, program
 from perf_rings import reader_of
+from raw_fragments import linear
 
 from sonde.bpf import maps, programs
 from sonde.formats import perf_events as perf
 from sonde.formats.perf_samples import decode_sample
 from sonde.runtime.perf.attributes import Attributes
 from sonde.runtime.perf.events import OpenPerfEvent, open_event
-from sonde.runtime.perf.raw import linear
 from sonde.runtime.perf.sample import Sample
 from sonde.runtime.programs.overflow import Overflows
 from sonde.runtime.verifier.contexts import CONTEXTS, find

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from perf_rings import event_with_ring, moved_to, put, reader_of
+from raw_fragments import linear
 
 from sonde.formats import perf_events as perf
 from sonde.formats.perf_ring import BrokenRingError
@@ -15,7 +16,7 @@ from sonde.runtime.perf.attributes import Attributes
 from sonde.runtime.perf.events import OpenPerfEvent
 from sonde.runtime.perf.output import perf_event_output
 from sonde.runtime.perf.packet_pieces import XdpPacket
-from sonde.runtime.perf.raw import Fragment, RawRecord, linear
+from sonde.runtime.perf.raw import Fragment, RawRecord
 from sonde.runtime.perf.ring import PerfRing
 from sonde.runtime.perf.sample import Sample
 

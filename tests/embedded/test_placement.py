@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 import time
+from itertools import chain, repeat
 
 import packages
 import pytest
@@ -173,7 +174,7 @@ def test_it_stays_for_a_thread_that_takes_over_on_the_same_cpu(monkeypatch, cpu,
 @pytest.mark.parametrize(("ran", "stays"), [(1_000_000_000, True), (0, False)])
 def test_it_leaves_a_cpu_that_somebody_else_takes(monkeypatch, ran, stays):
     """A thread that took a second to its next stop, in which the guardian was ready to run: did that thread run?"""
-    stop, clock, told = ptrace.SYSCALL_STOP, iter([0, 1_000_000_000]), iter([(0, 0), (1_000_000_000, ran)])
+    stop, clock, told = ptrace.SYSCALL_STOP, chain([0], repeat(1_000_000_000)), iter([(0, 0), (1_000_000_000, ran)])
     placement = placed(monkeypatch, [(1, stop)] * 6, {1: 0})
     monkeypatch.setattr(turns, "taken", lambda tid: turns.Turns(tid, *next(told)))
     monkeypatch.setattr(time, "monotonic_ns", lambda: next(clock))
@@ -181,6 +182,24 @@ def test_it_leaves_a_cpu_that_somebody_else_takes(monkeypatch, ran, stays):
         placement.wait()
     assert placement.joined
     assert placement.wait() == (1, stop)
+    assert placement.joined == stays
+
+
+@pytest.mark.parametrize(("ms", "stays"), [(2, False), (0, True)])
+def test_it_does_not_go_back_at_once_to_a_thread_that_had_others_wait(monkeypatch, ms, stays):
+    """While a thread computed with the guardian on its CPU, one on another CPU stopped."""
+    stop, clock = ptrace.SYSCALL_STOP, [0]
+    joined = [*[(1, stop)] * 6, (2, stop)]
+    placement = placed(monkeypatch, [*joined, *[(1, stop)] * 9], {1: 0, 2: 1})
+    monkeypatch.setattr(time, "monotonic_ns", lambda: clock[0])
+    for _ in joined[1:]:
+        placement.wait()
+    assert placement.joined
+    clock[0] += ms * 1_000_000
+    assert placement.wait() == (2, stop)
+    assert not placement.joined
+    for _ in range(9):
+        placement.wait()
     assert placement.joined == stays
 
 

@@ -1,6 +1,7 @@
 """What a program is said to read of the target is all that it reads when it runs."""
 
 import pytest
+from bpf_interpreter import Interpreter, bare
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
@@ -10,8 +11,6 @@ from sonde.engines.embedded.sources.pointers import pointers_read
 from sonde.model.spec import ProgramSpec
 from sonde.runtime.kernel_types import layout
 from sonde.runtime.machine.faults import AccessError
-from sonde.runtime.machine.interpreter import Interpreter
-from sonde.runtime.machine.linking import bare
 from sonde.runtime.machine.memory import MachineMemory
 
 READ, TASK, REGS = NUMBERS["probe_read_user"], NUMBERS["get_current_task_btf"], NUMBERS["task_pt_regs"]

@@ -40,33 +40,11 @@ def test_what_is_there_is_read(area, start, size):
         assert caught.value.errno == errno.EFAULT
 
 
-@given(st.integers(0, 3 * PAGE), st.integers(0, 3 * PAGE))
-def test_strings_end_at_nul_or_the_limit(area, length, limit):
-    address, data = area
-    text = data[:length] + b"\0"
-    place = address + PAGES * PAGE - len(text)
-    ctypes.memmove(place, text, len(text))
-    memory = ProcessMemory()
-    try:
-        assert memory.read_string(os.getpid(), place, limit) == text[:-1][:limit]
-    finally:
-        ctypes.memmove(place, data[-len(text) :], len(text))
-
-
-def test_a_string_that_does_not_end(area):
-    address, data = area
-    memory = ProcessMemory()
-    assert memory.read_string(os.getpid(), address + len(data) - 10, 10) == data[-10:]
-    with pytest.raises(OSError, match="Bad address"):
-        memory.read_string(os.getpid(), address + len(data) - 10, 11)
-
-
 @pytest.mark.parametrize("address", [0, 4096, 1 << 47, (1 << 64) - 8, (1 << 64) - 1, 0xFFFFFFFF81000000])
 def test_bad_addresses(address):
     memory = ProcessMemory()
     for attempt in (
         lambda: memory.read(os.getpid(), address, 8),
-        lambda: memory.read_string(os.getpid(), address, 8),
         lambda: memory.write(os.getpid(), address, b"12345678"),
     ):
         with pytest.raises(OSError, match="Bad address"):

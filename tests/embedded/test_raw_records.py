@@ -6,11 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from perf_rings import event_with_ring, moved_to, put, reader_of
+from raw_fragments import flat, linear
 
 from sonde.formats import perf_events as perf
 from sonde.formats.perf_samples import decode_sample
-from sonde.runtime.perf.packet_pieces import SkbPacket, XdpPacket, flat
-from sonde.runtime.perf.raw import Fragment, RawRecord, linear, prepare
+from sonde.runtime.perf.packet_pieces import SkbPacket, XdpPacket
+from sonde.runtime.perf.raw import Fragment, RawRecord, prepare
 from sonde.runtime.perf.sample import Sample
 
 PIECE = st.binary(max_size=90).map(memoryview)

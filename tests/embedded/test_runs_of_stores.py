@@ -1,11 +1,11 @@
 """Stores side by side do what they do one by one, also where they leave memory half-way."""
 
 import pytest
+from bpf_interpreter import bare
 from embedded_runs import EXECUTIONS
 
 from sonde.bpf import instructions as i
 from sonde.runtime.machine.faults import AccessError
-from sonde.runtime.machine.linking import bare
 from sonde.runtime.machine.memory import MachineMemory
 from sonde.runtime.machine.translation.translator import translate
 

@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sonde.engines.embedded.events import Events
+from sonde.engines.embedded.sources.interventions import Interventions
 from sonde.engines.embedded.sources.sampling import SampledMemory, Sampling
-from sonde.engines.embedded.sources.task_events import ClockSample
+from sonde.engines.embedded.sources.task_events import ClockSample, WantedEvents
 from sonde.engines.embedded.tracer import stops
 
 
@@ -36,9 +37,10 @@ class Samples:
 
     def __init__(self, times):
         self.times, self.lost, self.descriptors = times, 0, ()
+        self.wanted = WantedEvents((), False, False)
 
     def take(self):
-        found = [ClockSample(when, 7, 0, b"", 0, b"") for when in self.times]
+        found = [ClockSample(when, 7, 0, 0, b"", 0, b"") for when in self.times]
         self.times = []
         return found
 
@@ -71,7 +73,9 @@ def test_a_held_thread_is_let_go_by_the_number_of_its_own_record(drawn, samples,
     seen = []
     clocks = Clocks()
     sampling = Sampling(Samples(samples), SampledMemory(lambda *place: b""), None, None, clocks, lambda tid: None)
-    events = Events(Group(tracees), {stops.EXEC: seen.append}, clocks, lambda for_data: False, [sampling])
+    events = Events(
+        Group(tracees), {stops.EXEC: seen.append}, clocks, lambda for_data: False, Interventions(tracees), [sampling]
+    )
     events._handlers[0] = seen.append
     # Behind a held record one look ends; what comes later is found by the next.
     for _ in range(len(found) + 2):

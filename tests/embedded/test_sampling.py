@@ -13,7 +13,7 @@ from test_below_filters import PERF_EVENT_OPEN, below
 from unprivileged import SONDE, sonde, without_privileges
 
 from sonde.engines.embedded.sources.sampling import SampledMemory
-from sonde.engines.embedded.sources.task_events import ClockSample, TaskEvents, WantedClocks
+from sonde.engines.embedded.sources.task_events import ClockSample, TaskEvents, WantedEvent, WantedEvents
 from sonde.formats.perf_ring import PerfRecord
 
 ENGINE = ["--engine", "embedded", "-q"]
@@ -188,7 +188,7 @@ def test_what_a_sample_reads_beside_the_stack():
 
 def sampled(sp, stack, live):
     memory = SampledMemory(lambda tid, address, size: live[address : address + size])
-    memory.sample = ClockSample(1, 0, 0, b"", sp, stack)
+    memory.sample = ClockSample(1, 0, 0, 0, b"", sp, stack)
     return memory
 
 
@@ -206,7 +206,7 @@ def test_the_stack_is_as_it_was_and_its_rest_is_refused():
 
 
 def test_ticks_that_the_kernel_dropped_are_counted():
-    events = TaskEvents(WantedClocks(((1000, True),), False, False), [])
+    events = TaskEvents(WantedEvents((WantedEvent(0, 1000, True, False),), False, False), [])
     found = []
     for kind, body in (
         (2, struct.pack("=QQ", 1, 17)),

@@ -1,12 +1,12 @@
 """What the translator makes of programs: Python that can be read."""
 
 import pytest
+from bpf_interpreter import Interpreter, bare
 
 from sonde.bpf import instructions as i
 from sonde.bpf.assembler import assemble
 from sonde.runtime.machine.faults import AccessError
-from sonde.runtime.machine.interpreter import Interpreter
-from sonde.runtime.machine.linking import LinkedProgram, bare
+from sonde.runtime.machine.linking import LinkedProgram
 from sonde.runtime.machine.memory import MachineMemory
 from sonde.runtime.machine.translation.translator import translate
 

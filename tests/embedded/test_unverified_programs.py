@@ -2,14 +2,14 @@
 
 import random as random_module
 
+from bpf_interpreter import Interpreter, bare
 from example_counts import long_run
 from hypothesis import given
 from hypothesis import strategies as st
 from unverified_programs import control_flow, program
 
 from sonde.runtime.machine.faults import RunError
-from sonde.runtime.machine.interpreter import Interpreter
-from sonde.runtime.machine.linking import LinkedProgram, bare, immediate
+from sonde.runtime.machine.linking import LinkedProgram, immediate
 from sonde.runtime.machine.memory import MachineMemory
 from sonde.runtime.machine.structure import second_slots
 from sonde.runtime.machine.translation.translator import translate

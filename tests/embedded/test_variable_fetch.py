@@ -115,6 +115,7 @@ STEP = st.one_of(
     st.tuples(st.just("constant"), st.sampled_from([STRUCT, TEXT, STACK, 0, (1 << 64) - 1])),
     st.tuples(st.just("offset"), st.integers(-(1 << 63), (1 << 63) - 1) | st.integers(-16, 16)),
     st.tuples(st.just("dereference"), st.sampled_from([1, 2, 4, 8])),
+    st.tuples(st.just("shift"), st.sampled_from(range(8, 64, 8))),
     st.tuples(st.just("extend"), st.sampled_from([1, 2, 4])),
 )
 VALUES = st.sampled_from([1, 2, 4, 8])
@@ -249,6 +250,8 @@ def test_a_buffer_too_small_is_refused_where_no_verifier_has_looked():
         REGISTER._replace(steps=steps(("register", 4))),
         REGISTER._replace(steps=steps(("dereference", 16))),
         REGISTER._replace(steps=steps(("extend", 8))),
+        REGISTER._replace(steps=steps(("shift", 64))),
+        REGISTER._replace(steps=steps(("shift", 3))),
         REGISTER._replace(steps=steps(("jump", 1))),
     ],
 )

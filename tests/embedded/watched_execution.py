@@ -1,6 +1,6 @@
 """The interpreter, watched: what was in the registers before each instruction of a run."""
 
-from sonde.runtime.machine.interpreter import Interpreter
+from bpf_interpreter import Interpreter
 
 
 class _Code(tuple):

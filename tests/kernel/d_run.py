@@ -3,13 +3,13 @@
 import struct
 from typing import NamedTuple
 
+from d_checking import DEFAULTS, compile_sources
+
 from sonde.bpf import maps as kinds
 from sonde.codegen.basis.settings import Settings
 from sonde.codegen.compiler import Compilation
 from sonde.engines.kernel.engine import KernelEngine
 from sonde.engines.kernel.features import detect
-from sonde.frontends.d.check.checker import compile_sources
-from sonde.frontends.d.check.options import CheckOptions
 from sonde.frontends.d.source import ProgramSource
 from sonde.machine.system import current_target
 from sonde.model.aggregating import element_size, merging_of
@@ -31,7 +31,7 @@ def registry():
 def compilation(text, libraries=(), **settings):
     """The Compilation of a D program; `settings` are fields of Settings, `libraries` Sources."""
     found = registry()
-    options = CheckOptions(**{name: settings[name] for name in ("strsize", "scratchsize") if name in settings})
+    options = DEFAULTS._replace(**{name: settings[name] for name in ("strsize", "scratchsize") if name in settings})
     program = compile_sources([ProgramSource(text)], found, options, libraries=libraries)
     sources = {None: text.splitlines()}
     return Compilation(

@@ -51,6 +51,8 @@ SPECIAL = {
     "copyout": ["copyout(copyin(arg1, 4), arg1, 4)"],
     "copyoutstr": ['copyoutstr("every", arg1, 6)'],
     "jstack": ["jstack()"],
+    "flagstr": ['flagstr("open", arg2)'],
+    "memstr": ['memstr("data", arg1, arg2)', 'memstr("string", arg1)', 'memstr("data", arg1, 4, 2)'],
     "stack": ["stack()", "stack(3)"],
     "ustack": ["ustack()", "ustack(3, 64)"],
 }
@@ -61,6 +63,9 @@ ACTIONS = {
     "capture": [],
     # What fires these is no perf event.
     "sample": [],
+    # The embedded engine's own.
+    "delay": [],
+    "inject": [],
     "clear": ["clear(@agg)"],
     "commit": ["commit(speculation())"],
     "denormalize": ["denormalize(@agg)"],

@@ -31,16 +31,3 @@ def run(example, workload, tmp_path, *words):
 def rows(output, first=NAME):
     """The words of the lines that begin with the workload's name."""
     return [line.split()[1:] for line in output.splitlines() if line.split()[:1] == [first]]
-
-
-def buckets(output, title):
-    """The histogram whose title line has these words: {value: count}, without empty ones."""
-    found = {}
-    inside = False
-    for line in output.splitlines():
-        if "|" not in line and "Distribution" not in line and line.strip():
-            inside = line.split() == title.split()
-        elif inside and "|" in line:
-            value, _, bar = line.partition("|")
-            found[int(value)] = int(bar.split()[-1])
-    return {value: count for value, count in found.items() if count}

@@ -50,12 +50,15 @@ def number(value, kind):
 
 
 def variables(frame):
-    """What a name means in the innermost function, or inlined copy, that has one."""
+    """What a name means in the innermost function, or inlined copy, that has one: a symbol, None if a block has several
+    of the name."""
     found, block = {}, frame.block()
     while block is not None:
+        here = {}
         for symbol in block:
-            if (symbol.is_variable or symbol.is_argument) and symbol.name not in found:
-                found[symbol.name] = symbol
+            if symbol.is_variable or symbol.is_argument:
+                here[symbol.name] = None if symbol.name in here else symbol
+        found = {**here, **found}
         if block.function is not None:
             return block.function.name, found
         block = block.superblock
@@ -71,9 +74,12 @@ def show(address):
     result = []
     for name, symbol in found.items():
         try:
-            value = symbol.value(frame) if symbol.needs_frame else symbol.value()
+            if symbol is None:
+                value = frame.read_var(name)
+            else:
+                value = symbol.value(frame) if symbol.needs_frame else symbol.value()
             result += list(leaves(value, value.type, name))
-        except (gdb.error, gdb.MemoryError):
+        except (gdb.error, gdb.MemoryError, ValueError):
             continue
     shown = [(path, bits, None if found is None else found & (1 << bits) - 1, at) for path, bits, found, at in result]
     stack = int(frame.read_register("rsp")) & (1 << 64) - 1
@@ -100,9 +106,12 @@ def main():
     while gdb.selected_inferior().pid:
         pc = int(gdb.selected_frame().pc())
         if pc in breakpoints:
+            # Some values end gdb 13 with an internal error.
+            print(f"@{pc - bias}", flush=True)
             show(pc - bias)
             breakpoints.pop(pc).delete()
         gdb.execute("continue", to_string=True)
 
 
 main()
+print("=done")

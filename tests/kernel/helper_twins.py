@@ -5,6 +5,7 @@ import os
 import struct
 from contextlib import ExitStack, contextmanager
 
+from bpf_interpreter import Interpreter
 from handwritten import program
 from kernel_machine import SLEEPABLE
 
@@ -16,7 +17,6 @@ from sonde.engines.kernel.commands import ProgramCode
 from sonde.machine.system import possible_cpus
 from sonde.runtime.environment import Environment
 from sonde.runtime.helpers.table import make_helpers
-from sonde.runtime.machine.interpreter import Interpreter
 from sonde.runtime.machine.linking import link
 from sonde.runtime.machine.memory import MachineMemory
 from sonde.runtime.maps.base import MapTable

@@ -7,6 +7,8 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
+from pathlib import Path
 
 from command import SONDE, environment
 
@@ -94,3 +96,19 @@ def complaint(errors):
 def dumps(text):
     """The bytes of the dumps in a piece of sonde's output."""
     return bytes.fromhex("".join(row[1] for row in _BYTES.finditer(text)))
+
+
+def await_links(process, count):
+    """Wait until a process holds so many links of programs."""
+    end = time.monotonic() + 30
+    while sum("link_type" in text for text in _held(process.pid)) < count:
+        assert process.poll() is None
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def _held(pid):
+    """What the kernel says of each descriptor."""
+    for path in Path(f"/proc/{pid}/fdinfo").iterdir():
+        with contextlib.suppress(OSError):
+            yield path.read_text()

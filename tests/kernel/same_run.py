@@ -13,7 +13,7 @@ from typing import NamedTuple
 from command import SONDE, build, environment
 
 SAME = Path(__file__).parents[1] / "same"
-FLAGS = {"threads": ["-pthread"], "waits": ["-pthread"], "stacks": ["-O0", "-fno-omit-frame-pointer"]}
+FLAGS = {"market": ["-g"], "threads": ["-pthread"], "waits": ["-pthread"], "stacks": ["-O0", "-fno-omit-frame-pointer"]}
 
 _FIELD = re.compile(r"^ \* (Command|Options|Status|Shows): (.*)$", re.MULTILINE)
 # Where an engine has a clause's memory, and where in its code the instruction is that faults.

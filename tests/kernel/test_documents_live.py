@@ -62,7 +62,8 @@ def workplace(tmp_path_factory):
     """A directory with what the documents speak of, as far as this machine can make it."""
     place = tmp_path_factory.mktemp("reader")
     for path in (ROOT / "examples").iterdir():
-        shutil.copy(path, place)
+        if path.is_file():
+            shutil.copy(path, place)
     shutil.copytree(ROOT / "examples", place / "examples")
     for name, text in scripts(ROOT / "docs" / "tutorial.md").items():
         (place / name).write_text(text)

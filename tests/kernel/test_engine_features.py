@@ -43,7 +43,7 @@ def test_the_survey_has_a_row_for_every_feature():
     rows = {row.name: row for row in survey()}
     assert {feature.name for feature in FEATURES} <= set(rows)
     assert {row.state for row in rows.values()} <= {"yes", "no", "refused"}
-    assert all(row.why for row in rows.values())
+    assert all(row.purpose for row in rows.values())
     assert rows["bpf"].state == "yes"
 
 

@@ -7,14 +7,13 @@ import socket
 import d_run
 import pytest
 from command import sonde
+from d_checking import DEFAULTS, compile_sources
 
 from sonde.bpf import programs
 from sonde.codegen.basis.settings import Settings
 from sonde.codegen.compiler import Compilation
 from sonde.engines.kernel.engine import KernelEngine
 from sonde.engines.kernel.features import FEATURES, detect, is_available
-from sonde.frontends.d.check.checker import compile_sources
-from sonde.frontends.d.check.options import CheckOptions
 from sonde.frontends.d.source import ProgramSource
 from sonde.machine.system import current_target
 from sonde.machine.tracefs import find_tracefs
@@ -56,7 +55,7 @@ class Run(d_run.Run):
         target = current_target(detect(names) - without)
         found = Registry(target)
         text = text.replace("$pid", str(os.getpid()))
-        program = compile_sources([ProgramSource(text)], found, CheckOptions())
+        program = compile_sources([ProgramSource(text)], found, DEFAULTS)
         self.compilation = Compilation(
             program, Settings(), target, found.tagged_type, found.fields, {None: text.splitlines()}, found.signature
         )  # fmt: skip

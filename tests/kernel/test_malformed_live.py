@@ -5,9 +5,8 @@ import time
 
 import pytest
 from command import sonde
+from d_checking import DEFAULTS, compile_sources
 
-from sonde.frontends.d.check.checker import compile_sources
-from sonde.frontends.d.check.options import CheckOptions
 from sonde.frontends.d.source import ProgramSource
 from sonde.machine.system import current_target
 from sonde.model.errors import SourceError
@@ -56,14 +55,14 @@ def mutated(seed):
 @pytest.fixture(scope="module")
 def registry():
     found = Registry(current_target())
-    compile_sources([ProgramSource(PROGRAMS[2])], found, CheckOptions())
+    compile_sources([ProgramSource(PROGRAMS[2])], found, DEFAULTS)
     return found
 
 
 def refusal(text, registry):
     """The error a program is refused with, None if it compiles."""
     try:
-        compile_sources([ProgramSource(text)], registry, CheckOptions())
+        compile_sources([ProgramSource(text)], registry, DEFAULTS)
     except SourceError as error:
         return error
     return None

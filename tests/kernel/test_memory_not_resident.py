@@ -25,6 +25,15 @@ def test_a_thousand_opens_of_paths_never_touched_are_all_named(tmp_path):
     assert done.stderr == ""
 
 
+def test_memory_shown_as_text_is_read_when_it_is_there(tmp_path):
+    program = """syscall::openat:entry /pid == $target/ { n++; printf("%s %d\\n", memstr("path", arg1), n); }"""
+    done = run(tmp_path, program)
+    lines = [line.split() for line in done.stdout.splitlines() if line.startswith('"/never')]
+    assert [path for path, _ in lines] == [f'"{path}"' for path in PATHS]
+    assert len({number for _, number in lines}) == COUNT
+    assert done.stderr == ""
+
+
 def test_the_pages_are_out_of_reach_at_the_entry(tmp_path):
     """Else the other tests would show nothing. Python itself opens nothing with these flags (O_NOCTTY)."""
     program = """rawtp:::sys_enter /pid == $target && arg1 == 257 && args[0]->dx == 256/ {

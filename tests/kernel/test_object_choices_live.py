@@ -67,15 +67,17 @@ def test_an_object_without_any_place_ends_at_once():
     assert "--attach fourth=PLACE" in text
 
 
-@pytest.mark.parametrize("option", ["--map", "--program", "--attach", "--record"])
+OTHERS = (("record", "-n", "BEGIN { exit(0); }"), ("read",), ("raw", "absent"), ("verify", "-n", "BEGIN { exit(0); }"))
+TRACING = (("-n", "BEGIN { exit(0); }"), ("--spec", "absent"))
+"""Where --record names the file of a recording if there is no object."""
+
+
 @pytest.mark.parametrize(
-    "words",
-    [
-        ("-n", "BEGIN { exit(0); }"), ("--spec", "absent"), ("record", "-n", "BEGIN { exit(0); }"), ("read",),
-        ("raw", "absent"), ("verify", "-n", "BEGIN { exit(0); }"),
-    ],
-)  # fmt: skip
-def test_choices_need_an_object(words, option):
+    ("option", "words"),
+    [(option, words) for option in ("--map", "--program", "--attach", "--record") for words in OTHERS]
+    + [(option, words) for option in ("--map", "--program", "--attach") for words in TRACING],
+)
+def test_choices_need_an_object(option, words):
     done = command.sonde(*words, option, "a=b", status=2)
     assert "it needs --object FILE" in unwrapped(done.stderr)
 

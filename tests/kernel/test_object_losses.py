@@ -35,11 +35,14 @@ TO_RING = "bpf_ringbuf_output(&ring, text, sizeof text, 0)"
 TO_ARRAY = "bpf_perf_event_output(context, &array, 0xffffffffULL, text, sizeof text)"
 
 
+def sonde_with(source, compiler, calls):
+    loop = LOOP.replace(str(CALLS), str(calls))
+    return command.sonde("--object", compiled(source, compiler), "-D", "target=$target", "--dump", "-c", loop)
+
+
 def flooded(write, compiler, turns=8, calls=CALLS):
     source = SOURCE.replace("WRITE", write).replace("TEXT", "200").replace("TURNS", str(turns))
-    loop = LOOP.replace(str(CALLS), str(calls))
-    words = ["-D", "target=$target", "--dump", "-c", loop]
-    done = command.sonde("--object", compiled(source, compiler), *words)
+    done = sonde_with(source, compiler, calls)
     counts = {name: int(value) for name, value in re.findall(r"^(written|refused) = (\d+)$", done.stdout, re.M)}
     shown = len(re.findall(r"^(?:ring|array): ", done.stdout, re.M))
     return counts, shown, unwrapped(done.stderr)
@@ -52,6 +55,39 @@ def test_each_record_of_an_array_is_shown_or_counted(compiler):
     lost = sum(map(int, re.findall(r"(\d+) records? of array lost", told)))
     assert counts["written"] == shown
     assert counts["refused"] == lost > 0
+
+
+NESTED = """
+const volatile u32 target;
+u64 calls, prints;
+SEC("tracepoint/syscalls/sys_enter_getppid") int call(void *context)
+{
+    if (bpf_get_current_pid_tgid() >> 32 != target)
+        return 0;
+    calls++;
+    bpf_printk("called");
+    return 0;
+}
+SEC("raw_tp/bpf_trace_printk") int print(void *context)
+{
+    if (bpf_get_current_pid_tgid() >> 32 != target)
+        return 0;
+    prints++;
+    bpf_printk("printed");
+    return 0;
+}
+"""
+"""The second program's own print would fire it once more."""
+
+
+@pytest.mark.parametrize("compiler", BOTH)
+def test_firings_within_a_run_of_the_same_program_are_told(compiler):
+    done = sonde_with(NESTED, compiler, 37)
+    counts = dict(re.findall(r"^(calls|prints) = (\d+)$", done.stdout, re.M))
+    assert counts == {"calls": "37", "prints": "37"}
+    assert re.findall(r"(\d+) firings lost: the program was running on that CPU already", unwrapped(done.stderr)) == [
+        "37"
+    ]
 
 
 @pytest.mark.parametrize("compiler", BOTH)

@@ -460,6 +460,22 @@ def test_uprobes_and_timers(compiler, program):
     assert int(found["timers"]) > 0
 
 
+CALLED = """
+int called(void *context);
+struct { __uint(type, 3); __uint(max_entries, 2); __uint(key_size, 4); __array(values, int(void *)); }
+    jumps SEC(".maps") = { .values = { [1] = (void *)&called } };
+int entries, ends;
+SEC("uprobe/%(path)s:work") int entry(void *c) { entries++; bpf_tail_call(c, &jumps, 1); return 0; }
+SEC("uprobe") int called(void *c) { ends++; return 0; }
+"""
+
+
+@pytest.mark.parametrize("compiler", BOTH)
+def test_uprobes_that_are_linked_call_each_other(compiler, program):
+    found = values(run(CALLED % {"path": program}, compiler, "--dump", workload=program))
+    assert (found["entries"], found["ends"]) == ("3", "3")
+
+
 @pytest.mark.parametrize(("body", "reason"), [
     ("c[14] = 7; return 0;", "may change registers of what it probes"),
     ("bpf_send_signal(9); return 0;", "calls bpf_send_signal"),

@@ -48,7 +48,6 @@ def program(tmp_path_factory):
 
 # The interface of libbpf's usdt.bpf.h: names of the map and of the members, not its code.
 READER = """
-HELPER(174, u64, bpf_get_attach_cookie, void *context);
 struct arg { u64 val_off; %s short reg_off; u8 arg_signed; char arg_bitshift; };
 struct __bpf_usdt_spec { struct arg args[12]; u64 usdt_cookie; short arg_cnt; };
 struct { __uint(type, 2); __uint(max_entries, %d); __type(key, int); __type(value, struct __bpf_usdt_spec); }

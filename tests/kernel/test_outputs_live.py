@@ -1,6 +1,7 @@
 """Records through perf rings are those that come through a BPF ring buffer, in their order."""
 
 import re
+import shlex
 import socket
 import subprocess
 import sys
@@ -40,12 +41,38 @@ RUNS = [
 
 @pytest.mark.parametrize(("script", "engine"), RUNS)
 def test_a_script_shows_the_same(script, engine, compiled, tmp_path):
-    ringbuf, perf = (
-        outcome(script._replace(options=f"{script.options} -xoutput={way}"), engine, compiled, tmp_path)
-        for way in ("ringbuf", "perf")
+    ways = ("ringbuf", "perf") if engine == "kernel" else ("ringbuf", "perf", "perf-reserve")
+    ringbuf, *others = (
+        outcome(script._replace(options=f"{script.options} -xoutput={way}"), engine, compiled, tmp_path) for way in ways
     )
-    assert re.search(script.shows, perf.output), perf
-    assert perf == ringbuf
+    assert re.search(script.shows, ringbuf.output), ringbuf
+    assert others == [ringbuf] * (len(ways) - 1)
+
+
+CALLS = """
+syscall::getpgid:entry { printf("%d %s\\n", arg0, execname); }
+syscall::getpgid:entry { @ = count(); }
+END { printa("all %@d\\n", @); }
+"""
+
+
+@pytest.mark.parametrize("way", ["ringbuf", "perf", "perf-reserve"])
+def test_what_is_shown_and_what_is_lost_are_all_calls_without_privilege(way):
+    """A ring of a page, over whose end many records run."""
+    program = "import os; [os.getpgid(os.getpid()) for _ in range(5003)]"
+    words = [f"-xoutput={way}", "-b4k", "-qc", shlex.join((sys.executable, "-c", program))]
+    done = sonde("--engine", "embedded", *words, "-n", CALLS)
+    lines, (count,) = re.findall(r"^\d+ python.*$", done.stdout, re.MULTILINE), re.findall(r"all (\d+)", done.stdout)
+    lost = sum(int(number) for number in re.findall(r"(\d+) drops? on CPU", done.stderr))
+    assert (len(lines) + lost, int(count)) == (5003, 5003)
+    assert len({line.split()[0] for line in lines}) == 1
+    assert len(lines) > 200, "more than a page has room for"
+
+
+def test_the_kernel_reserves_nothing_in_perf_rings():
+    done = sonde("--engine", "kernel", "-xoutput=perf-reserve", "-n", "BEGIN { trace(1); exit(0); }", status=1)
+    assert "option output=perf-reserve: the kernel reserves nothing in perf rings" in done.stderr
+    assert "use --engine embedded, or -xoutput=perf" in done.stderr
 
 
 TURNS = r"""

@@ -7,6 +7,7 @@ import struct
 import time
 
 import pytest
+from bpf_interpreter import Interpreter
 from helper_twins import OwnTask
 from kernel_perf import KernelRing, load
 
@@ -22,7 +23,6 @@ from sonde.formats.perf_samples import decode_sample
 from sonde.model.spec import MapSpec, ProgramSpec
 from sonde.runtime.environment import Environment
 from sonde.runtime.helpers.table import make_helpers
-from sonde.runtime.machine.interpreter import Interpreter
 from sonde.runtime.machine.linking import link
 from sonde.runtime.machine.memory import MachineMemory
 from sonde.runtime.maps.base import MapTable

@@ -25,7 +25,7 @@ def test_engines_agree(script, compiled, tmp_path):
 
 
 def test_there_are_enough_of_them():
-    assert len(SCRIPTS) >= 30
+    assert len(SCRIPTS) >= 75
 
 
 GRABBED = """

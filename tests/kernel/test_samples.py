@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 
+import pytest
 from command import sonde, start, table
 
 FAMILY = """
@@ -53,6 +54,35 @@ def test_samples_of_a_process_and_what_it_starts_are_as_many_as_the_program_coun
         pids = [pid for _, pid, _, _ in done.samples]
         assert done.table == {(pid,): pids.count(pid) for pid in set(pids)}
     assert {name for *_, name in done.samples} == {"profile:::profile-1999"}
+
+
+TOUCHING = """
+import mmap
+pages = mmap.mmap(-1, 4096 * 3001)
+pages.madvise(mmap.MADV_NOHUGEPAGE)
+for page in range(3001):
+    pages[4096 * page] = 1
+"""
+"""Touches so many pages."""
+SLEEPING = "import time\nfor _ in range(301): time.sleep(0.0001)"
+
+
+@pytest.mark.parametrize(
+    ("event", "work"), [("page_faults", TOUCHING), ("minor_faults", TOUCHING), ("context_switches", SLEEPING)]
+)
+def test_who_lets_samples_through_counts_no_more_than_who_does_not(tmp_path, event, work):
+    """Each seventh of what the kernel counts one by one, sampled or not."""
+    script = tmp_path / "work.py"
+    script.write_text(work)
+    counted = {}
+    for action in ("", "sample();"):
+        text = f"cpc:::{event}-all-7 {{ @[args[0]->period] = count(); {action} }}"
+        done = Sampled(sonde("-xsamplesize=4m", "-qn", text, "-c", f"'{sys.executable}' -IS {script}"))
+        assert set(done.table) == {("7",)}
+        counted[action] = done.table[("7",)]
+    assert len(done) == counted["sample();"]
+    assert abs(counted["sample();"] - counted[""]) < counted[""] / 10
+    assert counted[""] > 301 // 8
 
 
 def test_a_predicate_is_a_filter_of_samples(tmp_path):

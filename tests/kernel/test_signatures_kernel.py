@@ -6,6 +6,7 @@ import pytest
 
 from sonde.bpf import instructions as i
 from sonde.bpf import programs
+from sonde.bpf.helpers import OWN
 from sonde.bpf.signatures import SIGNATURES, may_call
 from sonde.engines.kernel import commands
 from sonde.engines.kernel.btf_ids import TypeFinder
@@ -19,10 +20,7 @@ KINDS = (
 FORBIDDEN = ("cannot use helper", "unknown func", "invalid func", "supported only for", "not supported for")
 
 LEFT_OUT = {
-    "cpu_time": "only the embedded engine has it",
-    "fetch_variables": "only the embedded engine has it",
-    "open_file": "only the embedded engine has it",
-    "path_text": "only the embedded engine has it",
+    **{SIGNATURES[number].name: "only the embedded engine has it" for number in OWN},
     "probe_write_user": "kernels that are locked down offer it to nobody",
     "xdp_get_buff_len": "what tracing programs may call by this number takes a pointer to a kernel structure",
 }

@@ -394,7 +394,7 @@ def test_it_cannot_be_saved(tmp_path):
 
 def test_another_engine_says_so():
     message = sonde("--engine", "embedded", "-n", "tally*:::x { }", "-c", "true", status=1).stderr
-    assert "the embedded engine has no probes in the functions of processes" in unwrapped(message)
+    assert "the embedded engine has no static probes of all processes" in unwrapped(message)
 
 
 def test_what_matches_no_name(counted):

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
-from sonde.frontends.d.check.checker import compile_sources
-from sonde.frontends.d.check.options import CheckOptions
+from d_checking import DEFAULTS, compile_sources
+
 from sonde.frontends.d.errors import DError
 from sonde.frontends.d.source import Macros, ProgramSource
 from sonde.model.catalog import Derivation, KernelSymbol, Located, TypedArgument
 from sonde.model.errors import UNKNOWN_VARIABLE, SourceError
 from sonde.model.location import InMemory, InRegister, Piece, Register
-from sonde.model.probe import General, Internal, Probe, RawTracepoint, Syscall, Timer, Uprobe
+from sonde.model.probe import Internal, Probe, RawTracepoint, Syscall, Timer, Uprobe
 from sonde.model.program import Clause, Expr, Program, Statement
 from sonde.model.types import CHAR, INT, LONG, STRING, UINT, ULONG, Array, Enum, Member, Pointer, Struct, Type, Typedef
 
@@ -51,8 +51,6 @@ PROBES = (
     Probe(9, "derived", "vmlinux", "", "born", RawTracepoint("fork", 3)),
     Probe(10, "derived", "vmlinux", "", "named", RawTracepoint("fork", 3)),
     Probe(11, "twice", "vmlinux", "", "begun", RawTracepoint("fork", 3)),
-    Probe(12, "general", "", "", "any", General("any")),
-    Probe(13, "general", "", "", "other", General("other")),
     *(
         Probe(20 + number, "pid7", "a.out", function, "entry", Uprobe(7, "/proc/7/exe", 16 * number, "entry"))
         for number, function in enumerate(("first", "second", "third", "fourth"))
@@ -157,7 +155,7 @@ class FakeCatalog:
 def check(text: str, *, libraries: tuple[str, ...] = (), macros: Macros | None = None, **options: Any) -> Program:
     """The program, checked against the small world."""
     sources = [ProgramSource(library, "library.d") for library in libraries]
-    chosen = CheckOptions(**options)
+    chosen = DEFAULTS._replace(**options)
     return compile_sources([ProgramSource(text)], FakeCatalog(), chosen, macros or Macros(), sources)
 
 

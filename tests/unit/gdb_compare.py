@@ -1,7 +1,8 @@
 """Run inside gdb: at every stop, each variable sonde names against gdb's own value; one JSON line for each.
 
 gdb -batch -nx -ex "python ..." sets before it sources this file: `lines` where to stop, FILE:LINE each, `most` how
-often, `follows` whether what pointers lead to is compared too, `paths` of sonde and pyelftools.
+often, `follows` whether what pointers lead to is compared too, `paths` of sonde and pyelftools, `remote` the address
+of a machine that runs a kernel where it was linked, "" for a program that gdb starts.
 """
 
 import json
@@ -145,6 +146,8 @@ def fetched(pieces, size, registers, bias):
                         number = number + operand & _MASK
                     case "dereference":
                         number = load(number, operand)
+                    case "shift":
+                        number >>= operand
                     case "extend":
                         number = signed(number, operand) & _MASK
             data = load(number, fetch.size) if fetch.kind == "memory" else number & (1 << 8 * fetch.size) - 1
@@ -269,15 +272,12 @@ def leave(address):
 
 def main():
     information = open_information(gdb.current_progspace().filename)
+    information.costs.allow(600)
     types, places = Types(Definitions(information).of), Places(information)
     entry_values = EntryValues(information, places)
     for line in lines:  # noqa: F821
         gdb.Breakpoint(line)
-    gdb.execute("set startup-with-shell off")
-    gdb.execute("starti", to_string=True)
-    bias = base()
-    for function in information.functions("main"):
-        gdb.Breakpoint(f"*{ranges_of(function)[0][0] + bias:#x}")
+    bias = connected() if remote else started(information)  # noqa: F821
     gdb.execute("continue", to_string=True)
     stops, seen = 0, {}
     while gdb.selected_inferior().pid and stops < most:  # noqa: F821
@@ -303,6 +303,23 @@ def main():
                     pieces = str(error)
                 compare(variable, pieces, any(each.is_inlined for each in scopes), registers, bias)
         gdb.execute("continue", to_string=True)
+
+
+def started(information):
+    """Start the program; what is added to link-time addresses."""
+    gdb.execute("set startup-with-shell off")
+    gdb.execute("starti", to_string=True)
+    bias = base()
+    for function in information.functions("main"):
+        gdb.Breakpoint(f"*{ranges_of(function)[0][0] + bias:#x}")
+    return bias
+
+
+def connected():
+    """Connect to a machine that waits to be started."""
+    gdb.execute("set architecture i386:x86-64")
+    gdb.execute(f"target remote {remote}", to_string=True)  # noqa: F821
+    return 0
 
 
 def plain(name):

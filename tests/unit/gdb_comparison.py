@@ -49,9 +49,23 @@ def of_program(command, under, places, stops):
     return _compared(random.Random(1).sample(lines, min(places, len(lines))), command, stops, True)
 
 
-def _compared(lines, command, stops, follows):
+def of_kernel(path, files, remote, places, stops):
+    """The same of a kernel, at some of the lines of these files, in a machine that waits at an address for gdb: it ends
+    after so many stops, and the machine with it."""
+    information = open_information(path)
+    lines = sorted({
+        f"{table.files[row.file]}:{row.line}"
+        for file in files
+        for _, table, numbers in information.lines.tables(file)
+        for row in table.rows()
+        if row.file in numbers and row.line and row.is_statement and not row.ends and information.is_code(row.address)
+    })  # fmt: skip
+    return _compared(random.Random(1).sample(lines, min(places, len(lines))), [path], stops, True, remote)
+
+
+def _compared(lines, command, stops, follows, remote=""):
     paths = [str(HERE), str(Path(sonde.__file__).parents[1]), sysconfig.get_paths()["purelib"]]
-    setting = f"python lines, paths, most, follows = {lines!r}, {paths!r}, {stops}, {follows}"
+    setting = f"python lines, paths, most, follows, remote = {lines!r}, {paths!r}, {stops}, {follows}, {remote!r}"
     script = str(HERE / "gdb_compare.py")
     with tempfile.NamedTemporaryFile("w", suffix=".gdb") as settings:
         # Many lines are more than one word of a command may have.

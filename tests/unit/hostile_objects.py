@@ -39,7 +39,9 @@ class Hang(BaseException):
 def interesting(data):
     """Where damage is likely to matter: the sections with debug information, frames, and the tables of ELF."""
     elf = ElfFile(data)
-    wanted = [each for each in elf.sections if each.name.startswith((".debug_", ".eh_frame")) and each.kind != 8]
+    # Of relocatable files what relocates them as well.
+    names = (".debug_", ".eh_frame", *((".rela", ".symtab") if elf.kind == 1 else ()))
+    wanted = [each for each in elf.sections if each.name.startswith(names) and each.kind != 8]
     debug = [(each.offset, each.size) for each in wanted if each.size]
     return [(0, 64), (len(data) - 64 * 40, 64 * 40), *debug * 3]
 

@@ -7,38 +7,60 @@ without sense; what else comes out of a reader is a fault.
 import contextlib
 import io
 import os
+import tomllib
 from pathlib import Path
+
+from listed_symbols import symbols
+from perf_files import open_firings
 
 from sonde.bpf.btf import BtfError
 from sonde.cli.main import main
+from sonde.engines.fired import RecordedFiring
+from sonde.formats.captured_file import CaptureError
+from sonde.formats.packet_file import devices, records
+from sonde.formats.perf_data import PerfDataError
 from sonde.formats.profile import ProfileError
-from sonde.machine import proc
+from sonde.library.testing.case import SUFFIX
+from sonde.library.testing.reading import CaseFileError, cases_of, read_cases, text_of_file
+from sonde.model.errors import SourceError
 from sonde.objects.errors import ObjectError
 from sonde.objects.externals import read_configuration
 from sonde.objects.reading import LARGEST as LARGEST_OBJECT
 from sonde.objects.reading import read_object
 from sonde.pictures.saved import LARGEST as LARGEST_PROFILE
 from sonde.pictures.saved import read_profile
+from sonde.providers.kernel_places import KernelPlaces
 from sonde.providers.kernel_types import open_btf
+from sonde.providers.pattern import Pattern
 from sonde.recording.build_ids import of_files
 from sonde.symbols.code_objects import CodeObjects
 from sonde.symbols.dwarf.errors import DebugInfoError, damaged
 from sonde.symbols.dwarf.information import open_information
 from sonde.symbols.dwarf.points import Points
+from sonde.symbols.dwarf.relocated import relocated
 from sonde.symbols.elf.costs import Costs
 from sonde.symbols.elf.debug_files import find_debug_file
 from sonde.symbols.elf.file import ElfError, ElfFile
+from sonde.symbols.elf.indirect import Loaded
 from sonde.symbols.elf.library_search import in_directories, run_paths
 from sonde.symbols.elf.stapsdt import notes_of
 from sonde.symbols.elf.symbol_files import with_symbols
+from sonde.symbols.functions import CodeObject
 from sonde.symbols.kallsyms import Kallsyms
+from sonde.symbols.kernel_addresses import by_symbol
+from sonde.symbols.kernel_files import open_module
+from sonde.symbols.kernel_objects import KernelObjects
+from sonde.symbols.kernel_text import KernelText
 from sonde.symbols.mappings import Mapping, parse_maps
 from sonde.symbols.objects import Objects
 from sonde.symbols.perf_map import Home, PerfMap
 from sonde.symbols.unwinding.kept_rows import kept_rows
 from sonde.untrusted import kernel_lines, kernel_text, read_named, read_regular, text_of, unpacked
 
-EXPECTED = (ElfError, DebugInfoError, OSError, ObjectError, BtfError, ProfileError)
+EXPECTED = (
+    CaptureError, ElfError, DebugInfoError, OSError, ObjectError, BtfError, ProfileError, PerfDataError,
+    tomllib.TOMLDecodeError,
+)  # fmt: skip
 ADDRESSES = (0, 0x1040, 0x1139, 0x11A9, 0x401136, 0x7FFFFFFF, (1 << 64) - 1)
 
 
@@ -53,11 +75,30 @@ class Readers:
         self._good = good
         self._function, self._address = function, address
 
+    def packets(self, path):
+        for each in records(path):
+            assert each
+        devices(path)
+
+    def perf_data(self, path):
+        source = open_firings(path)
+        names = source.symbolizer(True)
+        for each in source.happenings():
+            if isinstance(each, RecordedFiring):
+                for address in (each.kernel_stack or ())[:2]:
+                    names.kernel(address)
+                for address in (each.user_stack or ())[:2]:
+                    names.user(each.thread.pid, address)
+            else:
+                names.take(each)
+        names.close()
+        source.close()
+
     def elf(self, path):
         file = ElfFile.open(path)
         with file.costs:
             file.check()
-            _ = file.build_id, file.is_position_independent_program, file.thread_block, len(file.symbols)
+            _ = file.build_id, file.is_position_independent_program, file.thread_block, len(symbols(file))
             run_paths(file)
             file.find("main")
             file.thread_offset("per_thread")
@@ -127,6 +168,20 @@ class Readers:
             with contextlib.suppress(DebugInfoError, ElfError), damaged(path, ElfError):
                 Points(information).at_line("program.c", line)
 
+    def kernel(self, path):
+        """A file that is said to be the kernel's, and a module's."""
+        module = relocated(open_module(path))
+        home = CodeObject("module", path, Loaded(module, 0), (module,))
+        for each in (KernelObjects(path, True).of("vmlinux"), home):
+            text = KernelText(each.loaded.file)
+            for function in each.functions[:3]:
+                text.obstacle(function, 0, 1)
+                by_symbol(each, function.address)
+        places = KernelPlaces(KernelObjects(path, True), os.devnull)
+        for pattern in (Pattern("fbt", "", "main", "4"), Pattern("fbt", "", "program.c@17", "")):
+            with contextlib.suppress(SourceError):
+                places.match(pattern)
+
     def build_ids(self, path):
         list(of_files([path]))
 
@@ -151,15 +206,6 @@ class Readers:
     def status(self, path):
         kernel_lines(path)
 
-    def process_maps(self, path):
-        root = Path(path).parent / "proc"
-        (root / "7").mkdir(parents=True, exist_ok=True)
-        place = root / "7" / "maps"
-        with contextlib.suppress(FileNotFoundError):
-            place.unlink()
-        place.symlink_to(path)
-        list(proc.maps(7, str(root)))
-
     def symbols_of_the_kernel(self, path):
         found = Kallsyms(path)
         found.find("main")
@@ -178,6 +224,13 @@ class Readers:
 
     def libraries(self, path):
         list(in_directories("libfile.so", "", [os.path.dirname(path)]))
+
+    def script_tests(self, path):
+        """As a test file, and as the expected output of one."""
+        with contextlib.suppress(CaseFileError):
+            cases_of(path + SUFFIX, tomllib.loads(text_of_file(path)))
+        with contextlib.suppress(CaseFileError):
+            read_cases(path)
 
     def script(self, path):
         command("-S", "-e", "-s", path)
@@ -213,6 +266,7 @@ OF_ELF = [
     "rows",
     "functions",
     "debug_information",
+    "kernel",
     "build_ids",
     "btf",
     "bpf_object",

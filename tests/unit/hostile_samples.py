@@ -8,6 +8,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import perf_files
 from compiled_objects import compiled
 
 from sonde.cli.main import main
@@ -69,6 +70,8 @@ def texts(samples):
     (samples / "perf-map").write_bytes(b"".join(b"%x 40 function%d\n" % (0x1000 + 64 * n, n) for n in range(1001)))
     (samples / "folded").write_bytes(b"main;work;leaf 97\nmain;other 101\n" * 100)
     (samples / "script").write_text(PROGRAM)
+    (samples / "perf-data").write_bytes(perf_files.file(perf_files.session()))
+    (samples / "perf-data-pipe").write_bytes(perf_files.pipe(perf_files.session()))
     btf = Path("/sys/kernel/btf")
     if os.access(btf / "sunrpc", os.R_OK):
         (samples / "btf").write_bytes((btf / "sunrpc").read_bytes())

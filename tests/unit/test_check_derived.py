@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from catalog import check, error
 
+from sonde.codegen.firings.conditions import apart
 from sonde.model import program as tree
 from sonde.model.types import INT, STRING
 
@@ -23,15 +24,40 @@ def test_each_derived_probe_has_a_clause_with_its_condition() -> None:
     clauses = check("derived:::, BEGIN { trace(1); }").clauses
     written = [c for c in clauses if not c.is_hidden]
     assert [(c.id, [p.id for p in c.probes]) for c in written] == [(1, [9]), (2, [10]), (3, [1])]
-    condition: Any = written[0].predicate
+    condition: Any = written[0].condition
     assert (condition.op, condition.left.operand.number) == (">", 2)
-    assert written[1].predicate is None
-    assert written[2].predicate is None
+    assert [c.predicate for c in written] == [None, None, None]
+    assert [c.condition for c in written[1:]] == [None, None]
 
 
-def test_the_condition_comes_before_the_predicate() -> None:
-    predicate: Any = check("derived:::born /pid == 1/ { }").clauses[0].predicate
-    assert (predicate.op, predicate.left.op, predicate.right.op) == ("&&", ">", "==")
+def test_the_condition_is_apart_from_the_predicate() -> None:
+    clause: Any = check("derived:::born /pid == 1/ { }").clauses[0]
+    assert (clause.condition.op, clause.predicate.op) == (">", "==")
+
+
+@pytest.mark.parametrize("is_general", [False, True])
+def test_the_condition_comes_before_the_predicate(is_general: bool) -> None:
+    """Of a clause that has no other probes."""
+    clauses: Any = check("derived:::born /pid == 1/ { }").clauses
+    (clause,), conditions = apart(clauses, is_general)
+    assert (clause.predicate.op, clause.predicate.left.op, clause.predicate.right.op) == ("&&", ">", "==")
+    assert (clause.condition, conditions) == (None, {})
+
+
+def test_an_adapter_has_the_condition_of_a_clause_with_other_probes() -> None:
+    clauses: Any = check("BEGIN, derived:::born /pid == 1/ { }").clauses
+    found, conditions = apart(clauses, True)
+    assert [clause.predicate.op for clause in found] == ["==", "=="]
+    assert list(conditions) == [9]
+    assert [clause.predicate.op for clause in apart(clauses, False)[0]] == ["==", "&&"]
+
+
+def test_all_clauses_of_a_probe_have_its_condition_in_one_place() -> None:
+    """Where one of them begins with it, so do the others."""
+    clauses: Any = check("BEGIN, derived:::born { } derived:::born { trace(arg1); }").clauses
+    found, conditions = apart(clauses, True)
+    assert conditions == {}
+    assert [clause.predicate is None for clause in found] == [True, False, False]
 
 
 def test_argn_is_the_expression_in_64_bits() -> None:

@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 from catalog import FakeCatalog, check, error
+from d_checking import DEFAULTS, compile_sources
 
-from sonde.frontends.d.check.checker import compile_sources
-from sonde.frontends.d.check.options import CheckOptions
 from sonde.frontends.d.source import Macros, ProgramSource
 from sonde.model.program import Argument, Index
 
@@ -102,4 +101,4 @@ def test_arguments_must_be_used() -> None:
 
 def test_an_empty_program() -> None:
     assert error("/* nothing */").tag == "D_EMPTY"
-    assert compile_sources([ProgramSource("")], FakeCatalog(), CheckOptions(empty=True)).clauses == ()
+    assert compile_sources([ProgramSource("")], FakeCatalog(), DEFAULTS._replace(empty=True)).clauses == ()

@@ -4,6 +4,7 @@ import struct
 
 import pytest
 from catalog import FakeCatalog
+from d_checking import DEFAULTS
 
 from sonde.frontends.d.check.checker import Checker
 from sonde.frontends.d.ctf import CtfWriter
@@ -62,7 +63,7 @@ def read(data):
 
 
 def declared(text):
-    checker = Checker(FakeCatalog())
+    checker = Checker(FakeCatalog(), DEFAULTS)
     checker.add_text(ProgramSource(text))
     return checker.declared_types()
 

@@ -7,7 +7,7 @@ import pytest
 from compiled_objects import compiled, needs_gcc
 
 from sonde.model.errors import SourceError
-from sonde.providers.pattern import parse
+from sonde.providers.pattern import Pattern
 from sonde.providers.user_functions import UserFunctions
 
 pytestmark = needs_gcc
@@ -35,7 +35,7 @@ def test_a_damaged_file(tmp_path, seed):
     path = tmp_path / "damaged"
     path.write_bytes(damaged(data, chance))
     for text in DESCRIPTIONS:
-        pattern = parse(f"uprobe:{path}:{text}")
+        pattern = Pattern("uprobe", str(path), *text.split(":"))
         functions = UserFunctions()
         with contextlib.suppress(SourceError):
             assert functions.match(pattern) or functions.mismatch(pattern)

@@ -220,6 +220,7 @@ SERIALISING = {
     "consume.recorder": "the name of a map",
     "consume.recorded": "the name of a map",
     "formats.speedscope": "a file of another program's",
+    "recording.firing_file": "bytes of what the serialiser has made",
     "pictures.page": "numbers of a picture, for its script",
 }
 """Modules that turn values into JSON or back, and why."""

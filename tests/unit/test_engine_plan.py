@@ -2,17 +2,16 @@
 
 import pytest
 
-from sonde.arch import system_calls
+from sonde.arch import call_registers, registers, system_calls
 from sonde.bpf import instructions as i
-from sonde.bpf import programs
+from sonde.bpf import maps, programs
 from sonde.bpf.helpers import NUMBERS
-from sonde.engines.embedded.sources.registers import needs_all_registers
 from sonde.engines.embedded.sources.task_reads import looks_at_task
 from sonde.engines.embedded.sources.wishes import plan_of
 from sonde.engines.embedded.tracer import stops
 from sonde.engines.embedded.tracer.plan import ENTRY, HOLD_ENTRY, HOLD_RETURN, RETURN
 from sonde.model.probe import Internal, Probe, RawTracepoint, Syscall, Timer
-from sonde.model.spec import ProbeSpec, ProgramSpec, TracingSpec
+from sonde.model.spec import MapSpec, ProbeSpec, ProgramSpec, TracingSpec
 
 RETURN_ZERO = [i.mov_imm(i.R0, 0), i.exit_()]
 
@@ -127,9 +126,53 @@ def loading(offset, *between):
     ]
 
 
-@pytest.mark.parametrize(("offset", "needs"), [(112, False), (120, False), (128, False), (32, True), (0, True)])
-def test_registers_that_no_record_tells(offset, needs):
-    assert needs_all_registers(program(loading(offset))) is needs
+EVENTS = ("sched_process_fork", "sched_process_exec", "sched_process_exit", "signal_generate", "signal_deliver")
+
+TOLD = {
+    "entry": (call(2), call_registers.TOLD_ENTERING),
+    "return": (call(2, True), call_registers.TOLD_LEAVING),
+    "return of a call that makes threads": (call(56, True), call_registers.TOLD_BEGINNING),
+    **{name: (Probe(1, "rawtp", "", "", name, RawTracepoint(name, 2)), frozenset()) for name in EVENTS},
+}
+
+
+@pytest.mark.parametrize("where", TOLD)
+def test_registers_that_no_record_tells(where):
+    """A thread is held for each of them, and for no other."""
+    probe, told = TOLD[where]
+    for offset in range(0, registers.SIZE, 8):
+        plan = planned(program(loading(offset), probe))
+        holds = any(wanted & (HOLD_ENTRY | HOLD_RETURN) for wanted in plan.calls.values()) or plan.events & plan.held
+        assert plan.registers == (offset not in told), offset
+        assert holds or not plan.registers, offset
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        [i.alu64_imm(i.ADD, i.R6, 8)],
+        [i.mov_reg(i.R3, i.R6), i.call(NUMBERS["probe_read_kernel"])],
+    ],
+)
+def test_registers_that_are_moved_to_or_given_away_are_any(how):
+    assert planned(program([*loading(112)[:2], *how, *RETURN_ZERO], call(2))).registers
+
+
+@pytest.mark.parametrize(("offset", "needs"), [(40, True), (112, False)])
+def test_registers_that_a_function_of_the_program_loads(offset, needs):
+    function = [i.load(8, i.R0, i.R1, offset), i.exit_()]
+    code = [*loading(112)[:2], i.mov_reg(i.R1, i.R6), i.call_local(2), *RETURN_ZERO, *function]
+    assert planned(program(code, call(2))).registers is needs
+
+
+def test_a_program_that_is_called_has_the_registers_of_its_callers_event():
+    caller = program(RETURN_ZERO, Probe(1, "rawtp", "", "", "sys_enter", RawTracepoint("sys_enter", 2)))
+    caller = caller._replace(name="caller", map_references=((0, "others"),))
+    called = program([i.load(8, i.R1, i.R1, 0), i.load(8, i.R1, i.R1, 40), *RETURN_ZERO])
+    called = called._replace(name="called", probes=())
+    others = MapSpec("others", maps.PROG_ARRAY, 4, 4, 1, elements=((0, "called"),))
+    spec = TracingSpec((others,), (caller, called), (), (), (), ())
+    assert plan_of(spec, True).registers
 
 
 def test_a_pointer_is_followed_through_the_stack_and_jumps():
@@ -141,11 +184,11 @@ def test_a_pointer_is_followed_through_the_stack_and_jumps():
         i.load(8, i.R1, i.R7, 40),
         *RETURN_ZERO,
     ]
-    assert needs_all_registers(program(code))
+    assert planned(program(code, call(2))).registers
 
 
 def test_another_pointer_s_members_do_not_count():
-    assert not needs_all_registers(program(loading(32, i.mov_reg(i.R6, i.R10))))
+    assert not planned(program(loading(32, i.mov_reg(i.R6, i.R10)), call(2))).registers
 
 
 def test_a_return_to_what_a_signal_interrupted_is_no_calls_return():

@@ -2,6 +2,7 @@
 
 import pytest
 from compiled_objects import compiled, needs_gcc
+from listed_symbols import symbols
 
 from sonde.symbols.dwarf.errors import DebugInfoError
 from sonde.symbols.dwarf.frames import FrameDescriptions
@@ -62,7 +63,7 @@ def test_descriptions_that_are_cut_off_are_an_error():
     elf = ElfFile.open(compiled("-O0"))
     (found,) = [each for each in elf.sections if each.name == ".eh_frame"]
     data = elf.section(".eh_frame")
-    address = next(each.address for each in elf.symbols if each.name == "main")
+    address = next(each.address for each in symbols(elf) if each.name == "main")
     for size in range(20, len(data) - 60, 7):
         try:
             FrameDescriptions(data[:size], found.address, True).rule(address)

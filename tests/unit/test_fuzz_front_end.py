@@ -23,7 +23,7 @@ class Worker:
     """A process that compiles programs."""
 
     def __init__(self):
-        environment = {**os.environ, "PYTHONPATH": str(HERE)}
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join((str(HERE), str(HERE.parent)))}
         command = [sys.executable, str(HERE / "front_end_worker.py")]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
 

@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from bpf_interpreter import bare
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from records import record
@@ -45,7 +46,6 @@ from sonde.report.escaping import escaping_for
 from sonde.report.piece import environment
 from sonde.report.stack import Addresses
 from sonde.report.symbolizer import NoNames
-from sonde.runtime.machine.linking import bare
 from sonde.runtime.machine.memory import MachineMemory
 from sonde.runtime.machine.translation.translator import translate
 

@@ -34,12 +34,27 @@ SEC("tp_btf/sys_enter") int entry(u64 *context)
     return add(limit, list[3]);
 }
 SEC("tracepoint/syscalls/sys_enter_getppid") int event(void *c) { bpf_printk("%d", limit); return add(1, 2); }
+struct perf_sample_data { struct { u32 pid, tid; } tid_entry; u64 cgroup; } __attribute__((preserve_access_index));
+struct sample { u64 registers[21], period, address; struct perf_sample_data *data; };
+SEC("perf_event/software/page-faults-u/7") int fault(struct sample *sample)
+{
+    struct perf_sample_data *data = (void *)sample->address;
+    u64 cgroup = 0;
+    bpf_probe_read_kernel(&cgroup, sizeof cgroup, &data->cgroup);
+    total += cgroup;
+    return sample->address > sample->period;
+}
+SEC("perf_event/tracepoint/sched/sched_switch/3") int hit(void *c) { return total; }
 SEC("raw_tp/sys_exit") int last(void *c)
 {
     struct written written = { 1, { "text", { 3 } } };
     bpf_perf_event_output(c, &written, 0xffffffffULL, &written, sizeof written);
     return add(3, 4);
 }
+char lines[] SEC("config") = "line=vfs_read $arg1 $arg2;other=vfs_read $arg7";
+static __attribute__((noinline)) long asked(void *c, u64 *place) { return bpf_fetch_variables(c, place, 16); }
+SEC("line") int on_line(void *c) { u64 found[2]; return asked(c, found) ? 0 : found[0] > found[1]; }
+SEC("other") int on_other(void *c, long error, u64 seventh) { return error ? 0 : add(5, seventh); }
 """
 
 

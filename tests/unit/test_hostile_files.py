@@ -63,7 +63,10 @@ ELSEWHERE = {
     "library.spec_file": NAMED,
     "library.verdicts": NAMED,
     "library.recordings": RECORDED,
+    "library.replays": "unit/test_hostile_perf_data.py",
     "library.showing": RECORDED,
+    "session.replay_inputs": "unit/test_hostile_perf_data.py",
+    "library.testing.running": "cli/test_script_tests.py",
 }
 """Where the files are tried that somebody names to a command or to the library."""
 

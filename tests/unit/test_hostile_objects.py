@@ -16,6 +16,7 @@ COUNT = int(os.environ.get("SONDE_EXAMPLES") or 100)
 PROGRAMS = [
     ("c", ("-O2",)), ("c", ("-O0", "-gz=zlib")), ("c", ("-O2", "-gdwarf-3")), ("c++", ("-O2",)),
     ("c++", ("-O2", "-gdwarf-4", "-fdebug-types-section")), ("rust", ()),
+    ("c", ("-O2", "-c")), ("c", ("-O0", "-gz=zlib", "-gdwarf-4", "-c")),
 ]  # fmt: skip
 
 

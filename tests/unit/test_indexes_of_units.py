@@ -9,6 +9,7 @@ import subprocess
 import packages
 import pytest
 from compiled_objects import needs_gcc
+from listed_symbols import symbols
 
 from sonde.symbols.dwarf.aranges import told_ranges
 from sonde.symbols.dwarf.attributes import name_of
@@ -78,9 +79,9 @@ def test_every_instruction_is_of_the_function_that_its_symbol_says(program):
         "_ZN4shop5otherEi": "other",
         "main": "main",
     }
-    symbols = [each for each in ElfFile.open(program).symbols if each.name in names and each.size]
-    assert len(symbols) == 4
-    for each in symbols:
+    listed = [each for each in symbols(ElfFile.open(program)) if each.name in names and each.size]
+    assert len(listed) == 4
+    for each in listed:
         for address in range(each.address, each.address + each.size):
             assert name_of(information.function_at(address)) == names[each.name]
         # Also where nothing has been asked before.
@@ -106,7 +107,7 @@ def test_the_index_of_gdb_has_the_addresses_of_units(program, tmp_path):
     bare = str(tmp_path / "bare")
     subprocess.run(["objcopy", "--remove-section=.debug_aranges", path, bare], check=True)
     information = open_information(bare)
-    (main,) = (each for each in elf.symbols if each.name == "main")
+    (main,) = (each for each in symbols(elf) if each.name == "main")
     assert name_of(information.function_at(main.address + 2)) == "main"
 
 
@@ -180,7 +181,7 @@ def test_the_table_of_frames_leads_to_what_a_search_finds(program):
     data, address = elf.section(".eh_frame"), sections[".eh_frame"].address
     table = FrameTable(elf.section(".eh_frame_hdr"), sections[".eh_frame_hdr"].address)
     searching = FrameDescriptions(data, address, True)
-    functions = [each for each in elf.symbols if each.name in ("main", "_ZN4shop5otherEi")]
+    functions = [each for each in symbols(elf) if each.name in ("main", "_ZN4shop5otherEi")]
     assert len(functions) == 2
     for each in functions:
         # Everything before and behind what the table tells is cut off.

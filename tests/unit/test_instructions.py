@@ -46,7 +46,6 @@ def test_decode_wants_whole_instructions():
         (i.movsx(i.R6, i.R1, 32), "bf16200000000000"),
         (i.alu64_imm(i.ADD, i.R2, -8), "07020000f8ffffff"),
         (i.alu32_reg(i.XOR, i.R2, i.R3), "ac32000000000000"),
-        (i.signed_div(i.R2, i.R3), "3f32010000000000"),
         (i.neg(i.R4), "8704000000000000"),
         (i.to_big_endian(i.R1, 16), "dc01000010000000"),
         (i.byte_swap(i.R1, 64), "d701000040000000"),

@@ -6,8 +6,9 @@ import subprocess
 
 import pytest
 from compiled_objects import needs_gcc
+from made_unwind_rows import unwind_rows
 
-from sonde.symbols.dwarf.unwind_rows import make_rows, unwind_rows
+from sonde.symbols.dwarf.unwind_rows import make_rows
 from sonde.symbols.elf.file import ElfFile
 from sonde.symbols.unwinding import kept_rows
 

@@ -1,6 +1,7 @@
 """fbt and rawfbt: which functions there are, what their arguments are, and how they are attached."""
 
 import pytest
+from d_checking import DEFAULTS, compile_sources
 
 from sonde.arch.x86_64 import convention
 from sonde.arch.x86_64 import registers as r
@@ -9,8 +10,6 @@ from sonde.bpf import programs
 from sonde.bpf.btf_writer import INT_SIGNED, BtfBuilder, WrittenMember
 from sonde.codegen.basis.settings import Settings
 from sonde.codegen.compiler import Compilation
-from sonde.frontends.d.check.checker import compile_sources
-from sonde.frontends.d.check.options import CheckOptions
 from sonde.frontends.d.source import ProgramSource
 from sonde.library.attachments import attachments
 from sonde.model import types
@@ -58,7 +57,7 @@ def registry(kernel):
 
 
 def compiled(text, registry, features=ALL, refused=()):
-    program = compile_sources([ProgramSource(text)], registry, CheckOptions())
+    program = compile_sources([ProgramSource(text)], registry, DEFAULTS)
     target = registry.target._replace(features=frozenset(features), refused_functions=frozenset(refused))
     sources = {None: text.splitlines()}
     return Compilation(
@@ -176,7 +175,7 @@ def test_the_attachment_is_chosen_for_each_set_of_clauses(registry, text, featur
 
 def test_what_the_kernel_refuses_at_its_entry_gets_a_kprobe(registry):
     text = "fbt::plain:entry, fbt::nothing:entry { trace(1); }"
-    expected = [(None, programs.TRACE_KPROBE_MULTI, 1), ("nothing", programs.TRACE_FENTRY, 1)]
+    expected = [("nothing", programs.TRACE_FENTRY, 1), (None, programs.TRACE_KPROBE_MULTI, 1)]
     assert ways(text, registry, refused=["plain"]) == expected
 
 

@@ -1,6 +1,7 @@
 """Headers and objects for programs with static probes, made by the library as the command makes them."""
 
 import pytest
+from listed_symbols import symbols
 
 import sonde
 from sonde.cli.main import main
@@ -30,7 +31,7 @@ def test_the_object_is_that_of_the_command_and_has_a_counter_for_each_probe(scri
     assert main(["sonde", "-G", "-s", str(script)]) == 0
     made = sonde.provider_object(PROVIDERS)
     assert made == (script.parent / "store.o").read_bytes()
-    names = {each.name for each in ElfFile(made).symbols if each.name}
+    names = {each.name for each in symbols(ElfFile(made)) if each.name}
     assert names == {"store_start_semaphore", "store_many_semaphore", "other_look__up_semaphore"}
 
 

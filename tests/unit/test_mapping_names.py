@@ -7,7 +7,6 @@ import sys
 
 import pytest
 
-from sonde.machine import proc
 from sonde.symbols.mappings import parse_maps
 
 NAMES = [
@@ -59,15 +58,8 @@ def test_every_mapping_has_its_own_name(mapped):
         assert found[inode].replace(b"\n", b"\\012") == path.replace(b"\n", b"\\012")
 
 
-def test_the_kernels_lines_are_taken_apart_as_bytes_too(mapped):
-    pid, directory = mapped
-    found = {each.inode: each.path for each in proc.maps(pid)}
-    for inode, path in inodes(directory).items():
-        assert found[inode] == path.replace(b"\n", b"\\012")
-
-
 def test_no_name_makes_a_row_of_its_own(mapped):
     pid, _ = mapped
     with open(f"/proc/{pid}/maps", "rb") as file:
         data = file.read()
-    assert len(parse_maps(data.decode(errors="surrogateescape"))) == data.count(b"\n") == len(list(proc.maps(pid)))
+    assert len(parse_maps(data.decode(errors="surrogateescape"))) == data.count(b"\n")

@@ -20,9 +20,22 @@ RETURN = [i.mov_imm(i.R0, 0), i.exit_()]
 class NoKernel:
     """A kernel without types."""
 
+    links_uprobes = True
+    has_fetching = False
+    devices = ()
+
     @property
     def main(self):
         raise ObjectError("there is no BTF")
+
+    def lacks_section(self, prefix):
+        return "", ""
+
+    def lacks_firing(self, firing):
+        return "", ""
+
+    def lacks_call(self, caller, called):
+        return "", ""
 
     def candidates(self, name, kinds):
         return ()
@@ -72,8 +85,8 @@ def test_sections_say_what_fires_their_programs(section, firing):
 @pytest.mark.parametrize(
     "section",
     [
-        "xdp",
-        "socket",
+        "xdp/devmap",
+        "sk_lookup",
         "lsm/file_open",
         "tracepoint/x",
         "raw_tp/a b",
@@ -258,3 +271,35 @@ def test_a_function_symbol_outside_of_all_sections_is_no_program():
     writer = simple()
     writer.symbol("elsewhere", 0xFFF1, 0, 8, FUNC)
     assert [each.name for each in loaded(writer.build()).programs] == ["program"]
+
+
+ARRAY = """
+int called(void *context);
+struct { __uint(type, 3); __uint(max_entries, 1); __uint(key_size, 4); __array(values, int(void *)); }
+    jumps SEC(".maps") = { .values = { [0] = (void *)&called } };
+"""
+USER = """
+SEC("uprobe/libc.so.6:getppid") int entry(void *c) { return 0; }
+SEC("uretprobe/libc.so.6:getppid") int back(void *c) { return 0; }
+SEC("uprobe.multi/libc.so.6:getppid") int many(void *c) { return 0; }
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "has_links", "linked"),
+    [
+        (USER, True, True), (USER, False, False),
+        (ARRAY + 'SEC("uprobe") int called(void *c) { return 0; }' + USER, True, True),
+        (ARRAY + 'SEC("kprobe") int called(void *c) { return 0; }' + USER, True, False),
+        (USER + 'SEC("kprobe") int called(void *c) { return 0; }', True, True),
+    ],
+    ids=["links", "no links", "an array", "an array of several attach types", "no array"],
+)  # fmt: skip
+@pytest.mark.parametrize("compiler", BOTH)
+def test_uprobes_are_linked_unless_an_array_has_programs_of_another_attach_type(compiler, source, has_links, linked):
+    kernel = NoKernel()
+    kernel.links_uprobes = has_links
+    with open(compiled(source, compiler), "rb") as file:
+        spec = loadable(read_object(file.read()), kernel, Choices()).spec
+    kinds = {each.name: each.attach_type for each in spec.programs if each.name != "called"}
+    assert kinds == dict.fromkeys(("entry", "back", "many"), programs.TRACE_UPROBE_MULTI if linked else 0)

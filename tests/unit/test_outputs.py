@@ -2,14 +2,13 @@
 
 import pytest
 from compiled import TARGET, calls, code, compilation, spec
+from d_checking import DEFAULTS, compile_sources
 
 from sonde.bpf import instructions as bpf
 from sonde.bpf import maps
-from sonde.codegen.basis.outputs import AUTO, LARGEST_RECORD, MIXED, PERF, RINGBUF, chosen
+from sonde.codegen.basis.outputs import AUTO, LARGEST_RECORD, MIXED, PERF, PERF_RESERVE, RINGBUF, chosen
 from sonde.codegen.basis.settings import Settings
 from sonde.codegen.compiler import Compilation
-from sonde.frontends.d.check.checker import compile_sources
-from sonde.frontends.d.check.options import CheckOptions
 from sonde.frontends.d.source import ProgramSource
 from sonde.library.transports import transports
 from sonde.model.errors import SourceError
@@ -47,6 +46,8 @@ TEXT = 'string s; BEGIN { trace(1); printf("%s", s); if (pid) { trace(2); } }'
             "BPF ring buffers of 8192 bytes, one for each CPU"),
         ({"output": PERF, "bufsize": 5000}, (PERF_RINGS,), "perf_event_output",
             "perf rings of 8192 bytes, one for each CPU"),
+        ({"output": PERF_RESERVE, "bufsize": 5000}, (PERF_RINGS,), "perf_event_reserve",
+            "perf rings of 8192 bytes, one for each CPU"),
     ],
 )  # fmt: skip
 def test_a_program_has_the_maps_and_calls_of_its_way_and_no_others(settings, rings, helper, told):
@@ -55,7 +56,8 @@ def test_a_program_has_the_maps_and_calls_of_its_way_and_no_others(settings, rin
     assert made.rings == rings
     assert (maps.RINGBUF in kinds, maps.PERF_EVENT_ARRAY in kinds) == (rings == ("ring",), rings == (PERF_RINGS,))
     assert (WRITING in {each.name for each in made.maps}) == (rings == (PERF_RINGS,))
-    found = {name: calls(code(TEXT, **settings), name) for name in ("ringbuf_reserve", "perf_event_output")}
+    found = {name: calls(code(TEXT, **settings), name)
+             for name in ("ringbuf_reserve", "perf_event_output", "perf_event_reserve")}  # fmt: skip
     assert {name for name, count in found.items() if count} == {helper}
     assert found[helper] == 2, "one for what stands without branches, one for the branch"
     assert list(transports(made)) == [f"records come through {told}"]
@@ -75,12 +77,13 @@ def test_a_kernel_without_ring_buffers_gets_no_call_that_it_has_not():
                    for number in range(2))  # fmt: skip
 
 
-def test_a_record_that_no_perf_ring_takes_is_refused_with_its_place():
+@pytest.mark.parametrize("output", [PERF, PERF_RESERVE])
+def test_a_record_that_no_perf_ring_takes_is_refused_with_its_place(output):
     size = LARGEST_RECORD - 16
     text = "BEGIN {{ tracemem(0, {}); }}"
-    assert spec(text.format(size // 8 * 8), output=PERF).records[0].size <= LARGEST_RECORD
+    assert spec(text.format(size // 8 * 8), output=output).records[0].size <= LARGEST_RECORD
     with pytest.raises(SourceError) as raised:
-        spec(text.format(size + 8), output=PERF)
+        spec(text.format(size + 8), output=output)
     assert "a perf ring takes no more than 65456" in raised.value.text
     assert raised.value.position is not None
     assert spec(text.format(size + 8)).records[0].size > LARGEST_RECORD
@@ -91,7 +94,7 @@ def test_only_what_ends_in_a_packet_goes_into_a_perf_ring_where_there_is_a_ring_
     assert chosen(AUTO, OLD, has_packets=True) == PERF
     registry = Registry(TARGET)
     text = "packet:lo:ingress: { trace(1); } packet:lo:ingress: { capture(); } BEGIN { trace(2); }"
-    program = compile_sources([ProgramSource(text)], registry, CheckOptions())
+    program = compile_sources([ProgramSource(text)], registry, DEFAULTS)
     made = Compilation(program, Settings(), TARGET, registry.tagged_type, registry.fields, {}).spec()
     assert made.rings == ("ring", PERF_RINGS)
     by_name = {program.name: bpf.decode(program.code) for program in made.programs}

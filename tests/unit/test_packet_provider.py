@@ -59,7 +59,17 @@ def test_a_device_keeps_its_identifiers_when_others_come_and_go(monkeypatch):
     assert PacketProvider().match(Pattern("packet", "eth0", "egress")) == [before]
 
 
-@pytest.mark.parametrize(("name", "link"), [("eth0", ETHERNET), ("wg0", RAW_IP), ("vethABC", "")])
-def test_what_packets_begin_with(name, link):
+@pytest.mark.parametrize(
+    ("name", "link", "number"), [("eth0", ETHERNET, 1), ("wg0", RAW_IP, 101), ("vethABC", "", 147)]
+)
+def test_what_packets_begin_with(name, link, number):
     ingress, egress = PacketProvider().match(Pattern("packet", name))
-    assert (ingress.firing, egress.firing) == (Packet(name, False, link), Packet(name, True, link))
+    assert (ingress.firing, egress.firing) == tuple(
+        Packet(name, is_egress, link, link_type=number) for is_egress in (False, True)
+    )
+
+
+def test_devices_of_a_file_stand_for_those_of_the_machine():
+    provider = PacketProvider([("eth7", 1), ("old0", 12), ("cooked0", 276), ("four0", 228)])
+    found = [(probe.module, probe.firing.link) for probe in provider.match(Pattern("packet", "", "egress"))]
+    assert found == [("eth7", ETHERNET), ("old0", RAW_IP), ("cooked0", ""), ("four0", RAW_IP)]

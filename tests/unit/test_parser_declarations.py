@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from d_parsing import parse_program, parse_type
 from d_source import bare
 
 from sonde.frontends.d import syntax
 from sonde.frontends.d.errors import DError
-from sonde.frontends.d.parser import parse_items, parse_program, parse_type
+from sonde.frontends.d.parser import NO_MACROS, Parser
 from sonde.frontends.d.source import ProgramSource
 
 
@@ -101,7 +102,7 @@ def test_typedefs_count_from_the_next_item_on() -> None:
 
 def test_the_caller_learns_of_types_between_items() -> None:
     known: set[str] = set()
-    items = parse_items(ProgramSource("int a;\nlate_t b;"), is_type_name=known.__contains__)
+    items = Parser(ProgramSource("int a;\nlate_t b;"), NO_MACROS, known.__contains__).items()
     next(items)
     known.add("late_t")
     assert isinstance(next(items), syntax.Declaration)

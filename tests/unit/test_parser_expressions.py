@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from d_parsing import parse_type
 from d_source import bare, text_of
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from sonde.frontends.d import syntax
 from sonde.frontends.d.errors import DError
 from sonde.frontends.d.expressions import PRECEDENCE
-from sonde.frontends.d.parser import parse_expression, parse_type
+from sonde.frontends.d.parser import parse_expression
 from sonde.model.errors import Position
 from sonde.model.types import INT
 

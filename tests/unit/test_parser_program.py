@@ -6,12 +6,13 @@ import contextlib
 from typing import Any
 
 import pytest
+from d_parsing import parse_program
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sonde.frontends.d import syntax
 from sonde.frontends.d.errors import DError
-from sonde.frontends.d.parser import Parser, check_not_empty, parse_items, parse_program
+from sonde.frontends.d.parser import NO_MACROS, Parser, no_type_names
 from sonde.frontends.d.source import Macros, ProgramSource, command_line_source
 
 
@@ -116,14 +117,14 @@ def test_wrong_descriptions(source: ProgramSource, text: str) -> None:
 
 @pytest.mark.parametrize("text", ["int*x", "key"])
 def test_the_command_line_takes_ambiguous_words_for_probes(text: str) -> None:
-    (clause,) = parse_items(command_line_source(text), is_type_name={"key"}.__contains__)
+    (clause,) = parse_program(command_line_source(text), is_type_name={"key"}.__contains__).items
     assert isinstance(clause, syntax.ProbeClause)
 
 
 def test_the_command_line_takes_declarations_too() -> None:
-    found = parse_items(
+    found = parse_program(
         command_line_source("int x; key *y; inline int z = 1; BEGIN {}"), is_type_name={"key"}.__contains__
-    )
+    ).items
     assert [type(item).__name__ for item in found] == ["Declaration", "Declaration", "InlineDefinition", "ProbeClause"]
 
 
@@ -170,18 +171,10 @@ def test_pragmas_keep_their_place() -> None:
 
 
 def test_pragmas_come_before_the_error_of_their_item() -> None:
-    found = parse_items(ProgramSource("inline int x\n#pragma D attributes no x\nBEGIN {}"))
+    found = Parser(ProgramSource("inline int x\n#pragma D attributes no x\nBEGIN {}"), NO_MACROS, no_type_names).items()
     assert isinstance(next(found), syntax.Pragma)
     with pytest.raises(DError, match='near "BEGIN"'):
         next(found)
-
-
-def test_empty_programs() -> None:
-    program = parse_program(ProgramSource("/* nothing */\n#pragma D option quiet\n"))
-    with pytest.raises(DError, match="empty D program translation unit") as caught:
-        check_not_empty(program)
-    assert (caught.value.tag, caught.value.position and caught.value.position.line) == ("D_EMPTY", 3)
-    check_not_empty(parse_program(ProgramSource("BEGIN {}")))
 
 
 def test_arguments_are_counted_while_items_come() -> None:

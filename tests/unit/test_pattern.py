@@ -6,33 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonde.providers.pattern import Pattern, is_word, matcher, matches, parse, plain
-
-
-@pytest.mark.parametrize(
-    ("text", "kind", "expected"),
-    [
-        ("BEGIN", "name", Pattern("", "", "", "BEGIN")),
-        ("open:entry", "name", Pattern("", "", "open", "entry")),
-        ("syscall::open:entry", "name", Pattern("syscall", "", "open", "entry")),
-        (":::", "name", Pattern()),
-        ("", "name", Pattern()),
-        ("syscall", "provider", Pattern("syscall")),
-        ("vmlinux", "module", Pattern("", "vmlinux")),
-        ("syscall:vmlinux", "module", Pattern("syscall", "vmlinux")),
-        ("syscall:vmlinux:open", "function", Pattern("syscall", "vmlinux", "open")),
-    ],
-)
-def test_fields_are_filled_from_the_right(text, kind, expected):
-    assert parse(text, kind) == expected
-
-
-@pytest.mark.parametrize(
-    ("text", "kind"), [("a:b", "provider"), ("a:b:c", "module"), ("a:b:c:d", "function"), ("a:b:c:d:e", "name")]
-)
-def test_too_many_fields_are_refused(text, kind):
-    with pytest.raises(ValueError, match="Overspecified probe description"):
-        parse(text, kind)
+from sonde.providers.pattern import is_word, matcher, matches, plain
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import pytest
 from compiled_objects import needs_gcc
 from embedded_runs import EXECUTIONS
+from made_unwind_rows import unwind_rows
 
 from sonde.bpf.helpers import NUMBERS
 from sonde.codegen.intermediate.builder import Builder
@@ -24,7 +25,7 @@ from sonde.runtime.machine.linking import link
 from sonde.runtime.machine.memory import MachineMemory
 from sonde.symbols.dwarf.frame_rules import AT_FRAME, AT_STACK, BY_FRAME_POINTER, LINKAGE, NONE, UNKNOWN, Rule
 from sonde.symbols.dwarf.plain_descriptions import plain_descriptions, special
-from sonde.symbols.dwarf.unwind_rows import RULE, unwind_rows
+from sonde.symbols.dwarf.unwind_rows import RULE
 from sonde.symbols.elf.file import ElfFile
 from sonde.symbols.mappings import parse_maps
 

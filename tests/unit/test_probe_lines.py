@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sonde.arch.x86_64 import registers
-from sonde.model.spec import Fetch, FetchStep
+from sonde.model.spec import FetchStep
 from sonde.model.types import CHAR, INT, LONG, Array, Function, Member, Pointer, Struct
 from sonde.objects.arguments import arrival
 from sonde.objects.errors import ObjectError
@@ -125,39 +125,39 @@ def test_a_structure_has_to_have_the_space(compiler):
     with open(compiled(SOURCE, compiler), "rb") as file:
         types = read_object(file.read()).types
     found = variables(THREE)
-    assert (arrival("right", found, types).size, arrival("right", found, types).is_structure) == (24, True)
-    assert [each.offset for each in arrival("right", found, types).fetches] == [0, 8, 16]
-    assert arrival("larger", found, types).size == 56
-    text = refused(arrival, "wrong", found, types)
+    right = arrival("right", found, types, False)
+    assert (right.layout.size, right.layout.alignment, right.is_structure) == (24, 8, True)
+    assert [each.offset for each in right.layout.fetches] == [0, 8, 16]
+    assert arrival("larger", found, types, False).layout.size == 56
+    text = refused(arrival, "wrong", found, types, False)
     assert "does not have how_flags at byte 8" in text
     assert "struct wrong {\n    char *filename;\n    long how_flags;\n    int dfd;\n};" in text
 
 
 def test_up_to_three_are_arguments():
-    found = arrival("plain", variables(THREE), None)
-    assert (found.size, found.is_structure) == (24, False)
-    assert [(each.offset, each.size) for each in found.fetches] == [(0, 8), (8, 8), (16, 8)]
-    text = refused(arrival, "plain", variables(THREE + " e"), None)
+    found = arrival("plain", variables(THREE), None, False)
+    assert (found.layout.size, found.is_structure) == (24, False)
+    assert [(each.offset, each.size) for each in found.layout.fetches] == [(0, 8), (8, 8), (16, 8)]
+    text = refused(arrival, "plain", variables(THREE + " e"), None, False)
     assert "at most three" in text
     assert "struct plain_variables *variables" in text
-    assert "is no number" in refused(arrival, "plain", variables("func=do_open how->sizes"), None)
+    assert "is no number" in refused(arrival, "plain", variables("func=do_open how->sizes"), None, False)
 
 
 def test_a_declaration_that_was_asked_for_fits():
     """What the message shows is what is accepted."""
     found = variables("func=do_open filename how->flags how->inner how->sizes c dfd how->next->depth")
-    text = refused(arrival, "program", found, None)
+    text = refused(arrival, "program", found, None, False)
     shown = text[text.index("struct program_variables {") : text.index("int program(")]
     for compiler in [each.values[0] for each in BOTH if not each.marks[0].args[0]]:
         source = f'{shown}\nSEC("raw_tp/a") int program(void *context, struct program_variables *v) {{ return v->c; }}'
         with open(compiled(source, compiler), "rb") as file:
-            assert arrival("program", found, read_object(file.read()).types).is_structure
+            assert arrival("program", found, read_object(file.read()).types, False).is_structure
 
 
 def test_small_frames_are_on_the_stack_and_large_ones_are_not():
-    fetch = Fetch(0, 8, "value", (FetchStep("register", 0),))
-    assert not frame([fetch], ON_STACK, True, True).map_references
-    assert frame([fetch], ON_STACK + 1, True, True).map_references
+    assert not frame(ON_STACK, True).map_references
+    assert frame(ON_STACK + 1, True).map_references
 
 
 @given(st.text(alphabet='funcexmodule= ;\n@+%->.[]0123$"\0', max_size=60))

@@ -33,9 +33,9 @@ from sonde.model.spec import (
     PrintfAction,
 )
 from sonde.recording import hardware, running
-from sonde.recording.build_ids import note_of
 from sonde.recording.file import PerfDataFile, RecordingError
 from sonde.recording.summary import Summary
+from sonde.symbols.elf.notes import note_of
 
 SAY = PrintfAction(conversions(("n ", "d"), ("\n", "")), (integer(16, 8),))
 LAYOUTS = [(1, 24, (SAY,)), (2, 16, (PrintaAction(None, (0,)), ClearAction(0)))]

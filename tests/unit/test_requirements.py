@@ -80,6 +80,7 @@ def test_maps(kernel):
             "copyout() and copyoutstr() need bpf_probe_write_user, which this kernel has not or",
         ),
         ("loop", "6.1.0", "need bpf_loop, which this kernel has not or forbids"),
+        ("perf_event_reserve", "6.18.0", "needs bpf_perf_event_reserve, which the embedded engine alone has"),
         ("tcp_sock", "6.1.0", "needs bpf_tcp_sock, which this kernel has not or does not allow"),
     ],
 )

@@ -4,7 +4,7 @@ import json
 import random
 
 import pytest
-from compiled import spec
+from compiled import TARGET, compilation, spec
 from hypothesis import given
 from hypothesis import strategies as st
 from test_codegen_determinism import PROGRAMS
@@ -12,7 +12,7 @@ from test_codegen_determinism import PROGRAMS
 from sonde.model import spec as specification
 from sonde.model.options import OptionTable
 from sonde.model.plain import from_plain, to_plain
-from sonde.model.probe import General, Internal, Probe, RawTracepoint, Syscall, Timer, Tracepoint, Uprobe
+from sonde.model.probe import Internal, Probe, RawTracepoint, Syscall, Timer, Tracepoint, Uprobe
 from sonde.model.spec import Fetch, FetchStep, MapSpec, ProbeSpec, Stamp, VariablesSpec
 from sonde.model.specfile import (
     CompiledFor,
@@ -62,7 +62,7 @@ numbers = st.integers(-(1 << 63), (1 << 64) - 1)
 firings = st.one_of(
     st.builds(Internal, texts), st.builds(Syscall, numbers, texts, st.booleans(), st.booleans()),
     st.builds(Timer, numbers, st.booleans()), st.builds(RawTracepoint, texts, numbers),
-    st.builds(Tracepoint, texts, texts, st.booleans()), st.builds(General, texts),
+    st.builds(Tracepoint, texts, texts, st.booleans()),
 )  # fmt: skip
 probes = st.builds(Probe, numbers, texts, texts, texts, texts, firings)
 maps = st.recursive(
@@ -226,6 +226,18 @@ def test_references_lead_somewhere(path, value):
     for name in path[:-1]:
         at = at[name]
     at[path[-1]] = value
+    assert "damaged" in reason(signed_again(data))
+
+
+@pytest.mark.parametrize("elements", [[[0, "none"]], [[1, "general0"]], [[-1, "general0"]], [], None])
+def test_programs_that_nothing_fires_are_called(elements):
+    """By an array that has them, and has nothing else."""
+    general = TARGET._replace(features=TARGET.features | {"general_probes"})
+    made = compilation("syscall::read:entry,syscall::read:return { @[probename] = count(); }", general).spec()
+    data = json.loads(to_text(content(made)))
+    assert from_text(to_text(content(made))).spec == made
+    (array,) = (each for each in data["spec"]["maps"] if each.get("elements"))
+    array["elements"] = elements
     assert "damaged" in reason(signed_again(data))
 
 

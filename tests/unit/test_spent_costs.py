@@ -10,7 +10,7 @@ from test_object_choices import chosen, written
 
 from sonde.model.errors import SourceError
 from sonde.objects.errors import ObjectError
-from sonde.providers.pattern import Pattern, parse
+from sonde.providers.pattern import Pattern
 from sonde.providers.user_functions import UserFunctions
 from sonde.symbols.elf.costs import Costs
 
@@ -78,7 +78,7 @@ def test_descriptions_in_a_process_say_so(monkeypatch):
     words = [sys.executable, "-c", "print(1, flush=True); input()"]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout.readline() == b"1\n"
-        pattern = parse(f"pid{process.pid}:libc:getenv:return")
+        pattern = Pattern(f"pid{process.pid}", "libc", "getenv", "return")
         *spent, (text, found) = at_each_step(monkeypatch, lambda: UserFunctions().match(pattern))
         process.stdin.write(b"\n")
         process.stdin.close()

@@ -80,9 +80,10 @@ def test_a_half_that_leaves_without_a_word_has_failed(tmp_path):
 def test_both_are_told_one_after_the_other(tmp_path):
     _, output = run(tmp_path, FAILS.format("first"), FAILS.format("second"))
     assert re.search(r"=== one\n(?s:.)*the first half(?s:.)*=== two\n(?s:.)*the second half", output)
-    assert "the second" not in output.partition("=== two")[0]
-    # Told at once, and by each half itself.
-    assert output.index("FAILED one/test_one.py::test_wrong") < output.index("=== one")
+    at_once, _, rest = output.partition("=== one")
+    assert "the second" not in rest.partition("=== two")[0]
+    # Told at once and why, and by each half itself.
+    assert re.search(r"^FAILED one/test_one.py::test_wrong\n    .*the first half", at_once, re.MULTILINE)
 
 
 def test_what_was_left_out_is_told_once(tmp_path):
@@ -109,7 +110,9 @@ def test_who_stops_the_suite_sees_what_there_is(tmp_path):
 
 def test_the_halves_are_all_there_is():
     parts = [path.name for path in (ROOT / "tests").iterdir() if any(path.glob("test_*.py"))]
-    assert sorted(part for half in suite.HALVES.values() for part in half) == sorted(parts)
+    run = [part for half in suite.HALVES.values() for part in half]
+    assert sorted(run) == sorted([*parts, "../examples/tests"])
+    assert all((ROOT / "tests" / each).is_dir() for each in run)
 
 
 def test_each_missing_package_is_a_line():

@@ -11,7 +11,8 @@ ROOT = Path(__file__).parents[2]
 AT_THE_ROOT = {".gitignore", "CONTRIBUTING.md", "LICENSE", "README.md", "hatch_build.py", "pyproject.toml"}
 FOLDERS = {
     ".ci": {""}, "bench": {".py", ".c"}, "docs": {".md", ".1"}, "docs/design": {".md"}, "examples": {".d", ".c", ".h"},
-    "src/sonde": {".py", ".d", ".js", ".css", ".typed"},
+    "examples/tests": {".toml", ".py"},
+    "src/sonde": {".py", ".d", ".js", ".css", ".typed", ".txt"},
     "tests": {".py"}, "tests/cli": {".py", ".txt"}, "tests/embedded": {".py", ".c"}, "tests/kernel": {".py"},
     "tests/programs": {".c", ".cc", ".rs"}, "tests/same": {".d", ".c"}, "tests/unit": {".py", ".txt"},
     "tools": {".py", ".c", ".txt", ".asl"}, "tools/real_programs": {".py", ".sh"},

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import packages
 import pytest
+from made_unwind_rows import unwind_rows
 
 from sonde.model.location import Binary, Constant, Register
 from sonde.symbols.dwarf import frame_rules
@@ -28,7 +29,7 @@ from sonde.symbols.dwarf.frame_rules import (
     Rule,
 )
 from sonde.symbols.dwarf.frames import FrameDescriptions
-from sonde.symbols.dwarf.unwind_rows import NO_ROWS, RULE, UnwindRows, unwind_rows
+from sonde.symbols.dwarf.unwind_rows import NO_ROWS, RULE, UnwindRows
 from sonde.symbols.elf.file import ElfFile
 
 SOURCE = r"""

@@ -6,6 +6,7 @@ import subprocess
 import time
 
 import pytest
+from made_unwind_rows import unwind_rows
 
 from sonde.model.spec import (
     UNWIND_BLOCKS,
@@ -21,7 +22,6 @@ from sonde.model.spec import (
     UNWIND_RULES,
     UNWIND_WANTED,
 )
-from sonde.symbols.dwarf.unwind_rows import unwind_rows
 from sonde.symbols.elf.file import ElfFile
 from sonde.symbols.mappings import parse_maps
 from sonde.symbols.process_events import Forked, Mapped

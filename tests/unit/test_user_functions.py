@@ -9,7 +9,7 @@ import pytest
 from sonde.frontends.d.errors import in_d
 from sonde.model.errors import NOT_PROBEABLE, UNALIGNED, SourceError
 from sonde.model.probe import Uprobe
-from sonde.providers.pattern import parse
+from sonde.providers.pattern import Pattern
 from sonde.providers.user_functions import UserFunctions
 from sonde.symbols.elf.file import ElfFile
 
@@ -29,7 +29,7 @@ def functions():
 
 
 def match(functions, process, text):
-    return functions.match(parse(f"pid{process}:{text}"))
+    return functions.match(Pattern(f"pid{process}", *text.split(":")))
 
 
 def test_a_function_of_a_library(functions, process):
@@ -107,5 +107,5 @@ def test_the_middle_of_an_instruction(functions, process):
 
 
 def test_why_nothing_matches(functions, process):
-    assert "no object libnone; it has a.out, " in functions.mismatch(parse(f"pid{process}:libnone:f:entry"))
-    assert functions.mismatch(parse(f"pid{process}:libc:no_*:entry")) == "no function there matches no_*"
+    assert "no object libnone; it has a.out, " in functions.mismatch(Pattern(f"pid{process}", "libnone", "f", "entry"))
+    assert functions.mismatch(Pattern(f"pid{process}", "libc", "no_*", "entry")) == "no function there matches no_*"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 from catalog import FakeCatalog
+from d_checking import DEFAULTS
 
 from sonde.frontends.d.check.checker import Checker
-from sonde.frontends.d.check.options import CheckOptions
 from sonde.frontends.d.source import ProgramSource
 from sonde.frontends.d.warnings.warning import Warning
 
@@ -14,7 +14,7 @@ READ, RETURN, WRITE, TICK = "syscall::read:entry", "syscall::read:return", "sysc
 
 
 def warnings(text: str) -> list[Warning]:
-    checker = Checker(FakeCatalog(), CheckOptions())
+    checker = Checker(FakeCatalog(), DEFAULTS)
     checker.add_text(ProgramSource(text))
     return checker.warnings()
 
@@ -241,7 +241,7 @@ def test_each_is_told_once() -> None:
 
 
 def test_what_libraries_do_is_nobodys_to_change() -> None:
-    checker = Checker(FakeCatalog(), CheckOptions())
+    checker = Checker(FakeCatalog(), DEFAULTS)
     checker.use_libraries(lambda: (ProgramSource("inline int never = uid == -1;", "lib.d"),))
     checker.add_text(ProgramSource("BEGIN /never/ { }"))
     assert checker.warnings() == []

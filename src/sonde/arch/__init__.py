@@ -17,7 +17,8 @@ FOLDERS = {"x86_64": "x86_64", "i686": "x86_64"}
 """The folder by what uname(2) calls the machine; a 64-bit kernel calls itself the latter under setarch(8)."""
 
 SUBJECTS = (
-    "address_space", "call_registers", "classification", "compat_syscalls", "convention", "instruction_lengths",
+    "address_space", "call_registers", "classification", "compat_syscalls", "convention", "displacement",
+    "instruction_lengths",
     "instructions", "languages", "object_files", "operands", "page_faults", "pages", "perf_registers", "registers",
     "rust_convention", "syscalls", "system_calls", "unwinding",
 )  # fmt: skip
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from sonde.arch.x86_64 import classification as classification
     from sonde.arch.x86_64 import compat_syscalls as compat_syscalls
     from sonde.arch.x86_64 import convention as convention
+    from sonde.arch.x86_64 import displacement as displacement
     from sonde.arch.x86_64 import instruction_lengths as instruction_lengths
     from sonde.arch.x86_64 import instructions as instructions
     from sonde.arch.x86_64 import languages as languages

@@ -5,7 +5,15 @@ from __future__ import annotations
 from functools import cache
 
 from sonde.arch import compat_syscalls, syscalls
+from sonde.typed import NamedTuple
 from sonde.untrusted import lines
+
+
+class DeclaredCall(NamedTuple):
+    """A 64-bit system call: its number, and each argument as `type name`."""
+
+    number: int
+    arguments: tuple[str, ...]
 
 
 def native(*names: str) -> tuple[int, ...]:
@@ -18,6 +26,25 @@ def compat(*names: str) -> tuple[int, ...]:
     """Those of 32-bit calls. Raises KeyError."""
     numbers = _compat()
     return tuple(numbers[name] for name in names)
+
+
+@cache
+def native_names() -> dict[int, str]:
+    """The names of 64-bit calls by their numbers."""
+    return {number: name for name, number in _native().items()}
+
+
+@cache
+def declared() -> dict[str, DeclaredCall]:
+    """The 64-bit calls whose arguments are known, by the names of the functions that implement them, which their trace
+    events have, too."""
+    found = {}
+    for line in lines(syscalls.CALLS):
+        number, name, _ = _row(line)
+        _, parenthesis, arguments = line.removesuffix(")").partition("(")
+        if parenthesis:
+            found[name] = DeclaredCall(number, tuple(each for each in arguments.split(", ") if each))
+    return found
 
 
 @cache

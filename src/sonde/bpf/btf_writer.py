@@ -86,9 +86,6 @@ class BtfBuilder:
     def add_typedef(self, name: str, type_id: int) -> int:
         return self._add(name, KIND_TYPEDEF, 0, type_id)
 
-    def add_const(self, type_id: int) -> int:
-        return self._add("", KIND_CONST, 0, type_id)
-
     def add_function_type(self, result: int, parameters: Sequence[tuple[str, int]]) -> int:
         """A prototype: the type of the result, and (name, type) of each parameter."""
         tail = b"".join([struct.pack("<II", self.string(name), type_id) for name, type_id in parameters])

@@ -9,7 +9,7 @@ context or a packet are found in registers and on the stack alone, and only ther
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 from sonde.bpf import instructions as i
 from sonde.bpf import programs
@@ -55,15 +55,13 @@ def conduct(code: list[Instruction], kind: int, stamped: Iterable[int] = ()) -> 
 
     What is returned of code that no verifier takes means nothing.
     """
-    return _Interpretation(code, kind, frozenset(stamped)).conduct()
+    return Interpretation(code, kind, frozenset(stamped)).conduct()
 
 
-def known_values(code: list[Instruction], kind: int, stamped: Iterable[int] = ()) -> Mapping[int, _State]:
-    """What is known of r0 to r10 before each instruction that is reached."""
-    return _Interpretation(code, kind, frozenset(stamped)).states
+class Interpretation:
+    """The abstract interpretation of a program; `states` has what is known of r0 to r10 before each instruction that is
+    reached."""
 
-
-class _Interpretation:
     def __init__(self, code: list[Instruction], kind: int, stamped: frozenset[int]) -> None:
         self._code = code
         self._kind = kind

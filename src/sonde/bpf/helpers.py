@@ -8,6 +8,10 @@ from __future__ import annotations
 MAX_ERRNO = 4095
 """The largest error number (include/linux/err.h): from its negative on, what helpers and system calls return is one."""
 
+RESTARTING = range(512, 517)
+"""The kernel's words for a call that a signal has interrupted, from ERESTARTSYS to ERESTART_RESTARTBLOCK
+(include/linux/errno.h), of which the kernel makes EINTR, or makes the call again, behind the return's probe."""
+
 _NAMES = """
 unspec map_lookup_elem map_update_elem map_delete_elem probe_read ktime_get_ns trace_printk get_prandom_u32
 get_smp_processor_id skb_store_bytes l3_csum_replace l4_csum_replace tail_call clone_redirect get_current_pid_tgid
@@ -55,14 +59,40 @@ FETCH_VARIABLES = 1 << 16
 the variables of the probe that fires (`spec.Fetch`) into the buffer. 0, or -errno of the first one that cannot be had;
 that one's bytes, and all that belong to none, are zeros then."""
 
-OPEN_FILE, PATH_TEXT, CPU_TIME = range(FETCH_VARIABLES + 1, FETCH_VARIABLES + 4)
+OPEN_FILE, PATH_TEXT, CPU_TIME, PACKET_LENGTH = range(FETCH_VARIABLES + 1, FETCH_VARIABLES + 5)
 """More of these. struct file *bpf_open_file(int fd): the current thread's open file, 0 where there is none.
 long bpf_path_text(buffer, size, struct path *): the path as text, cut off where it is longer, as
 bpf_probe_read_kernel_str gives one. s64 bpf_cpu_time(): ns that the current thread has run since tracing began.
-Each -errno for what cannot be told."""
+Each -errno for what cannot be told. u32 bpf_packet_length(ctx): the bytes of the packet, of which the file that it
+comes from may have only the first."""
+
+PERF_EVENT_RESERVE, PERF_EVENT_COMMIT = range(FETCH_VARIABLES + 5, FETCH_VARIABLES + 7)
+"""Two more. void *bpf_perf_event_reserve(map, size, flags): `size` bytes of raw data in a sample that stands in the
+ring of the event which the flags name, as those of bpf_perf_event_output do; 0 if there is no room, which is counted.
+void bpf_perf_event_commit(data, flags): the sample is there to be read; with DISCARD_SLOT readers pass over it."""
+
+DISCARD_SLOT = 1
+
+PROBE_NAME = FETCH_VARIABLES + 7
+"""Another. long bpf_probe_name(void *context, char *buffer, u32 size): what fired, as text, cut off where it is longer;
+its length with the NUL."""
+
+FIRING_CPU, FIRING_PARENT, FIRING_IMAGE = range(FETCH_VARIABLES + 8, FETCH_VARIABLES + 11)
+"""Of firings that were recorded. u32 bpf_firing_cpu(): the CPU they happened on. s64 bpf_firing_parent(): the parent of
+the process, -errno where the recording does not hold it. u64 bpf_firing_image(): the process, and in the upper half the
+mark of what it executes (`symbols/images.py`), 0 if that is not told."""
+
+INJECT_RESULT, DELAY_TASK = range(FETCH_VARIABLES + 11, FETCH_VARIABLES + 13)
+"""Two that act on the thread that fires the program, which must be held. long bpf_inject_result(s64 result): the system
+call that it enters is not made, or the one that it leaves has returned that. long bpf_delay_task(u64 ns): it goes on so
+much later than it would. 0, or -EBUSY for a thread that is not held."""
 
 _OWN = {
     "fetch_variables": FETCH_VARIABLES, "open_file": OPEN_FILE, "path_text": PATH_TEXT, "cpu_time": CPU_TIME,
+    "packet_length": PACKET_LENGTH, "perf_event_reserve": PERF_EVENT_RESERVE, "perf_event_commit": PERF_EVENT_COMMIT,
+    "probe_name": PROBE_NAME, "firing_cpu": FIRING_CPU, "firing_parent": FIRING_PARENT,
+    "firing_image": FIRING_IMAGE,
+    "inject_result": INJECT_RESULT, "delay_task": DELAY_TASK,
 }  # fmt: skip
 _OWN_NAMES = {number: name for name, number in _OWN.items()}
 

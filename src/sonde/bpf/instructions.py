@@ -107,16 +107,6 @@ def alu32_imm(operation: int, dst: int, imm: int, offset: int = 0) -> Instructio
     return Instruction(ALU | K | operation, dst, 0, offset, signed32(imm))
 
 
-def signed_div(dst: int, src: int) -> Instruction:
-    """dst = dst / src, signed (needs Linux 6.6)."""
-    return alu64_reg(DIV, dst, src, 1)
-
-
-def signed_mod(dst: int, src: int) -> Instruction:
-    """dst = dst % src, signed (needs Linux 6.6)."""
-    return alu64_reg(MOD, dst, src, 1)
-
-
 def neg(dst: int) -> Instruction:
     """dst = -dst, 64 bits."""
     return Instruction(ALU64 | NEG, dst)

@@ -29,6 +29,7 @@ ARGUMENTS = {
     "string": "a string that ends in a NUL, inside a frozen map that programs may not write",
     "constant": "a number known when the program is verified: the size of the record",
     "record": "a record of a ring buffer, as it was reserved; the call releases it",
+    "slot": "a slot of a perf ring, as it was reserved; the call releases it",
     "task": "a pointer to a task",
     "task_or_null": "a pointer to a task, or 0",
     "callback": "the address of one of the program's functions",
@@ -43,6 +44,7 @@ RESULTS = {
     "cpu": "the number of a CPU",
     "value_or_null": "a pointer to a value of the map (an inner map where it holds maps), or 0",
     "record_or_null": "a reserved record of as many bytes as the `constant` says, which has to be released, or 0",
+    "slot_or_null": "the same in a perf ring",
     "task": "a pointer to a task",
     "registers": "a pointer to the struct pt_regs of the task",
 }
@@ -113,6 +115,8 @@ ringbuf_submit            void            record scalar
 ringbuf_discard           void            record scalar
 ringbuf_query             scalar          map scalar
 perf_event_output         scalar          context map scalar memory size_or_zero
+perf_event_reserve        slot_or_null    map constant scalar
+perf_event_commit         void            slot scalar
 perf_event_read           scalar          map scalar
 perf_event_read_value     scalar          map scalar memory_out size
 perf_prog_read_value      scalar          context memory_out size
@@ -124,9 +128,16 @@ get_attach_cookie         scalar          context
 get_func_ip               scalar          context
 tail_call                 void            context map scalar
 fetch_variables           scalar          context memory_out size
+probe_name                scalar          context memory_out size
 open_file                 scalar          scalar
 path_text                 length          memory_out size scalar
 cpu_time                  scalar
+firing_cpu                scalar
+firing_parent             scalar
+firing_image              scalar
+inject_result             scalar          scalar
+delay_task                scalar          scalar
+packet_length             scalar          context
 loop                      scalar          scalar callback stack_or_null scalar
 send_signal               scalar          scalar
 send_signal_thread        scalar          scalar
@@ -161,6 +172,12 @@ _CALLERS = {
     "open_file": _EVENTS - {programs.SYSCALL},
     "path_text": _EVENTS - {programs.SYSCALL},
     "cpu_time": _EVENTS - {programs.SYSCALL},
+    "firing_cpu": _EVENTS - {programs.SYSCALL},
+    "firing_parent": _EVENTS - {programs.SYSCALL},
+    "firing_image": _EVENTS - {programs.SYSCALL},
+    "inject_result": _EVENTS - {programs.SYSCALL},
+    "delay_task": _EVENTS - {programs.SYSCALL},
+    "packet_length": _SKB | _XDP,
     "probe_read": _EVENTS,
     "probe_read_str": _EVENTS,
     "get_stack": _EVENTS,
@@ -204,6 +221,7 @@ _MAPS = {
     "ringbuf_reserve": _RINGS,
     "ringbuf_query": _RINGS,
     "perf_event_output": _EVENT_ARRAYS,
+    "perf_event_reserve": _EVENT_ARRAYS,
     "perf_event_read": _EVENT_ARRAYS,
     "perf_event_read_value": _EVENT_ARRAYS,
     "get_stackid": frozenset({maps.STACK_TRACE}),

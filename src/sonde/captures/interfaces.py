@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from sonde.formats import pcapng
-from sonde.model.probe import Probe
+from sonde.model.probe import Packet, Probe
 from sonde.typed import NamedTuple
 from sonde.visible import visible
 
@@ -38,7 +38,8 @@ class Interfaces(dict[int, InterfacePlace]):
     """The place of each probe, by its identifier.
 
     A device's interface is described, with `write`, when a probe of it is first asked for: it stands in the file before
-    its packets. `link_type` tells how packets of a device begin.
+    its packets. `link_type` tells how packets of a device begin
+    whose probe does not say it.
     """
 
     def __init__(
@@ -55,7 +56,8 @@ class Interfaces(dict[int, InterfacePlace]):
     def __missing__(self, identifier: int) -> InterfacePlace:
         probe = self._probes[identifier]
         if probe.module not in self.names:
-            self._describe(probe.module, self._link_type(probe.module))
+            link = probe.firing.link_type if isinstance(probe.firing, Packet) else -1
+            self._describe(probe.module, link if link >= 0 else self._link_type(probe.module))
         place = self[identifier] = InterfacePlace(self.names.index(probe.module), DIRECTIONS.get(probe.function, 0))
         return place
 

@@ -24,13 +24,21 @@ _VALUES = {"k": "btf", "o": "output"}
 
 _LONG = {
     "--act": "act", "--btf": "btf", "--disasm": "disassemble", "--dry-run": "dry_run", "--dump": "dump",
-    "--engine": "engine", "--flame-diff": "flame_diff", "--help": "help", "--object": "bpf_object", "--raw": "raw",
+    "--engine": "engine", "--flame-diff": "flame_diff", "--help": "help", "--object": "bpf_object",
+    "--anonymise": "anonymise", "--packets": "packets", "--raw": "raw", "--record-reads": "recordreads",
+    "--replay": "replay",
     "--save": "save", "--spec": "spec", "--version": "version_of_sonde",
 }  # fmt: skip
-_LONG_WITH_VALUE = frozenset(("--btf", "--engine", "--flame-diff", "--object", "--raw", "--save", "--spec"))
+_LONG_WITH_VALUE = frozenset((
+    "--anonymise", "--btf", "--engine", "--flame-diff", "--object", "--packets", "--raw", "--replay", "--save",
+    "--spec",
+))  # fmt: skip
+
+_LONG_SETTINGS = frozenset(("--anonymise", "--engine", "--packets", "--record-reads", "--replay"))
+"""Long options that are settings of -x."""
 
 _PICTURES = frozenset(("--flame", "--folded", "--heatmap", "--pprof", "--speedscope"))
-_CHOICES = frozenset(("--attach", "--map", "--program", "--record"))
+_CHOICES = frozenset(("--attach", "--device", "--map", "--program", "--record"))
 """What is chosen of an object. Each of these and of the pictures may be given several times."""
 
 LONG_OPTIONS = (*_LONG, *sorted(_PICTURES | _CHOICES))
@@ -80,6 +88,14 @@ class Arguments(NamedTuple):
     def chosen(self, name: str) -> list[str]:
         """The values of one of the options `choices`, in their order."""
         return [value for option, value in self.choices if option == name]
+
+    def with_recording(self) -> Arguments:
+        """Without an object --record names the file of a recording."""
+        settings = (
+            *self.settings,
+            *(Setting("--record", name, value) for name, value in self.choices if name == "record"),
+        )
+        return self._replace(settings=settings, choices=tuple(each for each in self.choices if each[0] != "record"))
 
     def process_numbers(self) -> tuple[int, ...]:
         """The processes of -p. Raises ValueOfOptionError."""
@@ -170,12 +186,14 @@ def _long(word: str, remaining: list[str], collected: _Collected) -> None:
     has_value = name in _LONG_WITH_VALUE or is_repeated
     if (name not in _LONG and not is_repeated) or (equals and not has_value):
         raise UsageError(f"illegal option -- {word[2:]}", word)
-    if not has_value:
+    if not has_value and name in _LONG_SETTINGS:
+        collected.settings.append(Setting(name, _LONG[name], None))
+    elif not has_value:
         collected.flags.add(_LONG[name])
     elif equals or remaining:
         text = value if equals else remaining.pop()
-        if name == "--engine":
-            collected.settings.append(Setting(name, "engine", text))
+        if name in _LONG_SETTINGS:
+            collected.settings.append(Setting(name, _LONG[name], text))
         elif name in _PICTURES:
             collected.pictures.append((name[2:], text))
         elif name in _CHOICES:

@@ -11,7 +11,7 @@ from sonde.library import TYPE_CHECKING, single_line
 from sonde.library.errors import Error
 from sonde.library.holding import holding
 from sonde.library.probe_table import NAMES, ProbeTable, listed_engine
-from sonde.library.settings import OptionTable
+from sonde.library.settings import OptionTable, packets_of, recording_of
 
 if TYPE_CHECKING:
     from sonde.library.probe_table import Probe
@@ -22,7 +22,7 @@ _ROW = "{:>5} {:>10} {:>17} {:>33} {}\n"
 def list_probes(arguments: Arguments, options: OptionTable, messages: Messages) -> int:
     """List what the programs' descriptions match, or all there is; a description without probes is only reported."""
     engine = listed_engine(options, messages.error)
-    table = ProbeTable(engine, arguments.btf, arguments.save is not None)
+    table = ProbeTable(engine, arguments.btf, arguments.save is not None, packets_of(options), recording_of(options))
     is_named = messages.has_hints and messages.program != "dtrace"
     show_probes = _Listing(table, "verbose" in arguments.flags, is_named)
     has_patterns = not arguments.programs and arguments.operands and messages.program != "dtrace"
@@ -30,6 +30,7 @@ def list_probes(arguments: Arguments, options: OptionTable, messages: Messages) 
         show_probes(table.all(), heading=True)
         return 0
     with holding(engine, arguments.commands, arguments.process_numbers(), options, None) as held:
+        table.hold(held.prepare)
         if has_patterns:
             return _list_patterns(arguments, messages, show_probes, held.process)
         show_probes.of_programs(arguments, options, messages, held.process)

@@ -16,7 +16,7 @@ from sonde.library.errors import Error, as_errors
 # What a command does not need it does not import: the start of a one-liner is short because of that. So the modules
 # that trace, list, explain or show are imported where the command line has asked for them.
 
-_WITH_MANUAL = (["doctor"], ["raw"], ["record"], ["read"], ["verify"], ["vars"], ["completion"])
+_WITH_MANUAL = (["doctor"], ["raw"], ["record"], ["read"], ["verify"], ["vars"], ["test"], ["completion"])
 
 _UNSUPPORTED = {
     "anonymous": "-A: anonymous tracing does not exist on Linux",
@@ -122,6 +122,10 @@ def _command(words: list[str], messages: Messages) -> int:
         from sonde.cli.vars import show_variables
 
         return show_variables(words[1:])
+    if words[:1] == ["test"]:
+        from sonde.cli.test import test_scripts
+
+        return test_scripts(words[1:], messages)
     if words[:1] == ["record"]:
         from sonde.cli.record import arguments_of
 
@@ -164,6 +168,8 @@ def _trace_or_list(arguments: Arguments, messages: Messages) -> int:
 
         show(version(messages.program, arguments.flags))
         return 0
+    if arguments.choices and arguments.bpf_object is None:
+        arguments = arguments.with_recording()
     if arguments.choices and arguments.bpf_object is None:
         from sonde.cli.object_choices import refuse_choices
 

@@ -2,32 +2,38 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+
 from sonde.cli.arguments import Arguments
 from sonde.cli.endings import require_command, status_of
 from sonde.cli.messages import FatalError, Messages
 from sonde.cli.object_choices import chosen
 from sonde.cli.output import show
 from sonde.cli.settings import option_table
-from sonde.library.bpf_object import LoadedObject, Words, load_words, require_allowed, run_here
-from sonde.library.holding import KERNEL, chosen_engine, holding
-from sonde.library.outputs import opened
+from sonde.library.bpf_object import LoadedObject, captured, load_words, recorded, require_allowed, run_here
+from sonde.library.holding import chosen_engine, holding
+from sonde.library.outputs import complete, is_capture, opened, require_written
+from sonde.library.settings import packets_of
 
 
 def run_object(arguments: Arguments, messages: Messages) -> int:
     """Run an object to its end; returns the exit status. Raises FatalError, and the library's Error."""
     path = arguments.bpf_object
     assert path is not None
-    if arguments.programs or arguments.operands or arguments.save or arguments.btf or arguments.spec:
+    if arguments.programs or arguments.operands or arguments.save or arguments.spec:
         raise FatalError("--object runs programs that are compiled already: it takes no other, and no operands")
     if arguments.pictures or arguments.flame_diff:
         raise FatalError("--object has no pictures: --flame, --heatmap and the like are of D's aggregations")
+    if arguments.raw is not None:
+        raise FatalError("--object has no --raw: what its programs write is shown at once", hint="-o FILE has it")
+    _require_own_kernel(arguments.btf)
     options = option_table(arguments)
     require_command(arguments.commands, options)
     only_shows = bool(arguments.flags & {"compile_only", "dry_run"})
-    if not only_shows and chosen_engine(options, messages.error) != KERNEL:
-        raise FatalError("--object needs the kernel: the embedded engine runs programs of D", 2)
-    with holding(KERNEL, arguments.commands, arguments.process_numbers(), options, None) as held:
-        loaded = load_words(path, Words(*chosen(arguments, options)), held.process or None)
+    engine = chosen_engine(options, messages.error, only_shows)
+    with holding(engine, arguments.commands, arguments.process_numbers(), options, messages.error) as held:
+        choices, files = chosen(arguments, options), (arguments.btf or "", packets_of(options))
+        loaded = load_words(path, choices, held.process or None, engine, *files)
         if loaded.remark:
             messages.error(f"{path}: {loaded.remark}")
         if "disassemble" in arguments.flags:
@@ -42,20 +48,45 @@ def run_object(arguments: Arguments, messages: Messages) -> int:
         if "verbose" in arguments.flags:
             for name, (section, places) in loaded.sections.items():
                 messages.error(f"program {name}: {section}{f', {places} places' if places > 1 else ''}")
-        with opened(arguments.output, "output file ") as output:
-            ended = run_here(loaded, held, options, output, messages.error, shows_maps="dump" in arguments.flags)
+        text, packets = (None, arguments.output) if is_capture(arguments.output) else (arguments.output, None)
+        with ExitStack() as stack:
+            output = stack.enter_context(opened(text, "output file "))
+            recording = stack.enter_context(recorded(arguments.recording, loaded, engine))
+            captures = stack.enter_context(captured(packets, loaded))
+            ended = run_here(
+                loaded, held, options, output, messages.error, shows_maps="dump" in arguments.flags,
+                recording=recording, captures=captures,
+            )  # fmt: skip
+            require_written(captures, packets)
+            if recording is not None:
+                complete(recording, None if options.on("quiet") else messages.error)
         return status_of(0, ended.statuses, options, messages)
+
+
+def _require_own_kernel(path: str | None) -> None:
+    """Raises FatalError for the vmlinux of another kernel, whose places are not those of this one."""
+    if path is None:
+        return
+    from sonde.library.own_kernel import is_own_kernel  # what few objects need
+
+    if not is_own_kernel(path):
+        raise FatalError(f"--object takes with -k this kernel's own vmlinux, and {path} is not that, by its build id")
 
 
 def _tell_idle(loaded: LoadedObject, messages: Messages) -> None:
     """Say which programs nothing fires. Raises FatalError where no other is there."""
     how = "--attach {}=PLACE, where PLACE is what a section has behind its first slash"
     sections = loaded.sections
+    if any(loaded.is_for_packets(name) for name in loaded.idle):
+        how = "--device DEVICE, or --attach {}=DEVICE for one program"
     if len(loaded.idle) == len(sections):
         what = f"none of its programs says where it is attached: {', '.join(loaded.idle)}"
         raise FatalError(what, hint=f"attach one by {how.format(loaded.idle[0])}")
     for name in loaded.idle:
         section, _ = sections[name]
+        if loaded.is_for_packets(name):
+            messages.error(f"program {name} ({section}) is attached nowhere: --device DEVICE does")
+            continue
         messages.error(
             f"program {name} is attached nowhere, since its section {section} does not say where: "
             f"--attach {name}=PLACE does"

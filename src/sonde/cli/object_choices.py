@@ -1,19 +1,24 @@
-"""The options that choose something of an object: -D, --map, --program, --attach and --record."""
+"""The options that choose something of an object: -D, --map, --program, --attach, --record, --device and -xxdp."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from sonde.cli.arguments import Arguments
 from sonde.cli.messages import UsageError
+from sonde.library import TYPE_CHECKING
 from sonde.library.settings import OptionTable
 
-KINDS = ("map", "program", "attach", "record")
+if TYPE_CHECKING:
+    from sonde.library.bpf_object import Words
+
+KINDS = ("map", "program", "attach", "record", "device")
 
 
-def chosen(arguments: Arguments, options: OptionTable) -> list[Sequence[str]]:
+def chosen(arguments: Arguments, options: OptionTable) -> Words:
     """The values of -D and of the options of these kinds, in their order."""
-    return [options.texts("define"), *(arguments.chosen(each) for each in KINDS)]
+    from sonde.library.bpf_object import Words  # what other programs do without
+
+    sizes, states, places, records, devices = map(arguments.chosen, KINDS)
+    return Words(options.texts("define"), sizes, states, places, records, devices, options.text("xdp"))
 
 
 def refuse_choices(arguments: Arguments) -> None:

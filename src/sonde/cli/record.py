@@ -26,12 +26,12 @@ def arguments_of(words: Sequence[str]) -> Arguments:
         if not command:
             raise UsageError("a command is to stand behind --")
     arguments = parse(before, {"g": _CALLCHAIN})
-    if arguments.choices:
+    if arguments.choices and arguments.bpf_object is None:
         from sonde.cli.object_choices import refuse_choices  # an import that most runs do without
 
         refuse_choices(arguments)
-    if arguments.save or arguments.bpf_object or arguments.flags & {"list", "header", "object", "compile_only"}:
-        raise FatalError("record runs programs of D: it lists, compiles and saves nothing")
+    if arguments.save or arguments.flags & {"list", "header", "object", "compile_only"}:
+        raise FatalError("record runs programs: it lists, compiles and saves nothing")
     if arguments.output == "-":
         raise FatalError("-o -: a perf.data file cannot go through a pipe, as its beginning is written last")
     commands = (*arguments.commands, shlex.join(command)) if command else arguments.commands
@@ -39,7 +39,8 @@ def arguments_of(words: Sequence[str]) -> Arguments:
     if any(each.name == _OUTPUT and each.value != _PERF for each in settings):
         raise FatalError("-xoutput: records that are recorded go through perf rings, no other way")
     if arguments.spec is None:
-        settings.append(Setting("record", _OUTPUT, _PERF))
+        if arguments.bpf_object is None:
+            settings.append(Setting("record", _OUTPUT, _PERF))
         if commands or arguments.pids:
             # As with perf, the samples are those of the processes that are named. An option that was given is stronger.
             settings.insert(0, Setting("record", _SCOPE, "processes"))

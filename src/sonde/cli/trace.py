@@ -34,6 +34,11 @@ def _nothing(arguments: Arguments, only_compiles: bool) -> int:
 
 def _require_own_kernel(arguments: Arguments) -> None:
     """Programs for another kernel cannot run here. Raises FatalError."""
-    if arguments.btf is not None:
+    if arguments.btf is None:
+        return
+    from sonde.library.own_kernel import is_own_kernel  # what few runs need
+
+    if not is_own_kernel(arguments.btf):
         text = "-k compiles for another kernel: what it compiles is not for this one to run"
-        raise FatalError(text, hint="add --save FILE for `sonde --spec FILE` there, or --dry-run, -e or -l")
+        hint = "add --save FILE for `sonde --spec FILE` there, or --dry-run, -e or -l"
+        raise FatalError(text, hint=f"{hint}; this kernel's own vmlinux is known by its build id")

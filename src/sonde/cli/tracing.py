@@ -7,17 +7,18 @@ from sonde.cli.messages import FatalError, Messages
 from sonde.cli.output import show
 from sonde.library.compiling import Compiled, For, compiled, refuse_without_processes
 from sonde.library.holding import Held
-from sonde.library.settings import OptionTable
+from sonde.library.settings import OptionTable, recording_of
 
 
 def trace_processes(
     arguments: Arguments, options: OptionTable, messages: Messages, held: Held, only_compiles: bool
 ) -> int:
     """Compile and, unless that is all, trace these processes, or all; returns the exit status. Raises FatalError."""
-    wanted = For(held.engine, arguments.btf, arguments.save is not None, None if arguments.save else held.process)
+    is_saved = arguments.save is not None
+    wanted = For(held.engine, arguments.btf, is_saved, None if is_saved else held.process, held.prepare)
     made = compiled("d", arguments.programs, options, arguments.operands, wanted, messages.program)
     _write_types(options, made)
-    if held.is_embedded and not held.traced and not only_compiles:
+    if held.is_embedded and not held.traced and not only_compiles and not recording_of(options):
         refuse_without_processes(made)
     _remark(made, arguments, messages)
     _warn(made, not only_compiles, arguments, options, messages)
@@ -36,7 +37,8 @@ def trace_processes(
     from sonde.cli.run import run
     from sonde.library.foreground import Job
 
-    return run(Job(made.spec, options, made.checked.is_destructive), arguments, messages, held)
+    job = Job(made.spec, options, made.checked.is_destructive, recorder=made.recorder)
+    return run(job, arguments, messages, held)
 
 
 def _remark(made: Compiled, arguments: Arguments, messages: Messages) -> None:
@@ -56,7 +58,9 @@ def _warn(made: Compiled, is_run: bool, arguments: Arguments, options: OptionTab
     """What compiles and may do something else than its writer thinks. dtrace(1) has no warnings."""
     is_wanted = options.on("warn") if options.is_set("warn") else messages.program != "dtrace"
     if is_wanted and messages.has_hints:
-        for warning in made.checked.warnings(not is_run or bool(arguments.commands or arguments.pids)):
+        for warning in made.checked.warnings(
+            not is_run or bool(arguments.commands or arguments.pids or recording_of(options))
+        ):
             messages.error(*warning)
 
 
@@ -75,11 +79,13 @@ def _announce(made: Compiled, arguments: Arguments, options: OptionTable, messag
 
 
 def _tell_ways(made: Compiled, messages: Messages) -> None:
-    """With -v: by which of the kernel's ways probes of its functions are attached, and how records come."""
+    """With -v: which programs there are, by which of the kernel's ways probes of its functions are attached, and how
+    records come."""
     from sonde.library.attachments import attachments
+    from sonde.library.program_sizes import program_sizes
     from sonde.library.transports import transports
 
-    for sentence in (*attachments(made.spec), *transports(made.spec)):
+    for sentence in (*program_sizes(made.spec), *attachments(made.spec), *transports(made.spec)):
         messages.aside(sentence)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from sonde.cli.messages import UsageError
@@ -13,8 +14,12 @@ from sonde.library.variables import ELSEWHERE, IN_PARTS, NOT_HERE, Point, Variab
 if TYPE_CHECKING:
     from sonde.library.structures import Structure
 
-_USAGE = "vars takes an object and a function or FILE@LINE, and the option --struct, with it variables"
+_USAGE = (
+    "vars takes an object, or `kernel`, and a function or FILE@LINE, and the options --struct, with it variables, and, "
+    "of the kernel, -k VMLINUX"
+)
 _KERNEL = "kernel"
+_FUNCTION = re.compile(r"[\w.]+")
 _MOST_RANGES = 4
 _LONGEST = 60
 """Characters of a function's name, which templates make endless, where several are told in a line."""
@@ -22,6 +27,7 @@ _LONGEST = 60
 
 def show_variables(words: Sequence[str]) -> int:
     """List the variables; with --struct the C structure they are fetched into. Returns 0."""
+    words, vmlinux = _without_file(words)
     operands = [each for each in words if each != "--struct"]
     structure_wanted = "--struct" in words
     if len(operands) < 2 or any(each.startswith("-") for each in operands):
@@ -31,13 +37,27 @@ def show_variables(words: Sequence[str]) -> int:
         raise UsageError(_USAGE)
     if not variables and path != _KERNEL:
         _require_place(place)
-    show(_told(path, place, variables, structure_wanted))
+    if vmlinux and path != _KERNEL:
+        raise UsageError(_USAGE)
+    show(_told(path, place, variables, structure_wanted, vmlinux))
     return 0
 
 
-def _told(path: str, place: str, variables: Sequence[str], structure_wanted: bool) -> str:
+def _without_file(words: Sequence[str]) -> tuple[Sequence[str], str]:
+    """The words without -k, and what it gives. Raises UsageError."""
+    for at, word in enumerate(words):
+        if word in ("-k", "--btf"):
+            if at + 1 == len(words):
+                raise UsageError(_USAGE)
+            return [*words[:at], *words[at + 2 :]], words[at + 1]
+    return words, ""
+
+
+def _told(path: str, place: str, variables: Sequence[str], structure_wanted: bool, vmlinux: str) -> str:
+    if path == _KERNEL and not structure_wanted:
+        return _of_kernel(place, vmlinux)
     if path == _KERNEL or variables:
-        return _declared(path, place, variables, structure_wanted)
+        return "\n".join(_declarations(path, place, variables, vmlinux))
     if structure_wanted:
         from sonde.library.structures import structures  # what lists do without
 
@@ -52,11 +72,23 @@ def _require_place(place: str) -> None:
         raise UsageError(_USAGE) from None
 
 
-def _declared(path: str, place: str, variables: Sequence[str], structure_wanted: bool) -> str:
-    from sonde.library.declarations import declarations, kernel_function  # what probe lines need
+def _declarations(path: str, place: str, variables: Sequence[str], vmlinux: str) -> Sequence[str]:
+    from sonde.library.declarations import declarations  # what probe lines need
 
-    if structure_wanted:
-        return "\n".join(declarations(path, place, variables))
+    return declarations(path, place, variables, vmlinux)
+
+
+def _of_kernel(place: str, vmlinux: str) -> str:
+    """By debug information, or what the kernel's BTF has of a function."""
+    from sonde.library.kernel_points import kernel_points  # what the kernel's variables need
+
+    try:
+        return "\n".join(map(_listing, kernel_points(place, vmlinux)))
+    except Error:
+        if vmlinux or not _FUNCTION.fullmatch(place):
+            raise
+    from sonde.library.declarations import kernel_function  # what probe lines need
+
     found = kernel_function(place)
     lines = [f"  parameter  {each:12} {kind}" for each, kind in found.parameters]
     return "\n".join([f"{found.name}, which returns {found.returns}", *lines]) + "\n"

@@ -10,6 +10,7 @@ from sonde.cli.object_choices import chosen, refuse_choices
 from sonde.cli.output import show
 from sonde.cli.settings import option_table
 from sonde.library import TYPE_CHECKING
+from sonde.library.holding import EMBEDDED, KERNEL
 from sonde.library.settings import OptionTable
 from sonde.library.verdicts import Verdict, engine_of_rules, is_object, verdict_by_verdict
 
@@ -30,16 +31,19 @@ def verify_file(words: Sequence[str], messages: Messages) -> int:
         raise UsageError("verify takes a D script or object, or programs by -n and the like, and the options -v and -x")
     options = option_table(arguments)
     engine = engine_of_rules(options)
+    is_verbose = "verbose" in arguments.flags
     path = arguments.programs[0].text if arguments.programs[0].kind == "file" else ""
     if path and is_object(path):
-        from sonde.library.bpf_object import Words, spec_of  # what other programs do without
+        from sonde.library.bpf_object import object_verdicts  # what other programs do without
 
-        spec = spec_of(path, Words(*chosen(arguments, options)))
+        # Without a name it is whether the kernel would take it, also of users who may not load it.
+        host = EMBEDDED if options.text("engine") == EMBEDDED else KERNEL
+        verdicts = object_verdicts(path, chosen(arguments, options), host, engine, is_verbose)
     else:
         refuse_choices(arguments)
-        spec = _compiled(arguments, options, engine, messages)
+        verdicts = verdict_by_verdict(_compiled(arguments, options, engine, messages), engine, is_verbose)
     refused = 0
-    for verdict in verdict_by_verdict(spec, engine, "verbose" in arguments.flags):
+    for verdict in verdicts:
         _tell(verdict, messages)
         refused += not verdict
     return 1 if refused else 0

@@ -16,19 +16,21 @@ from sonde.codegen.basis.maps import MOST_MAPS, MapPool
 from sonde.codegen.basis.names import fill_names, is_open, name_width
 from sonde.codegen.basis.nullable import gather_nullable
 from sonde.codegen.basis.settings import Settings
-from sonde.codegen.basis.uses import captures, gather_keys, gather_replaceable, reads_member, samples
+from sonde.codegen.basis.uses import captures, gather_keys, gather_replaceable, samples
 from sonde.codegen.clauses.bodies import ERROR_ROUTINE, Planned
+from sonde.codegen.clauses.descriptions import compiled_once
 from sonde.codegen.clauses.turns import has_loops
 from sonde.codegen.expressions import callers
 from sonde.codegen.expressions.callers import ReturnPlace
 from sonde.codegen.expressions.variables import assign_storage
-from sonde.codegen.firings.groups import ProgramGroup, group
+from sonde.codegen.firings.conditions import apart
+from sonde.codegen.firings.groups import ProgramGroup, divided, group
 from sonde.codegen.firings.internal import InternalContext
 from sonde.codegen.intermediate import ir
 from sonde.codegen.intermediate.emit import TooLargeError
 from sonde.codegen.intermediate.link import SourcePlaces, link, optimize
 from sonde.codegen.partial import require_parts
-from sonde.codegen.program import frames_of, generate, generate_error_routine
+from sonde.codegen.program import called_programs, frames_of, generate, generate_adapter, generate_error_routine
 from sonde.codegen.records.parts import Divider, records
 from sonde.model.errors import UNSUPPORTED, Position, SourceError
 from sonde.model.probe import Internal, KernelFunction, Probe, StaticPattern
@@ -77,19 +79,21 @@ class Compilation:
         sources: Sources, signature: Signature = _unknown, return_place: ReturnPlace = callers.unknown,
     ) -> None:  # fmt: skip
         require_parts(program.clauses)
-        settings = settings._replace(output=outputs.chosen(settings.output, target, captures(program.clauses)))
-        self.program = program
+        bare, conditions = apart(program.clauses, "general_probes" in target.features)
+        clauses, numbers = compiled_once(bare)
+        settings = settings._replace(output=outputs.chosen(settings.output, target, captures(clauses)))
+        self.clauses = clauses
         self.sources = sources
         self.maps = MapPool()
-        self.groups = group(program.clauses, fields, target, signature, return_place, settings.xdp)
+        self.groups = group(clauses, fields, target, signature, return_place, settings.xdp, conditions)
         self.shared = Shared(
-            target, settings, self.maps, {}, {}, gather_keys(program.clauses, settings),
-            gather_replaceable(program.clauses), gather_nullable(program.clauses),
+            target, settings, self.maps, {}, {}, gather_keys(clauses, settings),
+            gather_replaceable(clauses), gather_nullable(clauses),
             dict.fromkeys(program.scratch, True), {}, kernel_type,
-            name_width((p for c in program.clauses for p in c.probes), settings), TypeTable(settings.strsize),
-            frames_of(p for c in program.clauses for p in c.probes), _has_functions(self.groups),
-            has_loops(c for c in program.clauses if ERROR in c.probes),
-            any(isinstance(p.firing, StaticPattern) for c in program.clauses for p in c.probes),
+            name_width((p for c in clauses for p in c.probes), settings), TypeTable(settings.strsize),
+            frames_of(p for c in clauses for p in c.probes), _has_functions(self.groups),
+            has_loops(c for c in clauses if ERROR in c.probes),
+            any(isinstance(p.firing, StaticPattern) for c in clauses for p in c.probes), numbers,
         )  # fmt: skip
         self._add_maps(settings)
         assign_storage(self.shared, program.variables)
@@ -97,7 +101,7 @@ class Compilation:
         self.numbers: dict[Aggregation, int] = {a: n for n, a in enumerate(used)}
         self.aggregations = _described(self.shared, used)
         divider = Divider(self.shared, self.numbers, max((c.id for c in program.clauses), default=0) + 1)
-        self.planned: list[Planned] = [(clause, divider.divide(clause)) for clause in program.clauses]
+        self.planned: list[Planned] = [(clause, divider.divide(clause)) for clause in clauses]
         self._subprograms: dict[str, Generation] = {}
 
     def _add_maps(self, settings: Settings) -> None:
@@ -107,7 +111,7 @@ class Compilation:
 
     def spec(self) -> TracingSpec:
         """Raises SourceError where a clause cannot be compiled."""
-        programs = tuple(self._program(each) for each in self.groups)
+        programs = tuple(program for each in self.groups for program in self._programs(each))
         fill_names(self.shared)
         settings = self.shared.settings
         return TracingSpec(
@@ -116,7 +120,7 @@ class Compilation:
             self._layouts(),
             self.aggregations,
             tuple(self.shared.strings),
-            tuple(sorted({p for c in self.program.clauses for p in c.probes} | {ERROR})),
+            tuple(sorted({p for c in self.clauses for p in c.probes} | {ERROR})),
             outputs.rings(settings),
             tuple(self.shared.types.specs),
             outputs.perf_ring_bytes(settings),
@@ -124,7 +128,7 @@ class Compilation:
 
     def _layouts(self) -> tuple[RecordLayout, ...]:
         names = self.shared.settings.names
-        if not (names or captures(self.program.clauses)):
+        if not (names or captures(self.clauses)):
             return tuple(record.layout for _, parts in self.planned for record in records(parts))
         from sonde.codegen.records.value_names import named_layouts  # an import that most programs do without
 
@@ -132,13 +136,7 @@ class Compilation:
 
     def functions(self) -> list[ir.BpfFunction]:
         """The intermediate form of every program's main function, optimized."""
-        made = []
-        for each in self.groups:
-            wanted = {clause.id for clause in each.clauses}
-            planned = [p for p in self.planned if p[0].id in wanted]
-            main = generate(each.name, each.context, planned, self.shared, each.may_defer, each.caller_at)
-            made.append(optimize(main.b.function))
-        return made
+        return [optimize(self._main(each).b.function) for each in self.groups]
 
     def _used_maps(self, programs: Sequence[ProgramSpec]) -> tuple[MapSpec, ...]:
         """Maps that some program refers to, and those the session reads."""
@@ -147,10 +145,18 @@ class Compilation:
         used |= {"state", "counters", *self._carriers} | {name for name, _ in self.shared.aggregations.values()}
         return tuple(spec for name, spec in self.maps.specs.items() if name in used)
 
+    def _programs(self, each: ProgramGroup) -> list[ProgramSpec]:
+        """One, or one for each set of clauses where all of them are too many for one."""
+        try:
+            return [self._program(each)]
+        except SourceError:
+            parts = divided(each)
+            if len(parts) < 2:
+                raise
+            return [self._program(part) for part in parts]
+
     def _program(self, each: ProgramGroup) -> ProgramSpec:
-        wanted = {clause.id for clause in each.clauses}
-        planned = [p for p in self.planned if p[0].id in wanted]
-        main = generate(each.name, each.context, planned, self.shared, each.may_defer, each.caller_at)
+        main = self._main(each)
         try:
             self._subprograms = dict(main.subprograms)
             spec = link(each.name, (main.b.function, main.positions), self._part, self._line)
@@ -170,11 +176,20 @@ class Compilation:
             attach_type=context.attach_type,
             attach_to=context.attach_to,
             flags=_flags(main),
-            probes=tuple(ProbeSpec(probe, cookie) for probe, cookie in context.index.attachments),
+            probes=() if each.is_called else tuple(ProbeSpec(*attached) for attached in context.index.attachments),
             samples=samples(each.clauses),
-            reads_address=context.kind == PERF_EVENT and _reads_address(each.clauses),
+            sample_fields=_sample_fields(each.clauses) if context.kind == PERF_EVENT else 0,
             sites=SitesSpec(main.table, context.index.arguments, main.site_masks) if is_open(main) else None,
         )
+
+    def _main(self, each: ProgramGroup) -> Generation:
+        """A program's main function."""
+        if each.calls is not None:
+            self.maps.add(called_programs([group.name for group in self.groups if group.is_called]))
+            return generate_adapter(each.name, each.context, each.calls, self.shared, each.condition)
+        wanted = {clause.id for clause in each.clauses}
+        planned = [p for p in self.planned if p[0].id in wanted]
+        return generate(each.name, each.context, planned, self.shared, each.may_defer, each.caller_at)
 
     def _part(self, name: str) -> SourcePlaces:
         """A subprogram: the ERROR clauses or a routine of the library."""
@@ -204,15 +219,8 @@ def _described(shared: Shared, aggregations: Sequence[Aggregation]) -> tuple[Agg
     return describe(shared, aggregations)
 
 
-def _reads_address(clauses: Sequence[Clause]) -> bool:
-    """Whether clauses at an overflow look at the address that it is about."""
-    from sonde.codegen.firings.overflow import ADDR  # most programs have no overflows
+def _sample_fields(clauses: Sequence[Clause]) -> int:
+    """What clauses at an overflow want perf to be asked for."""
+    from sonde.codegen.firings.overflow import sample_fields  # most programs have no overflows
 
-    return reads_member(clauses, ADDR)
-
-
-def compile_program(
-    program: Program, settings: Settings, target: Target, kernel_type: KernelType, fields: Fields, sources: Sources
-) -> TracingSpec:
-    """Compile; raises SourceError with the position of what cannot be compiled."""
-    return Compilation(program, settings, target, kernel_type, fields, sources).spec()
+    return sample_fields(clauses)

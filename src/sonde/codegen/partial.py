@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sonde.model import program as tree
 from sonde.model.errors import UNAVAILABLE, SourceError
-from sonde.model.probe import Uprobe
+from sonde.model.probe import KernelFunction, Uprobe
 from sonde.model.program import Clause
 from sonde.model.types import Array, Struct, Type, resolve, size_of
 from sonde.model.walk import nodes
@@ -23,7 +23,7 @@ _LARGEST = 4096
 def require_parts(clauses: Sequence[Clause]) -> None:
     """Raises SourceError for the use of a part of a variable that is nowhere."""
     for clause in clauses:
-        if any(isinstance(probe.firing, Uprobe) for probe in clause.probes):
+        if any(isinstance(probe.firing, (Uprobe, KernelFunction)) for probe in clause.probes):
             checked: set[int] = set()
             for node in nodes(clause):
                 if isinstance(node, (tree.ProbeVariable, tree.MemberOf, tree.Index)) and id(node) not in checked:

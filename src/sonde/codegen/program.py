@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from sonde.bpf import maps as kinds
-from sonde.codegen.basis import kernels
-from sonde.codegen.basis.faults import unpacked
+from sonde.codegen.basis import firing_records, kernels
+from sonde.codegen.basis.clause_state import FaultExit
+from sonde.codegen.basis.faults import DEFER, unpacked
 from sonde.codegen.basis.generation import Context, Generation, Shared
 from sonde.codegen.basis.names import MASK_BITS, build_table, is_open, masks, open_table
 from sonde.codegen.basis.places import HeldInRegister, Memory
@@ -25,7 +26,7 @@ from sonde.codegen.handlers import HANDLERS
 from sonde.codegen.intermediate.ir import Atomic, Imm, MapDescriptor, Operand, Reg, SlotAddress
 from sonde.codegen.records import writing
 from sonde.model.probe import KernelFunction, Probe, StaticPattern, StaticProbe, Uprobe
-from sonde.model.program import Call, Clause, Var, Variable
+from sonde.model.program import Call, Clause, Expr, Var, Variable
 from sonde.model.spec import ACTIVE, DRAINING, INACTIVE, MapSpec
 from sonde.model.walk import nodes
 
@@ -36,6 +37,9 @@ PREEMPTIBLE_FRAMES = 8
 """Where programs can be preempted, others are run on their CPU meanwhile, in other threads."""
 
 SCRATCH = "scratch"
+
+_CALLED = "general"
+"""The array of general probes that adapters call (`codegen/firings/adapters.py`)."""
 
 _ACTIVITY = {"BEGIN": INACTIVE, "END": DRAINING}
 
@@ -69,15 +73,59 @@ def generate(
     g.b.place(body)
     variables = _local_variables(g, planned)
     deferral.restore(g)
+    firing_records.begin(g)
+    firing_records.widen(g)
     for item in planned:
         bodies.generate(g, item, bits.get(item[0].id))
     if g.deferral is not None and g.resumed is None:
-        g.subprograms[deferral.ROUTINE] = deferral.generate_routine(g)
+        g.subprograms[DEFER] = deferral.generate_routine(g)
     g.b.place(g.exit)
+    firing_records.submit(g)
     _leave(g)
     _set_up(g, setup, body, variables)
     _place_leave(g)
     return g
+
+
+def generate_adapter(
+    name: str, context: Context, number: int, shared: Shared, condition: Expr | None = None
+) -> Generation:
+    """The program that calls the general probe of that number, if the condition holds. What is called finds the cookie
+    of the firing, which is the probe's place there.
+
+    A condition follows pointers that a tracepoint is given; one that led nowhere would be no firing of the probe.
+    """
+    g = Generation(name, context, shared, HANDLERS)
+    setup, body = g.b.label(), g.b.label()
+    if condition is not None:
+        g.b.jump(setup)
+        g.b.place(body)
+        _require(g, condition)
+    g.call("tail_call", g.ctx, MapDescriptor(_CALLED), Imm(number))
+    g.b.ret(Imm(0))
+    if condition is not None:
+        g.b.place(g.exit)
+        _leave(g)
+        _set_up(g, setup, body, ())
+        _place_leave(g)
+    return g
+
+
+def _require(g: Generation, condition: Expr) -> None:
+    """Go on if the condition holds, without a frame: a program that is called does not come back."""
+    holds = g.b.label()
+    g.at(condition.position)
+    g.fault = FaultExit(g.exit, g.b.register(), g.b.register(), g.b.register())
+    g.branch(condition, holds, g.exit)
+    g.b.place(holds)
+    g.release_temporaries()
+    if g.scratch.base is not None:
+        g.b.store(g.scratch.base, 0, 8, Imm(0))
+
+
+def called_programs(names: Sequence[str]) -> MapSpec:
+    """The array, which has the programs of these names."""
+    return MapSpec(_CALLED, kinds.PROG_ARRAY, 4, 4, len(names), elements=tuple(enumerate(names)))
 
 
 def generate_error_routine(context: Context, planned: Sequence[Planned], shared: Shared) -> Generation:
@@ -113,7 +161,7 @@ def _check_activity(g: Generation) -> None:
 def _check_cpu(g: Generation) -> None:
     """A firing that goes on was one of that CPU when it began, wherever its thread is now."""
     if g.shared.settings.cpu is not None and g.resumed is None:
-        g.b.branch("ne", g.call("get_smp_processor_id", pure="cpu"), Imm(g.shared.settings.cpu), g.leave)
+        g.b.branch("ne", g.cpu_number(), Imm(g.shared.settings.cpu), g.leave)
 
 
 def _partial_clauses(g: Generation, planned: Sequence[Planned]) -> dict[int, int]:
@@ -131,6 +179,7 @@ def _partial_clauses(g: Generation, planned: Sequence[Planned]) -> dict[int, int
             for identifier in own:
                 bits.setdefault(identifier, []).append(partial[clause.id])
     g.mask_words = -(-len(partial) // MASK_BITS)
+    g.numbered = tuple(clause.id for clause, _ in planned if clause.id in g.shared.numbers)
     if is_open(g):
         g.site_masks = masks(g, bits)
         g.shared.maps.add(open_table(g))

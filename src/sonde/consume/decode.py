@@ -19,6 +19,9 @@ from sonde.model.units import MIB
 from sonde.typed import Any, NamedTuple
 
 INTEGERS = {1: "b", 2: "h", 4: "i", 8: "q"}
+NOTED = ("named", "noted")
+"""Fields whose value is text as soon as they are read."""
+
 CACHED_STRINGS, CACHED_BYTES = 65536, 16 * MIB
 """Different strings, and their bytes, that are remembered before the cache starts again."""
 
@@ -88,6 +91,8 @@ class _Builder:
 
     def add(self, field: Field) -> None:
         offset = self.start + field.offset
+        if field.kind in NOTED:
+            self._add_notations()
         if field.kind in ("long_string", "long_bytes"):
             self.add_long(field)
         elif offset < self.end:
@@ -101,6 +106,12 @@ class _Builder:
             self.expressions[field] = code("strings[{}]", number) if field.kind == "interned" else number
         else:
             self.expressions[field] = _value_of(field, self.take(offset, field.size, f"{field.size}s"))
+
+    def _add_notations(self) -> None:
+        from sonde.notation.forms import form_text  # few records have them
+        from sonde.notation.numbers import number_text
+
+        self.namespace |= {"number_text": number_text, "form_text": form_text}
 
     def add_long(self, field: Field) -> None:
         """A value behind the fixed part: its words say where it begins and how long it is; it ends where the item does,
@@ -140,6 +151,11 @@ def _value_of(field: Field, data: GeneratedExpression) -> GeneratedExpression:
             return code("user_stack_value({})", data)
         case "user_symbol":
             return code("user_address({})", data)
+        case "named":
+            number = code("int.from_bytes({}, 'little', signed=True)", data)
+            return code("number_text({}, {})", constant(field.detail), number)
+        case "noted":
+            return code("form_text({}, {})", constant(field.detail), data)
         case _:
             return data
 

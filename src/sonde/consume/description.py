@@ -10,7 +10,7 @@ from sonde.formats.raw_file import RawFileError
 from sonde.model import spec as specification
 from sonde.model.known_options import OPTIONS
 from sonde.model.plain import PlainError, from_plain, to_plain
-from sonde.model.probe import Internal, Probe
+from sonde.model.probe import Internal, Packet, Probe
 from sonde.model.spec import SPECULATIONS, AggregationSpec, MapSpec, RecordLayout, TracingSpec, TypeSpec
 from sonde.typed import Any, NamedTuple
 
@@ -58,7 +58,7 @@ class FoundProbes(NamedTuple):
 
 def describe(spec: TracingSpec, rings: int, options: Options) -> bytes:
     """The description of a session with so many rings, as a recording has it."""
-    probes = _without_firings(spec.probes)
+    probes = _with_links_alone(spec.probes)
     shown = tuple(ShownOption(name, getattr(options, name)) for name in Options.__slots__)
     maps = tuple(each for each in spec.maps if each.name in (SPECULATIONS, specification.WAITING))
     described = Description(
@@ -69,12 +69,12 @@ def describe(spec: TracingSpec, rings: int, options: Options) -> bytes:
 
 def describe_found(strings: Iterable[bytes], probes: Iterable[Probe]) -> bytes:
     """The same of what was found while tracing."""
-    return json.dumps(to_plain(FoundProbes(tuple(strings), _without_firings(probes)))).encode()
+    return json.dumps(to_plain(FoundProbes(tuple(strings), _with_links_alone(probes)))).encode()
 
 
-def _without_firings(probes: Iterable[Probe]) -> tuple[Probe, ...]:
-    """How a probe is fired does not matter any more, and what it says may be private."""
-    return tuple(probe._replace(firing=Internal("")) for probe in probes)
+def _with_links_alone(probes: Iterable[Probe]) -> tuple[Probe, ...]:
+    """How a probe is fired does not matter any more, and what it says may be private; but packets begin as it says."""
+    return tuple(probe if isinstance(probe.firing, Packet) else probe._replace(firing=Internal("")) for probe in probes)
 
 
 def described(payload: bytes) -> tuple[TracingSpec, int, Options]:

@@ -183,6 +183,11 @@ class Replay:
     def samples(self) -> None:
         """Nor these."""
 
+    def firings(self) -> None: ...
+
+    def packets(self) -> None:
+        """Nor these."""
+
     def close(self) -> None:
         pass
 

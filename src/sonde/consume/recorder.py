@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from sonde.consume.description import describe, describe_found
 from sonde.consume.options import Options
-from sonde.engines.base import ProcessEvents, Ring, SiteOfFile, Tracing
+from sonde.engines.base import FiringFeed, PacketFeed, ProcessEvents, Ring, SiteOfFile, Tracing
 from sonde.formats.bpf_ring import record_size
 from sonde.formats.raw_file import DESCRIPTION, FOUND, MAP, RING, SIZE, WriteBlock
 from sonde.model.probe import Probe
@@ -79,6 +79,12 @@ class Recorder:
 
     def samples(self) -> Samples | None:
         return self._tracing.samples()
+
+    def firings(self) -> FiringFeed | None:
+        return self._tracing.firings()
+
+    def packets(self) -> PacketFeed | None:
+        return self._tracing.packets()
 
     def wait(self, timeout: float | None, others: Sequence[int] = ()) -> list[int]:
         return self._tracing.wait(timeout, others)

@@ -6,7 +6,7 @@ engine made them, so the consumer above does not know which one runs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from sonde.model.spec import TracingSpec
 from sonde.typed import TYPE_CHECKING, NamedTuple, Protocol
@@ -51,6 +51,49 @@ class SiteOfFile(NamedTuple):
     cookie: int
 
 
+class PacketFeed(Protocol):
+    """Packets of the file `path`. `count` have been taken up; `damage` is what is wrong with it behind them, ""
+    if nothing."""
+
+    path: str
+    count: int
+    damage: str
+
+    @property
+    def is_over(self) -> bool:
+        """Whether there are no more."""
+
+
+class FiringKeeper(Protocol):
+    """What writes a recording (`recording/firing_file.py`)."""
+
+    def firing(self, record: bytes) -> None: ...
+    def event(self, event: ProcessEvent) -> None: ...
+    def flush(self) -> None: ...
+    def finish(self, lost: int) -> None: ...
+
+
+class FiringFeed(Protocol):
+    """Firings of a recording, which is over when all have been taken up. `sentences` say what programs have asked of it
+    in vain, and what would help; `damage` is what is wrong with the file `path`; `lost` are firings that found no room
+    when it was made; `origin` is what made it, as `fired.RecordedProbes` has it."""
+
+    @property
+    def is_over(self) -> bool: ...
+    @property
+    def origin(self) -> str: ...
+    @property
+    def path(self) -> str: ...
+    @property
+    def damage(self) -> str: ...
+    @property
+    def lost(self) -> int: ...
+    def sentences(self) -> list[tuple[str, str]]: ...
+    def adopt_descendants(self, pid: int) -> None: ...
+    def finish(self) -> None:
+        """Of a session that is recorded as it goes: nothing more happens, but for what is on its way."""
+
+
 class Tracing(Protocol):
     """The objects made from one TracingSpec. Closing detaches and frees everything."""
 
@@ -78,6 +121,12 @@ class Tracing(Protocol):
 
     def samples(self) -> Samples | None:
         """The samples that programs let through, None where no program does. There are none before `attach`."""
+
+    def packets(self) -> PacketFeed | None:
+        """The packets of a file that programs are run for, None where they are run for those of devices, or none."""
+
+    def firings(self) -> FiringFeed | None:
+        """The firings of a recording that programs are run for, None where what happens fires them."""
 
     def run(self, program: str) -> None:
         """Run a program of an internal probe (BEGIN, END) once, on this CPU, to its end."""
@@ -110,6 +159,53 @@ class Tracing(Protocol):
         """Detach and free everything."""
 
 
+class Written(NamedTuple):
+    """What was read of an array of perf events: the records' bytes, each padded as the kernel pads them, their times in
+    ns since 1970, and how many found no room."""
+
+    records: list[bytes]
+    times: list[int]
+    lost: int
+
+
+class PerfRecords(Protocol):
+    """What programs write to an array of perf events with bpf_perf_event_output."""
+
+    @property
+    def descriptors(self) -> Sequence[int]:
+        """Readable when there is something to be read; none where the engine's `wait` looks itself."""
+
+    def read(self) -> Written:
+        """All records since the last call, in the order of their times."""
+
+    def lost_last(self) -> int:
+        """How many found no room behind the last record that did: of those no record tells."""
+
+    def close(self) -> None: ...
+
+
+class ObjectTracing(Tracing, Protocol):
+    """Besides, what only programs of objects need."""
+
+    def perf_output(self, name: str, has_packets: bool = False) -> PerfRecords:
+        """What programs write to an array of perf events, through larger rings where packets are in it; the caller's to
+        close. Raises EngineError."""
+
+    def program_code(self, name: str) -> list[tuple[int, int]]:
+        """Where in the kernel's memory a program's functions are, [start, end) each, as far as that is told."""
+
+    def iterate(self, name: str, map_name: str) -> Iterator[bytes]:
+        """What an iterator writes, over the elements of a map unless `map_name` is "". Raises EngineError."""
+
+
 class Engine(Protocol):
     def load(self, spec: TracingSpec) -> Tracing:
         """Create the maps and load the programs. Raises EngineError."""
+
+
+class ObjectEngine(Engine, Protocol):
+    tells_printed: bool
+    """Whether what programs print stands in the map `spec.PRINTED` by itself, and need not be caught."""
+
+    def load(self, spec: TracingSpec) -> ObjectTracing:
+        """As `Engine` does."""

@@ -19,8 +19,8 @@ _UNKNOWN_LENGTH = -1
 """Of a section that ends with the file or at the next Section Header."""
 
 END_OF_OPTIONS, COMMENT, CUSTOM_BYTES_COPIED = 0, 1, 2989
-_HARDWARE, _SYSTEM, _APPLICATION = 2, 3, 4
-_NAME, _TIME_RESOLUTION = 2, 9
+_HARDWARE, _SYSTEM, APPLICATION = 2, 3, 4
+INTERFACE_NAME, TIME_RESOLUTION = 2, 9
 _NANOSECONDS = bytes([9])
 """if_tsresol: a unit is 10 to the minus this."""
 FLAGS, INBOUND, OUTBOUND = 2, 1, 2
@@ -101,14 +101,14 @@ def block(kind: int, body: bytes) -> bytes:
 
 def section_header(hardware: str, system: str, application: str, more: Iterable[Option] = ()) -> bytes:
     fixed = struct.pack("<IHHq", BYTE_ORDER_MAGIC, *_VERSION, _UNKNOWN_LENGTH)
-    texts = (_HARDWARE, hardware), (_SYSTEM, system), (_APPLICATION, application)
+    texts = (_HARDWARE, hardware), (_SYSTEM, system), (APPLICATION, application)
     values = [text_option(code, text) for code, text in texts if text]
     return block(SECTION_HEADER, fixed + options([*values, *more]))
 
 
 def interface_description(name: str, link_type: int, longest: int) -> bytes:
     """Interfaces are numbered from 0 in the order of their descriptions; `longest` is the most that is captured."""
-    values = text_option(_NAME, name), (_TIME_RESOLUTION, _NANOSECONDS)
+    values = text_option(INTERFACE_NAME, name), (TIME_RESOLUTION, _NANOSECONDS)
     return block(INTERFACE_DESCRIPTION, struct.pack("<HHI", link_type, 0, longest) + options(values))
 
 

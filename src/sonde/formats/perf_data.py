@@ -10,6 +10,7 @@ What sonde adds is a *note*, bytes of its own between the header and the list of
 from __future__ import annotations
 
 import struct
+import sys
 from collections.abc import Iterable, Sequence
 
 from sonde.typed import NamedTuple
@@ -32,7 +33,7 @@ LEAST_ATTRIBUTES = 64
 """PERF_ATTR_SIZE_VER0."""
 _ATTRIBUTES_SIZE = 4
 """Offset of attr.size."""
-_MOST_EVENTS, _MOST_IDS = 4096, 1 << 22
+MOST_EVENTS, MOST_IDS = 4096, 1 << 22
 """Events, and the identifiers of all together: one for each CPU."""
 
 
@@ -59,14 +60,36 @@ class Event(NamedTuple):
         return int(struct.unpack_from("=Q", self.attributes, 24)[0])
 
     @property
-    def has_trailers(self) -> bool:
-        """attr.sample_id_all: records that are no samples have the fields of struct sample_id at their end."""
-        return bool(struct.unpack_from("=Q", self.attributes, 40)[0] >> 18 & 1)
+    def period(self) -> int:
+        """How many events to a sample; where `is_frequency`, how many samples to a second."""
+        return int(struct.unpack_from("=Q", self.attributes, 16)[0])
 
     @property
-    def user_registers(self) -> int:
-        """How many registers a sample has, attr.sample_regs_user."""
-        return int(struct.unpack_from("=Q", self.attributes.ljust(96, b"\0"), 80)[0]).bit_count()
+    def is_frequency(self) -> bool:
+        return bool(self.flags & 1 << 10)
+
+    @property
+    def read_format(self) -> int:
+        return int(struct.unpack_from("=Q", self.attributes, 32)[0])
+
+    @property
+    def flags(self) -> int:
+        """The bits behind read_format."""
+        return int(struct.unpack_from("=Q", self.attributes, 40)[0])
+
+    @property
+    def branch_sample_type(self) -> int:
+        return self._word(72)
+
+    @property
+    def sample_regs_user(self) -> int:
+        """A bit for each register of the user's that samples have (arch/*/include/uapi/asm/perf_regs.h)."""
+        return self._word(80)
+
+    def _word(self, offset: int) -> int:
+        """One of those that older kernels do not have."""
+        end = offset + 8
+        return int.from_bytes(self.attributes[offset:end], sys.byteorder) if end <= len(self.attributes) else 0
 
 
 class FileSection(NamedTuple):
@@ -166,7 +189,7 @@ def parse_events(header: Header, data: bytes) -> tuple[Event, ...]:
     """The events; `data` is the file up to its data at least. Raises PerfDataError."""
     least = LEAST_ATTRIBUTES + SECTION.size
     count, rest = divmod(header.events.size, header.entry_size) if header.entry_size >= least else (0, 1)
-    if rest or not 0 < count <= _MOST_EVENTS:
+    if rest or not 0 < count <= MOST_EVENTS:
         raise PerfDataError("its list of events is damaged")
     if header.events.offset + header.events.size > len(data):
         raise PerfDataError("it is cut off within its list of events")
@@ -174,7 +197,7 @@ def parse_events(header: Header, data: bytes) -> tuple[Event, ...]:
     for number in range(count):
         found.append(_event(data, header.events.offset + number * header.entry_size))
         ids += len(found[-1].ids)
-        if ids > _MOST_IDS:
+        if ids > MOST_IDS:
             raise PerfDataError("its list of events is damaged: too many identifiers")
     return tuple(found)
 
@@ -185,7 +208,7 @@ def _event(data: bytes, at: int) -> Event:
     if size < LEAST_ATTRIBUTES or at + size + SECTION.size > len(data):
         raise PerfDataError("its list of events is damaged")
     offset, length = SECTION.unpack_from(data, at + size)
-    if length & 7 or length >> 3 > _MOST_IDS or offset + length > len(data):
+    if length & 7 or length >> 3 > MOST_IDS or offset + length > len(data):
         raise PerfDataError("its list of events is damaged: identifiers that are not in the file")
     return Event(bytes(data[at : at + size]), struct.unpack_from(f"={length >> 3}Q", data, offset))
 

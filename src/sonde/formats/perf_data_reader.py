@@ -60,9 +60,9 @@ class PerfDataReader:
         return self._file.read(size)
 
     @property
-    def _end(self) -> int:
-        """Where the data should end: where a file was given up, behind all that is in it."""
-        return sum(self.header.data) if self.is_finished else self._size
+    def data(self) -> tuple[int, int]:
+        """Where the data begin and should end: where a file was given up, behind all that is in it."""
+        return self.header.data.offset, sum(self.header.data) if self.is_finished else self._size
 
     def records(self) -> Iterator[DataRecord]:
         """The records one after the other, as far as they are whole."""
@@ -77,7 +77,7 @@ class PerfDataReader:
         """The same, whole records many at a time."""
         self.damage = ""
         self.is_cut = False
-        position, end = self.header.data.offset, self._end
+        position, end = self.data
         waiting = b""
         while position < end:
             self._file.seek(position + len(waiting))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 
-TYPE_SOFTWARE = 1
+TYPE_SOFTWARE, TYPE_TRACEPOINT = 1, 2
 SOFTWARE_CPU_CLOCK = 0
 SOFTWARE_DUMMY = 9
 SOFTWARE_BPF_OUTPUT = 10
@@ -16,7 +16,8 @@ RECORD_EXIT = 4
 RECORD_FORK = 7
 RECORD_SAMPLE = 9
 RECORD_MMAP2 = 10
-RECORD_SWITCH = 14
+RECORD_LOST_SAMPLES = 13
+RECORD_SWITCH, RECORD_SWITCH_OF_CPU = 14, 15
 RECORD_KSYMBOL = 17
 
 MISC_KERNEL, MISC_USER = 1, 2
@@ -48,7 +49,7 @@ MAX_RECORD = 0xFFF8
 ATTRIBUTES_SIZE = 112
 """PERF_ATTR_SIZE_VER5, which every kernel with BPF on perf events knows."""
 
-FLAG_SAMPLE_ID_ALL, FLAG_CONTEXT_SWITCH = 1 << 18, 1 << 26
+FLAG_TASK, FLAG_SAMPLE_ID_ALL, FLAG_COMM_EXEC, FLAG_CONTEXT_SWITCH = 1 << 13, 1 << 18, 1 << 24, 1 << 26
 """Of the bits behind attr.read_format."""
 
 # Bits of attr.sample_type.
@@ -65,7 +66,14 @@ SAMPLE_STREAM_ID = 1 << 9
 SAMPLE_RAW = 1 << 10
 SAMPLE_BRANCH_STACK = 1 << 11
 SAMPLE_REGS_USER = 1 << 12
+SAMPLE_WEIGHT = 1 << 14
+SAMPLE_DATA_SRC = 1 << 15
 SAMPLE_IDENTIFIER = 1 << 16
+SAMPLE_TRANSACTION = 1 << 17
+SAMPLE_PHYS_ADDR = 1 << 19
+SAMPLE_CGROUP = 1 << 21
+SAMPLE_DATA_PAGE_SIZE = 1 << 22
+SAMPLE_CODE_PAGE_SIZE = 1 << 23
 
 FIXED_FIELDS = (
     (SAMPLE_IDENTIFIER, "identifier", "Q"),
@@ -90,8 +98,22 @@ TRAILER_FIELDS = (
 )
 """What every other record ends with where attr.sample_id_all is set (struct sample_id)."""
 
+LAST_FIELDS = (
+    (SAMPLE_WEIGHT, "weight", "Q"),
+    (SAMPLE_DATA_SRC, "data_src", "Q"),
+    (SAMPLE_TRANSACTION, "txn", "Q"),
+    (SAMPLE_PHYS_ADDR, "phys_addr", "Q"),
+    (SAMPLE_CGROUP, "cgroup", "Q"),
+    (SAMPLE_DATA_PAGE_SIZE, "data_page_size", "Q"),
+    (SAMPLE_CODE_PAGE_SIZE, "code_page_size", "Q"),
+)
+"""What a PERF_RECORD_SAMPLE ends with, in this order, behind call chain, raw data and registers."""
+
 SUPPORTED = SAMPLE_CALLCHAIN | SAMPLE_RAW | SAMPLE_REGS_USER | sum(bit for bit, _, _ in FIXED_FIELDS)
 """The bits of sample_type whose fields the reader understands and the embedded engine writes."""
+
+READABLE = SUPPORTED | sum(bit for bit, _, _ in LAST_FIELDS)
+"""Those whose fields the reader understands."""
 
 # Offsets in struct perf_event_mmap_page, the first page of the mapping.
 PAGE_CAPABILITIES = 40

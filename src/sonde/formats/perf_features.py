@@ -7,9 +7,10 @@ import struct
 from collections.abc import Iterable, Sequence
 
 from sonde.formats import perf_events as perf
-from sonde.formats.perf_data import Event
+from sonde.formats.perf_data import MOST_EVENTS, Event
 from sonde.typed import NamedTuple
 
+TRACING_DATA = 1
 BUILD_ID, HOSTNAME, OS_RELEASE, VERSION, ARCHITECTURE, CPU_COUNTS, CPU_DESCRIPTION = 2, 3, 4, 5, 6, 7, 8
 TOTAL_MEMORY, COMMAND_LINE, EVENT_DESCRIPTIONS = 10, 11, 12
 SAMPLE_TIMES, CLOCK_RESOLUTION, CLOCK = 21, 23, 29
@@ -20,6 +21,8 @@ _ALIGNED = 64
 """Strings have a multiple of so many bytes (NAME_ALIGN)."""
 _MISC_BUILD_ID_SIZE = 1 << 15
 _NO_GUEST = -1
+_CPU_MODES = 7
+"""PERF_RECORD_MISC_CPUMODE_MASK."""
 
 
 class BuildId(NamedTuple):
@@ -89,31 +92,68 @@ def build_ids(found: Iterable[BuildId]) -> bytes:
 
 def parse_event_names(section: bytes) -> dict[int, str]:
     """The names of events by the identifiers of their records, as far as they can be read."""
-    names: dict[int, str] = {}
+    return {number_: name for name, event in parse_descriptions(section) for number_ in event.ids}
+
+
+def parse_text(section: bytes) -> str:
+    """A string, "" where it cannot be read."""
+    if len(section) < 4:
+        return ""
+    (length,) = struct.unpack_from("=I", section)
+    return section[4 : 4 + length].partition(b"\0")[0].decode(errors="replace")
+
+
+_BUILD_ID = struct.Struct("=IHHi20sB3x")
+
+
+def parse_build_ids(section: bytes) -> list[BuildId]:
+    """What `build_ids` has made, or perf, as far as it can be read."""
+    found, at = [], 0
+    while at + _BUILD_ID.size < len(section):
+        build_id = parse_build_id(section[at : at + 65536])
+        if build_id is None:
+            break
+        (size,) = struct.unpack_from("=H", section, at + 6)
+        found.append(build_id)
+        at += size
+    return found
+
+
+def parse_build_id(record: bytes) -> BuildId | None:
+    """That of one record, None for one that is too short."""
+    if len(record) <= _BUILD_ID.size:
+        return None
+    _, misc, size, _, id_, length = _BUILD_ID.unpack_from(record)
+    if size <= _BUILD_ID.size:
+        return None
+    path = record[_BUILD_ID.size : size].partition(b"\0")[0].decode(errors="surrogateescape")
+    # Who says nothing of its size has one of 20 bytes.
+    id_ = id_[: min(length, 20)] if misc & _MISC_BUILD_ID_SIZE else id_
+    return BuildId(path, id_, misc & _CPU_MODES == perf.MISC_KERNEL)
+
+
+def parse_clock(section: bytes) -> tuple[int, int, int] | None:
+    """What `clock` has made: the clock's number, ns since 1970, and its time then."""
+    if len(section) < 24:
+        return None
+    _, number_, wall, time = struct.unpack_from("=IIQQ", section)
+    return number_, wall, time
+
+
+def parse_descriptions(section: bytes) -> list[tuple[str, Event]]:
+    """What `event_descriptions` has made, as far as it can be read."""
+    found: list[tuple[str, Event]] = []
     try:
         count, size = struct.unpack_from("=II", section)
         at = 8
-        for _ in range(count):
-            at += size
-            ids, length = struct.unpack_from("=II", section, at)
-            name = section[at + 8 : at + 8 + length].partition(b"\0")[0].decode(errors="replace")
-            at += 8 + length
-            names.update(dict.fromkeys(struct.unpack_from(f"={ids}Q", section, at), name))
+        for _ in range(min(count, MOST_EVENTS)):
+            attributes = section[at : at + size]
+            ids, length = struct.unpack_from("=II", section, at + size)
+            at += size + 8
+            name = section[at : at + length].partition(b"\0")[0].decode(errors="replace")
+            at += length
+            found.append((name, Event(attributes, struct.unpack_from(f"={ids}Q", section, at))))
             at += 8 * ids
     except struct.error:
         pass
-    return names
-
-
-def parse_build_ids(section: bytes) -> tuple[BuildId, ...]:
-    """The build ids, as far as they can be read."""
-    found, at = [], 0
-    while at + 36 <= len(section):
-        _, misc, size, _, id_, length = struct.unpack_from("=IHHi20sB", section, at)
-        if size < 36 or at + size > len(section):
-            break
-        path = section[at + 36 : at + size].partition(b"\0")[0].decode(errors="surrogateescape")
-        known = min(length, 20) if misc & _MISC_BUILD_ID_SIZE else 20
-        found.append(BuildId(path, id_[:known], misc & 7 == perf.MISC_KERNEL))
-        at += size
-    return tuple(found)
+    return found

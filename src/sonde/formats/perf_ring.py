@@ -55,6 +55,11 @@ class PerfRingReader:
         return self._slice(self._tail, self._end - self._tail)
 
     @property
+    def capacity(self) -> int:
+        """How many bytes of records there is room for."""
+        return self._capacity
+
+    @property
     def size(self) -> int:
         """How many bytes are there to be read."""
         return self._words[perf.PAGE_DATA_HEAD >> 3] - self._tail

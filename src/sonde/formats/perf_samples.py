@@ -11,7 +11,8 @@ _ABI_NONE = 0
 
 
 class PerfSample(NamedTuple):
-    """A PERF_RECORD_SAMPLE. `fields` has what attr.sample_type asked for of perf_events.FIXED_FIELDS, by name.
+    """A PERF_RECORD_SAMPLE. `fields` has what attr.sample_type asked for of perf_events.FIXED_FIELDS and
+    LAST_FIELDS, by name.
 
     `raw` includes the padding to 8 bytes: what is in it has to say how long it is. `registers` are those of
     attr.sample_regs_user, () if the thread has none.
@@ -37,8 +38,8 @@ def decode_sample(body: memoryview, sample_type: int, registers: int = 0) -> Per
     Raises struct.error where the record is shorter than its fields, ValueError for a sample_type with fields that are
     not known.
     """
-    if sample_type & ~perf.SUPPORTED:
-        raise ValueError(f"fields of sample_type {sample_type & ~perf.SUPPORTED:#x} are not understood")
+    if sample_type & ~perf.READABLE:
+        raise ValueError(f"fields of sample_type {sample_type & ~perf.READABLE:#x} are not understood")
     fields, at = _fields(body, 0, perf.FIXED_FIELDS, sample_type)
     callchain: tuple[int, ...] = ()
     raw, values = memoryview(b""), ()
@@ -54,6 +55,8 @@ def decode_sample(body: memoryview, sample_type: int, registers: int = 0) -> Per
         (abi,) = struct.unpack_from("=Q", body, at)
         if abi != _ABI_NONE:
             values = struct.unpack_from(f"={registers}Q", body, at + 8)
+        at += 8 + 8 * len(values)
+    fields.update(_fields(body, at, perf.LAST_FIELDS, sample_type)[0])
     return PerfSample(fields, callchain, raw, values)
 
 

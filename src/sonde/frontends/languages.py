@@ -13,15 +13,12 @@ from sonde.model.errors import ProgramError, SourceError
 from sonde.model.options import OptionTable
 from sonde.model.program import Clause, Program
 from sonde.model.types import Type
-from sonde.typed import Any, NamedTuple, Protocol, cast
+from sonde.typed import Any, NamedTuple, Protocol, TypeAlias, cast
 
-
-class ProgramText(NamedTuple):
-    """One program of a session. `kind`: a whole `text`; a `file`, whose path it is; or, as D has them on its command
-    line, the name that a lone probe description ends with (`name`, `function`, `module`, `provider`, `identifier`)."""
-
-    kind: str
-    text: str
+ProgramText: TypeAlias = tuple[str, str]
+"""One program of a session, a kind and a text. Kinds: a whole `text`; a `file`, whose path it is; or, as D has them on
+its command line, the name that a lone probe description ends with (`name`, `function`, `module`, `provider`,
+`identifier`)."""
 
 
 class Part(NamedTuple):
@@ -63,7 +60,7 @@ class FrontEnd(Protocol):
 
     @staticmethod
     def check(
-        programs: Sequence[tuple[str, str]], options: OptionTable, catalog: Catalog, arguments: Sequence[str],
+        programs: Sequence[ProgramText], options: OptionTable, catalog: Catalog, arguments: Sequence[str],
         process: int | None, name: str,
     ) -> Checked:  # fmt: skip
         """The programs of texts (`ProgramText`). `options` take what programs set themselves; `arguments` are $1, $2

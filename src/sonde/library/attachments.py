@@ -13,7 +13,7 @@ def attachments(spec: TracingSpec) -> Iterator[str]:
     """A sentence for each program that is fired by functions of the kernel."""
     for program in spec.programs:
         probes = [served.probe for served in program.probes]
-        if isinstance(probes[0].firing, KernelFunction):
+        if probes and isinstance(probes[0].firing, KernelFunction):
             yield f"{_which(probes)} attached {_way(program)}"
 
 

@@ -2,35 +2,45 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from sonde.bpf.helpers import POISON
-from sonde.engines.kernel.engine import KernelEngine
-from sonde.engines.kernel.stamps import StampValues
+from sonde.bpf.programs import FOR_PACKETS, TRACE_UPROBE_MULTI
 from sonde.library.errors import DestructiveError, Error, ScriptError, TracingError, as_errors, engine_error
-from sonde.library.foreground import Ended
+from sonde.library.foreground import Ended, require_whole
 from sonde.library.holding import Held
+from sonde.library.outputs import opened
+from sonde.library.verdicts import Verdict, verdict_by_verdict
 from sonde.model.errors import EngineError
 from sonde.model.options import OptionTable
-from sonde.model.spec import TracingSpec
+from sonde.model.spec import TracingSpec, has_samples
 from sonde.objects.alternatives import alternatives
 from sonde.objects.choices import Words as Words
 from sonde.objects.choices import given_choices
 from sonde.objects.display import display
 from sonde.objects.errors import ObjectError
-from sonde.objects.front_end import Loadable, loadable
+from sonde.objects.front_end import Host, Loadable, Refused, loadable
 from sonde.objects.reading import LARGEST, read_object
 from sonde.objects.running_kernel import RunningKernel
 from sonde.report.object_text import MapTypes, ObjectReport
+from sonde.session.engines import KERNEL, make
 from sonde.session.harm import harm
 from sonde.session.names import Names
-from sonde.session.objects import ObjectSession
+from sonde.session.objects import ObjectSession, packet_arrays
+from sonde.session.replay_inputs import packets_of
 from sonde.session.tracing import Asked
-from sonde.typed import NamedTuple
+from sonde.typed import TYPE_CHECKING, NamedTuple
 from sonde.untrusted import read_regular
 
+if TYPE_CHECKING:
+    from sonde.captures.file import CaptureFile
+    from sonde.captures.object_packets import ObjectPackets
+    from sonde.recording.file import PerfDataFile
+
+_LINKS = ("uprobe_multi",)
 _PROBE = re.compile(r"object::([^\s:]+):(\S+?)(?=: |$)")
 """How the probe of an object's program is called where engines speak of it: the program, and its section."""
 
@@ -64,28 +74,74 @@ class LoadedObject(NamedTuple):
         """Each program's section, and in how many places it is attached."""
         return {name: (wanted.shown, len(wanted.firings)) for name, wanted in self.made.requests.items()}
 
+    def is_for_packets(self, name: str) -> bool:
+        """Whether a program is for packets, so that where it is attached is a device."""
+        return self.made.requests[name].kind in FOR_PACKETS
+
     def alternatives(self) -> list[tuple[str, list[tuple[str, str]]]]:
         """Events that several programs are attached to by different ways, with these and their sections: what they
         count is counted twice."""
         return [(event, list(programs)) for event, programs in alternatives(self.made.requests)]
 
 
-def load_words(path: str, words: Words, process: int | None = None) -> LoadedObject:
-    """Read an object, with what the values of -D, --map, --program, --attach and --record choose of it; `process` is
-    what $target stands for. Raises ScriptError."""
+def load_words(
+    path: str,
+    words: Words,
+    process: int | None = None,
+    engine: str = KERNEL,
+    vmlinux: str = "",
+    packets: str = "",
+) -> LoadedObject:
+    """Read an object for an engine, with what the values of -D, --map, --program, --attach and --record choose of it;
+    `process` is what $target stands for, `vmlinux` the kernel's file with debug information, "" to look for it,
+    `packets` the file of --packets. Raises ScriptError."""
     with _errors(path):
         object_ = read_object(_content(path))
-        chosen = given_choices(words, process)
-        made = loadable(object_, RunningKernel(), chosen)
+        chosen = given_choices(words, process)._replace(vmlinux=vmlinux)
+        made = loadable(object_, _host(engine, packets), chosen)
+        if engine == KERNEL and _lacks_links(made):
+            made = loadable(object_, RunningKernel(links_uprobes=False), chosen)
         types, shown, remark = display(object_, made.definitions, chosen.records)
     return LoadedObject(path, made, types, {name: MapTypes(*each) for name, each in shown.items()}, remark)
 
 
-def spec_of(path: str, words: Words) -> TracingSpec:
-    """An object's programs as they would be loaded into this kernel. Raises ScriptError."""
+def _lacks_links(made: Loadable) -> bool:
+    """Whether it is to be attached by links of uprobes, which this kernel has not."""
+    if not any(each.attach_type == TRACE_UPROBE_MULTI and each.probes for each in made.spec.programs):
+        return False
+    from sonde.engines.kernel.features import detect  # of the kernel alone
+
+    return not detect(_LINKS)
+
+
+def _host(engine: str, packets: str = "", is_run: bool = True) -> Host:
+    if engine == KERNEL:
+        return RunningKernel()
+    from sonde.engines.embedded.object_offer import EmbeddedTypes  # of the embedded engine alone
+
+    if not packets:
+        return EmbeddedTypes(None if is_run else ())
+    from sonde.session.kernels import filed_devices  # what most objects do without
+
+    with as_errors():
+        return EmbeddedTypes([each.name for each in filed_devices(packets)])
+
+
+def object_verdicts(
+    path: str, words: Words, engine: str, rules: str, with_listing: bool = False, process: int | None = None
+) -> Iterator[Verdict]:
+    """What sonde's own verifier says of each program, as the engine would load it, by the rules of that one or the
+    other. Raises ScriptError."""
     with _errors(path):
-        chosen = given_choices(words, None)
-        return loadable(read_object(_content(path)), RunningKernel(), chosen).spec
+        made = loadable(read_object(_content(path)), _host(engine, is_run=False), given_choices(words, process))
+    for verdict in verdict_by_verdict(made.spec, rules, with_listing):
+        reason = _reason(made, verdict.reason)
+        if reason is None:
+            yield verdict
+            continue
+        place = verdict.reason.partition("helper#")[0]
+        told = f"{place}{reason.text}, in program {verdict.program}"
+        yield verdict._replace(reason="; ".join(filter(None, (told, reason.remedy))))
 
 
 def _content(path: str) -> bytes:
@@ -110,38 +166,119 @@ def require_allowed(loaded: LoadedObject, options: OptionTable) -> None:
         raise DestructiveError(reason)
 
 
+@contextmanager
+def recorded(path: str | None, loaded: LoadedObject, engine: str) -> Iterator[PerfDataFile | None]:
+    """The perf.data file for the samples that it lets through, if there is a path. Raises Error."""
+    if path is None:
+        yield None
+        return
+    if not has_samples(loaded.spec):
+        text = f"{loaded.path} cannot be recorded: no result of its programs lets a sample through"
+        raise ScriptError(text, 'a program of SEC("perf_event/software/page-faults/1") does, by the result 1')
+    # What is not recorded does without.
+    from sonde.consume.description import describe
+    from sonde.consume.options import Options
+    from sonde.formats.raw_file import DESCRIPTION
+    from sonde.library.outputs import perf_data_file
+
+    with perf_data_file(path, engine) as made:
+        made.block(DESCRIPTION, describe(_NO_RECORDS, 1, Options()))
+        yield made
+
+
+_NO_RECORDS = TracingSpec((), (), (), (), (), ())
+"""Of whom a recording says that nothing but samples is in it: what programs write is shown at once."""
+
+
 def run_here(
     loaded: LoadedObject, held: Held, options: OptionTable, output: int, tell: Callable[[str], None], *,
     shows_maps: bool = False, asked: Asked | None = None, take: Callable[[bytes], None] | None = None,
+    recording: PerfDataFile | None = None, captures: CaptureFile | None = None,
 ) -> Ended:  # fmt: skip
     """Run it to its end, which signals ask for, or `asked`; what it writes goes to the descriptor, with `shows_maps`
-    what is in its maps, too. `take` gets that in place of a descriptor. Raises Error."""
+    what is in its maps, too. `take` gets that in place of a descriptor. The samples that it lets through go to
+    `recording`, or are lines of the rest; packets behind records to `captures`, likewise. Raises Error."""
     require_allowed(loaded, options)
+    if held.is_embedded and not held.traced:
+        _require_processes(loaded)
     names = Names(options, held.process)
     report = ObjectReport(output, loaded.types, loaded.by_map, tell, names, held.process, take)  # type: ignore[arg-type]
-    cpu = options.number("cpu") if options.is_set("cpu") else None
-    engine = KernelEngine(cpu, StampValues(held.process))
     with as_errors():
+        engine = make(held.engine, options, held.traced, recording.records if recording is not None else None)
         try:
-            ObjectSession(loaded.made, engine, report, held.traced, names).run(shows_maps, asked)
+            packets = _object_packets(loaded, options, captures) if captures is not None else None
+            session = ObjectSession(loaded.made, engine, report, held.traced, names, recording, packets)
+            session.run(shows_maps, asked)
         except EngineError as error:
             raise _refused(error, loaded.made) from None
         except ObjectError as error:
             raise ScriptError(f"{loaded.path} cannot be loaded: {error.text}", error.hint) from None
+    require_whole(session.packets())
     return Ended(0, {each.pid: each.collect() for each in held.traced})
+
+
+def _require_processes(loaded: LoadedObject) -> None:
+    """Raises Error where a program is fired by processes, and the embedded engine has none."""
+    from sonde.engines.embedded.offer import needs_processes  # of that engine alone
+
+    text, remedy = needs_processes(loaded.spec.probes)
+    if text:
+        raise Error(text, remedy)
+
+
+_FOLLOWED = re.compile(r"the verifier refuses .* is a number, not a pointer", re.S)
+"""What the embedded engine's verifier says where a structure's pointer is followed."""
+
+
+def _object_packets(loaded: LoadedObject, options: OptionTable, file: CaptureFile) -> ObjectPackets:
+    from sonde.captures.object_packets import ObjectPackets  # what most objects do without
+    from sonde.session.packet_devices import object_devices
+
+    path = packets_of(options)
+    return ObjectPackets(file, object_devices(loaded.spec, path), not path)
+
+
+@contextmanager
+def captured(path: str | None, loaded: LoadedObject) -> Iterator[CaptureFile | None]:
+    """The file for packets that programs append to records, if there is a path. Raises Error."""
+    if path is None:
+        yield None
+        return
+    from sonde.captures.file import CaptureFile  # what most objects do without
+
+    arrays = packet_arrays(loaded.spec)
+    known = {name for name, each in loaded.by_map.items() if each.value is not None}
+    if not arrays:
+        text = f"-o {path} is for packets, and no program for packets writes to an array of perf events"
+        raise Error(text, "give the output's file another name")
+    if not known.intersection(arrays):
+        text = f"-o {path}: what is before the packet in records of {arrays[0]} is not known"
+        raise Error(text, f"--record {arrays[0]}=STRUCTURE names the structure")
+    with opened(path, "capture file ", os.O_TRUNC) as descriptor:
+        yield CaptureFile(descriptor)
 
 
 def _refused(error: EngineError, made: Loadable) -> Error:
     """In the object's own words where it is about something that this kernel has not; with what can be done about it
     where it is about one program."""
-    found = re.search(r"(?:unknown|helper)#(\d+)", error.text + error.log)
-    number = int(found[1]) - POISON if found else -1
     text, log = _PROBE.sub(r"program \1 (\2)", error.text), error.log
-    if 0 <= number < len(made.missing):
-        text, log = f"{text.partition(':')[0]}: it needs {made.missing[number]}, which this kernel has not", ""
+    reason = _reason(made, error.text + error.log)
+    if reason is not None:
+        text, log = f"{text.partition(':')[0]}: {reason.text}", ""
     told = engine_error(type(error)(text, log, error.place), "C")
+    if reason is not None and reason.remedy:
+        return TracingError(told.text, "\n".join(filter(None, (told.remedy, reason.remedy))))
     name = next((each for each in made.requests if re.search(rf"program {re.escape(each)}\b", text)), None)
     if name is None:
         return told
     remedy = f"leave the program out by --program {name}=off, or attach it elsewhere by --attach {name}=PLACE"
+    if _FOLLOWED.search(text):
+        remedy = f"the embedded engine follows pointers in structures by BPF_CORE_READ() alone\n{remedy}"
     return TracingError(told.text, "\n".join(filter(None, (told.remedy, remedy))))
+
+
+def _reason(made: Loadable, text: str) -> Refused | None:
+    """Why a call that there is not stands in a program, where a verifier's words are about one."""
+    found = re.search(r"(?:unknown|helper)#(\d+)", text)
+    number = int(found[1]) - POISON if found else -1
+    return made.reasons[number] if 0 <= number < len(made.reasons) else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from sonde.codegen.compiler import Compilation
 from sonde.frontends.languages import Checked, front_end
@@ -13,12 +13,15 @@ from sonde.model.errors import NO_PROBE, ProgramError, SourceError
 from sonde.model.options import OptionTable, Value
 from sonde.model.spec import TracingSpec
 from sonde.session.compiling import compile_session
-from sonde.session.engines import features, refused_functions
+from sonde.session.engines import KERNEL, features, refused_functions
 from sonde.session.kernels import registry_of
 from sonde.session.registry import Registry
+from sonde.session.replay_inputs import packets_of, recording_of
 from sonde.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from sonde.engines.fired import RecordedProbes
+    from sonde.library.recorder import FiringRecorder
     from sonde.library.sources import Source
 
 VMLINUX_BTF = "/sys/kernel/btf/vmlinux"
@@ -26,12 +29,14 @@ VMLINUX_BTF = "/sys/kernel/btf/vmlinux"
 
 class For(NamedTuple):
     """What programs are compiled for: an engine; the BTF of another kernel (None: this one); whether for other kernels,
-    too, so without what not all of them have; the process that is $target, None where that is known later."""
+    too, so without what not all of them have; the process that is $target, None where that is known later. `prepare` is
+    called with a process's number before anything looks into it."""
 
     engine: str
     btf: str | None = None
     is_portable: bool = False
     process: int | None = None
+    prepare: Callable[[int], None] = lambda pid: None
 
 
 class Compiled(NamedTuple):
@@ -42,6 +47,8 @@ class Compiled(NamedTuple):
     compilation: Compilation
     registry: Registry
     options: OptionTable
+    recorder: FiringRecorder | None = None
+    """What records the firings in the kernel, if that is wanted."""
 
     def matched(self) -> list[tuple[str, int]]:
         """How messages call each program, and how many probes it has matched."""
@@ -62,15 +69,21 @@ class Product(NamedTuple):
     permitted: bool
 
 
-def product(source: Source, engine: str, process: int | None = None) -> Product:
-    """Compile for an engine; with the number of $target if that is known. Raises CompileError."""
-    made = compiled_of(source, engine, process)
+def product(
+    source: Source, engine: str, process: int | None = None, prepare: Callable[[int], None] = lambda pid: None
+) -> Product:
+    """Compile for an engine; with the number of $target if that is known, and what `prepare` gets ready to be looked
+    into. Raises CompileError."""
+    made = compiled_of(source, engine, process, prepare=prepare)
     return Product(made.spec, made.options.kept(), made.checked.is_destructive, made.options.on("destructive"))
 
 
-def compiled_of(source: Source, engine: str, process: int | None = None, is_portable: bool = False) -> Compiled:
+def compiled_of(
+    source: Source, engine: str, process: int | None = None, is_portable: bool = False,
+    prepare: Callable[[int], None] = lambda pid: None,
+) -> Compiled:  # fmt: skip
     """What a script is made of. `is_portable`: for other kernels, too. Raises CompileError."""
-    wanted = For(engine, source.target, is_portable, process)
+    wanted = For(engine, source.target, is_portable, process, prepare)
     options = option_table(source.options)
     made = compiled(source.language, source.programs, options, source.arguments, wanted, for_values=True)
     if not made.spec.programs:
@@ -85,27 +98,69 @@ def compiled(
     """Compile programs as one. `options` take what they set themselves, `arguments` are $1 ..., `name` is $0.
     `for_values`: their records have their times, and their values the names that the source gives them. Raises
     CompileError."""
+    recorder: FiringRecorder | None = None
+    source: RecordedProbes | None = None
+    if options.text("record") and wanted.engine == KERNEL and not wanted.is_portable:
+        recorder = _recorder(language, programs, options, arguments, wanted, name)
+        source = recorder.described()
+    elif recording_of(options):
+        from sonde.library.replays import opened_replay  # as above
+
+        source = opened_replay(recording_of(options))
     with as_errors():
-        registry = registry_of(wanted.engine, wanted.btf, wanted.is_portable)
+        registry = registry_of(wanted.engine, wanted.btf, wanted.is_portable, packets_of(options), source)
+        registry.prepare = wanted.prepare
+        if source is not None and source.process and not wanted.process:
+            wanted = wanted._replace(process=source.process)
         try:
             checked = front_end(language).check(programs, options, registry, arguments, wanted.process, name)
+            if options.text("record") and recorder is None:
+                from sonde.library.recorder import require_recordable  # most runs record nothing
+
+                require_recordable(checked.program.clauses)
             compilation = _laid_out(checked, options, registry, wanted.engine, for_values)
             try:
-                return Compiled(compilation.spec(), checked, compilation, registry, options)
+                return Compiled(compilation.spec(), checked, compilation, registry, options, recorder)
             except SourceError as error:
                 raise checked.explain(error) from None
         except ProgramError as error:
             raise without_btf(error, wanted.btf) from None
 
 
-def _laid_out(checked: Checked, options: OptionTable, registry: Registry, engine: str, for_values: bool) -> Compilation:
+def _recorder(
+    language: str, programs: Sequence[tuple[str, str]], options: OptionTable, arguments: Sequence[str], wanted: For,
+    name: str,
+) -> FiringRecorder:  # fmt: skip
+    """The same programs so that they record their firings. Raises CompileError."""
+    from sonde.library.recorder import FiringRecorder, require_recordable  # most runs record nothing
+
+    with as_errors():
+        registry = registry_of(wanted.engine, wanted.btf)
+        try:
+            own = options.copy()
+            checked = front_end(language).check(programs, own, registry, arguments, wanted.process, name)
+            require_recordable(checked.program.clauses)
+            try:
+                spec = _laid_out(checked, own, registry, wanted.engine, False, True).spec()
+            except SourceError as error:
+                raise checked.explain(error) from None
+        except ProgramError as error:
+            raise without_btf(error, wanted.btf) from None
+    return FiringRecorder(spec, wanted.process or 0)
+
+
+def _laid_out(
+    checked: Checked, options: OptionTable, registry: Registry, engine: str, for_values: bool, records: bool = False
+) -> Compilation:
+    """Raises ProgramError."""
     target = registry.target
     if not target.portable:
         found = features(engine, checked.program, target)
         refused = refused_functions(checked.program) if "fentry" in found else frozenset[str]()
-        target = target._replace(features=found, refused_functions=refused)
+        # What is recorded of a function are its registers.
+        target = target._replace(features=found - {"fentry"} if records else found, refused_functions=refused)
     try:
-        return compile_session(checked.program, options, target, registry, checked.lines, for_values)
+        return compile_session(checked.program, options, target, registry, checked.lines, for_values, records)
     except SourceError as error:
         raise checked.explain(error) from None
 

@@ -28,22 +28,31 @@ class KernelFunction(NamedTuple):
     parameters: tuple[tuple[str, str], ...]
 
 
-def declarations(path: str, place: str, variables: Sequence[str] = ()) -> tuple[str, ...]:
+def declarations(path: str, place: str, variables: Sequence[str] = (), vmlinux: str = "") -> tuple[str, ...]:
     """The declarations of the structure that these variables of a probe line arrive in, each once: they may differ
     where the line is several places. The path `kernel` stands for the kernel, whose functions' parameters are all
-    meant where none is named. Raises Error."""
+    meant where none is named; `vmlinux` is its file with debug information, "" to look for it. Raises Error."""
     with _errors():
         if path != KERNEL:
             # What the kernel's functions do without.
             from sonde.objects.traceable_code import TraceableCode
-            from sonde.objects.user_variables import user_line
+            from sonde.objects.user_lines import user_line
 
             found = user_line(line_of(path, place, variables), TraceableCode())
             return tuple(dict.fromkeys(structure_of(structure_name(place), each) for _, each in found))
+        if variables:
+            return _of_kernel(place, variables, vmlinux)
         line, (kind, names) = _kernel_line(place, variables)
-        if not variables:
-            line = line._replace(variables=tuple(map(wanted, names)))
+        line = line._replace(variables=tuple(map(wanted, names)))
         return (structure_of(structure_name(place), kernel_variables(line, lambda name, module: (kind, names))),)
+
+
+def _of_kernel(place: str, variables: Sequence[str], vmlinux: str) -> tuple[str, ...]:
+    from sonde.objects.kernel_lines import KernelLines  # debug information, which others do without
+    from sonde.objects.traceable_code import TraceableCode
+
+    found = KernelLines(KernelTypes().function, vmlinux).places(line_of("", place, variables), TraceableCode())
+    return tuple(dict.fromkeys(structure_of(structure_name(place), each.variables) for each in found))
 
 
 def kernel_function(name: str) -> KernelFunction:

@@ -34,7 +34,7 @@ def _program(program: ProgramSpec, lines: Lines) -> str:
     shown = ", ".join(probes[:_PROBES_SHOWN])
     if len(probes) > _PROBES_SHOWN:
         shown += f" and {len(probes) - _PROBES_SHOWN} more"
-    head = f"program {program.name} (type {kind}, {len(code)} instructions) for {shown}\n"
+    head = f"program {program.name} (type {kind}, {len(code)} instructions) for {shown or 'others to call'}\n"
     return head + listing(code, dict(program.map_references), _places(program, lines))
 
 
@@ -44,8 +44,10 @@ def bare_code(spec: TracingSpec) -> str:
 
 
 def _bare_program(program: ProgramSpec) -> str:
-    probe = program.probes[0].probe
-    title = f":::{probe.name}" if probe.provider == "dtrace" else single_line(str(probe))
+    title = program.name
+    if program.probes:
+        probe = program.probes[0].probe
+        title = f":::{probe.name}" if probe.provider == "dtrace" else single_line(str(probe))
     code = decode(program.code)
     rows = [f"Disassembly of clause {title}", "INS  OFF  : OPCODE"]
     for index, (each, text) in enumerate(zip(code, disassemble(code, dict(program.map_references)), strict=True)):
@@ -60,12 +62,14 @@ def _places(program: ProgramSpec, lines: Lines) -> dict[int, str]:
     before = ""
     for index, place in sorted(program.lines):
         if place != before:
-            places[index] = single_line(f"{place}: {_text(place, lines)}")
+            places[index] = single_line(f"{place}: {_text(place, lines)}".removeprefix(": "))
         before = place
     return places
 
 
 def _text(place: str, lines: Lines) -> str:
+    if not place:
+        return "generated"
     file, _, number = place.rpartition(":")
     known = lines.get(file) or lines.get(None) or ()
     return known[int(number) - 1].strip() if 0 < int(number) <= len(known) else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import ExitStack, closing
 
-from sonde.library.errors import DestructiveError, TracingError, as_errors
+from sonde.library.errors import DestructiveError, Error, TracingError, as_errors
 from sonde.library.holding import Held
 from sonde.library.outputs import (
     NO_FILES,
@@ -22,12 +22,16 @@ from sonde.model.spec import TracingSpec
 from sonde.session.engines import make
 from sonde.session.errors import limit_hint
 from sonde.session.names import Names
+from sonde.session.replay_inputs import recording_of
 from sonde.session.tracing import Asked, MakeReport, Session
 from sonde.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from sonde.engines.base import FiringKeeper, PacketFeed
+    from sonde.engines.fired import FiringSource
     from sonde.library.aggregations import Look
     from sonde.library.pictures import Pictures
+    from sonde.library.recorder import FiringRecorder
 
 _RECORD_OVERHEAD = 40
 """Bytes that dtrace needs in a buffer for a record besides the record itself."""
@@ -40,7 +44,8 @@ Tell = Callable[[str], None]
 
 class Job(NamedTuple):
     """A compiled program, its options, and whether it does more to the system than look at it (`reason` says in what,
-    where only the compiled form is known); the files that are written; and the command's name, for its messages."""
+    where only the compiled form is known); the files that are written; the command's name, for its messages; and what
+    records the firings, if that is wanted."""
 
     spec: TracingSpec
     options: OptionTable
@@ -48,6 +53,7 @@ class Job(NamedTuple):
     reason: str = ""
     files: Files = NO_FILES
     program: str = "sonde"
+    recorder: FiringRecorder | None = None
 
 
 class Ended(NamedTuple):
@@ -82,7 +88,7 @@ def run_here(
     options = job.options
     require_allowed(job)
     _check_enabling(job.spec, options)
-    names = names or Names(options, held.process)
+    names = names or Names(options, held.process, bool(recording_of(options)))
     with ExitStack() as stack:
         stack.enter_context(closing(names))
         stack.callback(_tell_refused, names, tell)
@@ -94,9 +100,13 @@ def run_here(
         packets = stack.enter_context(capture_file(job.files.captures, job.spec))
         recording = stack.enter_context(recording_file(job.files.recording, job.spec, held.engine))
         blocks = [each.block for each in (raw, recording) if each is not None]
+        source = _firings(job, held, stack)
+        if source is not None:
+            names.come_from(source.symbolizer)
+        keeper = _keeper(job, held, stack)
         with as_errors():
             try:
-                made = make(held.engine, options, held.traced, recording.records if recording else None)
+                made = make(held.engine, options, held.traced, recording.records if recording else None, source, keeper)
                 session = Session(
                     job.spec, made, options, names, held.traced, descriptor, job.program, blocks, names,
                     pictures.album if pictures else None, packets, recording, make_report,
@@ -108,10 +118,49 @@ def run_here(
                 raise TracingError(f"processing aborted: {error.strerror}", limit_hint(error)) from None
         if pictures is not None:
             pictures.write()
+        require_whole(session.packets())
+        if source is not None:
+            from sonde.library.replays import tell_missing  # most runs replay nothing
+
+            tell_missing(session.firings(), tell)
         require_written(packets, job.files.captures)
         if recording is not None:
             complete(recording, None if options.on("quiet") else tell)
     return Ended(status, {each.pid: each.collect() for each in held.traced})
+
+
+def _firings(job: Job, held: Held, stack: ExitStack) -> FiringSource | None:
+    """What fires programs in the place of the engine's own events. Raises Error."""
+    if job.recorder is not None:
+        from sonde.library.recorder import recording_kernel  # most runs record nothing
+
+        return stack.enter_context(recording_kernel(job.recorder, job.options, held.traced))
+    if job.options.text("record") and not held.is_embedded:
+        text = "the kernel records the firings of scripts that are compiled for it with --record"
+        raise Error(text, "give the script itself to the command, or record on --engine embedded")
+    if recording_of(job.options):
+        from sonde.library.replays import opened_replay  # as above
+
+        source = opened_replay(recording_of(job.options))
+        stack.callback(source.close)
+        return source
+    return None
+
+
+def _keeper(job: Job, held: Held, stack: ExitStack) -> tuple[FiringKeeper, int] | None:
+    """What records the firings of the embedded engine, if that is wanted. Raises Error."""
+    if not job.options.text("record") or not held.is_embedded:
+        return None
+    from sonde.library.recorder import recording_embedded  # most runs record nothing
+
+    return stack.enter_context(recording_embedded(job.spec, job.options, held.process))
+
+
+def require_whole(packets: PacketFeed | None) -> None:
+    """Raises Error where the file of packets is damaged: what is behind that was not seen."""
+    if packets is not None and packets.damage:
+        count = f"the {packets.count} packets before it were" if packets.count != 1 else "the packet before it was"
+        raise Error(f"packets '{packets.path}': {packets.damage}", f"{count} used")
 
 
 def _tell_refused(names: Names, tell: Tell) -> None:

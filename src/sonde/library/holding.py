@@ -30,6 +30,13 @@ class Held(NamedTuple):
         """The process that is $target, 0 without processes."""
         return self.traced[0].pid if self.traced else 0
 
+    def prepare(self, pid: int) -> None:
+        """Called before anything looks into process `pid`: a command of the embedded engine's has to be executed for
+        that, and then waits where the option evaltime says. Raises SessionError."""
+        for each in self.traced:
+            if each.pid == pid:
+                each.prepare()
+
     @property
     def is_embedded(self) -> bool:
         return self.engine == EMBEDDED

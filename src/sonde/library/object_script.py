@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from sonde.library.bpf_object import LoadedObject, Words, load_words, run_here
+from sonde.library.bpf_object import LoadedObject, Words, load_words, object_verdicts, recorded, run_here
 from sonde.library.engines import engine_for
-from sonde.library.errors import Error, NotPermittedError
+from sonde.library.errors import Error
 from sonde.library.events import Message, Text
 from sonde.library.foreground import Ended
-from sonde.library.given import TEXT, Command, command_of, duration_of, output_of, pids_of
-from sonde.library.holding import EMBEDDED, KERNEL, Held, holding
+from sonde.library.given import TEXT, Command, command_of, duration_of, output_of, path_of, pids_of
+from sonde.library.holding import KERNEL, Held, holding
+from sonde.library.outputs import complete
 from sonde.library.request import Publish, Put
 from sonde.library.run import Run
 from sonde.library.settings import OptionValue, option_table, option_texts
 from sonde.library.stop import Stop
 from sonde.model.options import OptionTable
+from sonde.session.replay_inputs import packets_of
 from sonde.typed import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -30,9 +32,11 @@ class ObjectScript:
         self.path = path
         self._words = words
         self._options = options
-        option_table(options)
         # $target is a process of a run.
-        self._loaded = load_words(path, words, 0)
+        table = option_table(options)
+        # Who asks for the kernel may look into an object that he may not run there.
+        engine = engine_for("auto", table, only_compiles=table.text("engine") == KERNEL)
+        self._loaded = load_words(path, words, 0, engine, packets=packets_of(table))
 
     @property
     def programs(self) -> Mapping[str, str]:
@@ -58,28 +62,33 @@ class ObjectScript:
     def verify(self, engine: str = KERNEL, listing: bool = False) -> tuple[Verdict, ...]:
         """What sonde's own verifier says of each program, by the rules of that engine; with `listing` each verdict has
         the program's instructions and what is known before each."""
-        from sonde.library.verdicts import verdicts
-
-        return verdicts(self._loaded.spec, engine, listing)
+        return tuple(object_verdicts(self.path, self._words, engine, engine, listing, 0))
 
     def run(
         self, command: Command | None = None, pids: Sequence[int] = (), *, duration: float | None = None,
-        output: Any = "text", maps: bool = True,
+        output: Any = "text", maps: bool = True, recording: Any = None,
     ) -> Run:  # fmt: skip
         """Trace with it: `command` is started, and ends the run with its end, as processes `pids` do. What programs
         print, and their records, go to the file or descriptor `output`, or come as `Text` events; with `maps` what is
-        in their maps at the end, too."""
+        in their maps at the end, too. The samples that programs let through are lines of that, or go to the perf.data
+        file `recording`."""
         words, into, numbers = command_of(command), output_of(output), pids_of(pids)
+        path = None if recording is None else path_of(recording)
         if into is None:
             raise TypeError("the records of an object are shown as text: output is a file, a descriptor or 'text'")
 
         def trace(stop: Stop, put: Put, _publish: Publish) -> Ended:
             options = option_table(self._options)
-            _require_kernel(options)
+
+            def tell(text: str) -> None:
+                put([Message(text)])
+
+            engine = engine_for("auto", options, tell=tell)
             commands = () if words is None else (words,)
-            with holding(KERNEL, commands, numbers, options, lambda text: put([Message(text)])) as held:
-                loaded = load_words(self.path, self._words, held.process or None)
-                return _run(loaded, held, options, into, put, stop, maps)
+            with holding(engine, commands, numbers, options, tell) as held:
+                packets = packets_of(options)
+                loaded = load_words(self.path, self._words, held.process or None, engine, packets=packets)
+                return _run(loaded, held, options, into, put, stop, maps, path)
 
         return Run(duration_of(duration), trace)
 
@@ -88,8 +97,9 @@ class ObjectScript:
 
 
 def _run(
-    loaded: LoadedObject, held: Held, options: OptionTable, output: int, put: Put, stop: Stop, maps: bool
-) -> Ended:
+    loaded: LoadedObject, held: Held, options: OptionTable, output: int, put: Put, stop: Stop, maps: bool,
+    path: str | None,
+) -> Ended:  # fmt: skip
     take = (lambda data: put([Text(data)])) if output == TEXT else None
 
     def tell(text: str) -> None:
@@ -97,22 +107,25 @@ def _run(
 
     if len(loaded.idle) == len(loaded.sections):
         raise Error(f"none of its programs says where it is attached: {', '.join(loaded.idle)}", "give `attach`")
-    return run_here(loaded, held, options, output, tell, shows_maps=maps, asked=stop, take=take)
-
-
-def _require_kernel(options: OptionTable) -> None:
-    if engine_for("auto", options) == EMBEDDED:
-        raise NotPermittedError("objects need the kernel: the embedded engine runs programs of D")
+    with recorded(path, loaded, held.engine) as recording:
+        ended = run_here(
+            loaded, held, options, output, tell, shows_maps=maps, asked=stop, take=take, recording=recording
+        )
+        if recording is not None:
+            complete(recording, tell)
+    return ended
 
 
 def load_object(
     path: str, *, options: Mapping[str, OptionValue] | None = None, variables: Mapping[str, object] | None = None,
     maps: Mapping[str, int] | None = None, programs: Mapping[str, bool] | None = None,
     attach: Mapping[str, str | Sequence[str]] | None = None, records: Mapping[str, str] | None = None,
+    devices: Sequence[str] = (),
 ) -> ObjectScript:  # fmt: skip
     """A BPF object that clang or gcc has made. `variables` are values of its constants, `maps` numbers of elements,
     `programs` whether those whose names fit a pattern are loaded, `attach` where a program is attached in place of what
-    its section says, `records` the structures that rings have. Raises ScriptError."""
+    its section says, `records` the structures that rings have, `devices` those whose packets programs get. Raises
+    ScriptError."""
     places = ((name, [place] if isinstance(place, str) else place) for name, place in (attach or {}).items())
     words = Words(
         _pairs(variables or {}),
@@ -120,6 +133,8 @@ def load_object(
         [f"{name}={'on' if wanted else 'off'}" for name, wanted in (programs or {}).items()],
         [f"{name}={each}" for name, several in places for each in several],
         _pairs(records or {}),
+        [devices] if isinstance(devices, str) else tuple(devices),
+        option_table(option_texts(options)).text("xdp"),
     )
     return ObjectScript(path, words, option_texts(options))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 
 from sonde.library.errors import Error
@@ -99,20 +99,34 @@ def recording_file(path: str | None, spec: TracingSpec, engine: str) -> Iterator
     if path is None:
         yield None
         return
-    if engine == EMBEDDED:
-        raise Error("only what the kernel traces can be recorded", "--engine kernel, with its privileges")
+    _require_recordable(engine)
     if has_open_sites(spec):
         text = "probes of processes that are not known yet cannot be recorded"
         raise Error(text, "name the process, python$target with -c or -p, or record with --raw")
     if spec.rings != (PERF_RINGS,):
         text = "this program was compiled to write its records to a BPF ring buffer, where they have no times"
         raise Error(text, "compile it with -xoutput=perf")
-    from sonde import __version__
-    from sonde.recording.file import PerfDataFile, RecordingError
     from sonde.recording.unseen import unseen
 
+    with perf_data_file(path, engine, unseen(spec)) as made:
+        yield made
+
+
+def _require_recordable(engine: str) -> None:
+    """Raises Error."""
+    if engine == EMBEDDED:
+        raise Error("only what the kernel traces can be recorded", "--engine kernel, with its privileges")
+
+
+@contextmanager
+def perf_data_file(path: str, engine: str, unseen: Collection[int] = ()) -> Iterator[PerfDataFile]:
+    """The file; `unseen` are the layouts of records that perf is not to show. Raises Error."""
+    _require_recordable(engine)
+    from sonde import __version__
+    from sonde.recording.file import PerfDataFile, RecordingError
+
     try:
-        made = PerfDataFile(path, __version__, sys.argv, unseen=unseen(spec))
+        made = PerfDataFile(path, __version__, sys.argv, unseen=unseen)
     except RecordingError as error:
         raise Error(str(error)) from None
     try:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from sonde.library.checking import checked
-from sonde.library.errors import as_errors
+from sonde.library.errors import Error, as_errors
 from sonde.library.listing import described
+from sonde.model.errors import SourceError
 from sonde.model.options import OptionTable
 from sonde.model.probe import Probe as Probe
 from sonde.session.engines import choose_listed
@@ -14,6 +15,7 @@ from sonde.session.kernels import registry_of
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from sonde.engines.fired import RecordedProbes
     from sonde.frontends.d.syntax import ProbeDescription
 
 NAMES = 4
@@ -31,10 +33,23 @@ class ProbeTable:
     """The probes of an engine on this kernel, or on one whose BTF is `target`. What takes time to read is read when
     something of it is asked for."""
 
-    def __init__(self, engine: str, target: str | None = None, is_portable: bool = False) -> None:
-        """`is_portable`: without probes that not all kernels have. Raises Error."""
+    def __init__(
+        self, engine: str, target: str | None = None, is_portable: bool = False, packets: str = "",
+        replay: str = "",
+    ) -> None:  # fmt: skip
+        """`is_portable`: without probes that not all kernels have. `packets` is the file of --packets, `replay`
+        the recording of --replay. Raises Error."""
+        source: RecordedProbes | None = None
+        if replay:
+            from sonde.library.replays import opened_replay  # what most lists do without
+
+            source = opened_replay(replay)
         with as_errors():
-            self._registry = registry_of(engine, target, is_portable)
+            self._registry = registry_of(engine, target, is_portable, packets, source)
+
+    def hold(self, prepare: Callable[[int], None]) -> None:
+        """Processes that are looked into get ready for that by being given to `prepare`, by their numbers."""
+        self._registry.prepare = prepare
 
     def all(self) -> Sequence[Probe]:
         """Those that can be counted, by number."""
@@ -53,7 +68,7 @@ class ProbeTable:
         name: str,
     ) -> Iterator[tuple[str, Sequence[Probe]]]:  # fmt: skip
         """Each probe description of programs in D (`languages.ProgramText`), and the probes that it matches, of which
-        there may be none. Raises CompileError."""
+        there may be none. Raises CompileError, and while they are gone through Error where a provider refuses one."""
         # Lists of what words describe do without.
         from sonde.frontends.d.programs.descriptions import descriptions
 
@@ -62,7 +77,11 @@ class ProbeTable:
 
     def _matched(self, spec: ProbeDescription) -> tuple[str, Sequence[Probe]]:
         if spec.identifier is None:
-            return ":".join(spec.fields), self._registry.match(*spec.fields)
+            words = ":".join(spec.fields)
+            try:
+                return words, self._registry.match(*spec.fields)
+            except SourceError as error:
+                raise Error(f"failed to match {words}: {error.text}", error.hint) from None
         probe = self._registry.by_id(spec.identifier)
         return f":::{spec.identifier}", (probe,) if probe is not None else ()
 

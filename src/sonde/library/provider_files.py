@@ -14,6 +14,7 @@ from sonde.model.kinds import spell
 from sonde.model.options import OptionTable
 from sonde.model.types import Array, Enum, Float, Int, Pointer, String, Type, resolve, size_of
 from sonde.session.kernels import registry_of
+from sonde.session.replay_inputs import packets_of
 
 
 def provider_header(text: str, *, options: Mapping[str, OptionValue] | None = None) -> str:
@@ -47,7 +48,7 @@ def provided(
     """The probes that programs in D (`languages.ProgramText`) define; for the engine, and the kernel whose BTF `target`
     is, that they are checked with. Raises CompileError, or Error for what cannot be a probe in C."""
     with as_errors():
-        registry = registry_of(engine, target, is_portable)
+        registry = registry_of(engine, target, is_portable, packets_of(options))
     providers = checked("d", programs, options, registry, name=name).own.checker.providers
     found = [
         Provided(provider, name, tuple(_parameter(f"{provider}:{name}", each) for each in probe.inputs), probe.sources)

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 
 from sonde.consume.consumer import Consumer
-from sonde.consume.options import display_options
 from sonde.consume.recorded import Replay
 from sonde.consume.replaying import SENSELESS, cause_of, replay
 from sonde.formats.allowance import allowance
@@ -22,12 +21,12 @@ from sonde.library.events import Event, Exit, Message
 from sonde.library.given import path_of
 from sonde.library.values import Values
 from sonde.library.waking import Waking
-from sonde.model.options import OptionError, OptionTable
+from sonde.model.options import OptionTable
 from sonde.model.probe import Probe
 from sonde.model.samples import SampledEvent
 from sonde.model.spec import WAITING
 from sonde.session.names import Names
-from sonde.session.tracing import tell_waiting
+from sonde.session.tracing import setting, tell_waiting
 from sonde.typed import BinaryIO
 from sonde.untrusted import open_named_file
 
@@ -89,15 +88,7 @@ class Recording:
         sink = EventSink(recorded.spec, recorded.options, Values(names, recorded.spec.types), put, most)
         shown = recorded.options
 
-        def set_option(name: str, value: str) -> str | None:
-            try:
-                options.set_while_tracing(name, value)
-            except OptionError as error:
-                return str(error)
-            display_options(options, shown)
-            return None
-
-        consumer = Consumer(recorded.spec, recorded, sink, shown, set_option, None, float("inf"))
+        consumer = Consumer(recorded.spec, recorded, sink, shown, setting(options, shown), None, float("inf"))
 
         def learn(probes: Sequence[Probe]) -> None:
             consumer.learn(probes)

@@ -36,11 +36,12 @@ class Runnable(Protocol):
 
 
 class Request(NamedTuple):
-    """`script` gives the script for an engine, and the process that is $target, or 0; `options` those that are known
-    before it is compiled. `output` is the descriptor of what the command would print, TEXT, or None for records.
-    `spec_path`: the file of a program that was compiled elsewhere, and may not be as its file says."""
+    """`script` gives the script for an engine, the process that is $target, or 0, and what gets a process ready to be
+    looked into; `options` are those that are known before it is compiled. `output` is the descriptor of what the
+    command would print, TEXT, or None for records. `spec_path`: the file of a program that was compiled elsewhere, and
+    may not be as its file says."""
 
-    script: Callable[[str, int], Runnable]
+    script: Callable[[str, int, Callable[[int], None]], Runnable]
     options: OptionTable
     command: str | None
     pids: tuple[int, ...]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from sonde.library.compiling import compiled_of, product
 from sonde.library.engines import engine_for
@@ -99,7 +99,7 @@ class Script:
             engine = self.engine
         return run_of(
             Request(
-                lambda chosen, _: self.for_engine(chosen), self.options(), command_of(command), pids_of(pids), engine,
+                lambda chosen, *_: self.for_engine(chosen), self.options(), command_of(command), pids_of(pids), engine,
                 duration_of(duration), output_of(output), files, self.source.spec_path,
             )
         )  # fmt: skip
@@ -116,9 +116,12 @@ class Script:
         return hash((self.source, self.engine))
 
 
-def made(source: Source, engine: str, process: int | None = None) -> Script:
-    """Compile for an engine; with the number of $target if that is known. Raises CompileError."""
-    return Script(source, engine, *product(source, engine, process))
+def made(
+    source: Source, engine: str, process: int | None = None, prepare: Callable[[int], None] = lambda pid: None
+) -> Script:
+    """Compile for an engine; with the number of $target if that is known, and what `prepare` gets ready to be looked
+    into. Raises CompileError."""
+    return Script(source, engine, *product(source, engine, process, prepare))
 
 
 def compile(

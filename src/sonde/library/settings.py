@@ -12,6 +12,8 @@ from sonde.model.options import OptionError, similar, value_wanted
 from sonde.model.options import OptionTable as OptionTable
 from sonde.model.options import from_environment as from_environment
 from sonde.model.options import names as names
+from sonde.session.replay_inputs import packets_of as packets_of
+from sonde.session.replay_inputs import recording_of as recording_of
 from sonde.typed import TypeAlias
 
 OptionValue: TypeAlias = "str | int | bool | None"

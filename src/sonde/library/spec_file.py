@@ -83,9 +83,10 @@ def require_suitable(
     made_for, registry = content.compiled_for, registry_of(engine, btf, is_portable)
     if made_for.architecture != os.uname().machine:
         raise ScriptError(f"{path} is for {made_for.architecture}, this machine is {os.uname().machine}")
-    if registry.types.build() == made_for.btf:
-        return
-    different = [fact for fact in made_for.facts if registry.fact(fact.kind, fact.name) != fact.value]
+    # Kernels with the same types may be other builds.
+    is_alike = registry.types.build() == made_for.btf
+    facts = [fact for fact in made_for.facts if fact.kind == "build" or not is_alike]
+    different = [fact for fact in facts if registry.fact(fact.kind, fact.name) != fact.value]
     if different:
         names = [f"{fact.kind} {fact.name}" for fact in different]
         shown = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")

@@ -21,6 +21,7 @@ from sonde.library.text_sink import TextSink
 from sonde.library.values import Values
 from sonde.model.spec import TracingSpec
 from sonde.session.names import Names
+from sonde.session.replay_inputs import recording_of
 from sonde.session.tracing import Report
 
 # Commands and the guardian are forked. Python warns of that where there are other threads, since a lock that one of
@@ -42,9 +43,9 @@ def trace(request: Request, stop: Stop, put: Put, publish: Publish) -> Ended:
 
 
 def _trace(request: Request, held: Held, stop: Stop, put: Put, publish: Publish, tell: Callable[[str], None]) -> Ended:
-    script = request.script(held.engine, held.process)
+    script = request.script(held.engine, held.process, held.prepare)
     options = script.options()
-    names = Names(options, held.process)
+    names = Names(options, held.process, bool(recording_of(options)))
     values = Values(names, script.spec.types, SourcePositions(names).find)
 
     def report(spec: TracingSpec, shown: Options) -> Report:

@@ -94,7 +94,7 @@ class Values:
     def expression(self, field: Field, decoded: GeneratedExpression) -> GeneratedExpression:
         """The expression of a value from that of the decoded field (`consume.decode`)."""
         match field.kind:
-            case "string" | "interned" | "long_string":
+            case "string" | "interned" | "long_string" | "named" | "noted":
                 return code("decoded[{}]", decoded)
             case "stack":
                 return code("kernel_stack({}, {})", decoded, constant(int(field.detail or 0)))
@@ -110,7 +110,7 @@ class Values:
     def value(self, field: Field, decoded: Any) -> Any:
         """A value from that of a decoded field, as keys of aggregations are."""
         match field.kind:
-            case "string" | "interned" | "long_string":
+            case "string" | "interned" | "long_string" | "named" | "noted":
                 return self._decoded[decoded]
             case "stack":
                 return self.kernel_stack(decoded, int(field.detail or 0))

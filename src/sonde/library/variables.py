@@ -15,7 +15,7 @@ from sonde.symbols.dwarf import scopes
 from sonde.symbols.dwarf.errors import DebugInfoError, damaged
 from sonde.symbols.dwarf.information import open_information
 from sonde.symbols.dwarf.points import Points, live_ranges
-from sonde.symbols.elf.file import ElfError, ElfFile
+from sonde.symbols.elf.file import ElfError
 from sonde.typed import NamedTuple
 
 HERE, IN_PARTS, NOT_HERE, ELSEWHERE = "here", "in parts", "not here", "elsewhere"
@@ -72,7 +72,12 @@ def points(path: str, place: str) -> tuple[Point, ...]:
     with errors_of(path):
         information = open_information(path)
         found = Points(information)
-        return tuple(_point(found, information.elf, each, line is None) for each in points_at(found, place))
+        file = information.elf
+        program = is_program(file)
+        return tuple(
+            point_of(found, each, line is None, Surroundings(file, 0, each.address, program))
+            for each in points_at(found, place)
+        )
 
 
 def line_of(place: str) -> tuple[str, int] | None:
@@ -108,9 +113,9 @@ def errors_of(path: str) -> Iterator[None]:
         raise Error(str(error) if path in str(error) else f"{path}: {error}") from None
 
 
-def _point(points: Points, file: ElfFile, point: debug_information.CodePoint, with_others: bool) -> Point:
+def point_of(points: Points, point: debug_information.CodePoint, with_others: bool, around: Surroundings) -> Point:
+    """What is told of a point, whose surroundings say what a probe there may fetch. Raises DebugInfoError."""
     start = point.scopes[0].ranges[0][0] if point.scopes[0].ranges else point.address
-    around = Surroundings(file, 0, point.address, is_program(file))
     named = tuple(_variable(point, each, *_state(points, point, each, around)) for each in point.nameable)
     others = points.elsewhere(point) if with_others else ()
     return Point(

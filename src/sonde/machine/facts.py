@@ -6,7 +6,6 @@ A process that is gone has no facts. All functions raise OSError where sonde has
 from __future__ import annotations
 
 import errno
-import os
 import signal
 import struct
 
@@ -92,15 +91,6 @@ def state(tid: int) -> str:
         return ""
     at = stat.rindex(b")") + 2
     return stat[at : at + 1].decode()
-
-
-def threads(pid: int) -> list[int]:
-    """The threads of a process; none if it is gone."""
-    try:
-        return sorted(map(int, os.listdir(f"/proc/{pid}/task")))
-    except OSError as error:
-        _require_means(error)
-        return []
 
 
 _LONGEST = 1 << 16

@@ -7,15 +7,12 @@ from __future__ import annotations
 
 import os
 import struct
-from collections.abc import Iterator
 from contextlib import suppress
 
 from sonde.typed import NamedTuple
-from sonde.untrusted import kernel_lines, lines, read_kernel
+from sonde.untrusted import kernel_lines, read_kernel
 
 _AT_ENTRY = 9
-_MOST_MAPPINGS = 1 << 18
-"""By default a process has no more than 65,530 (vm.max_map_count)."""
 
 _KERNEL_THREAD = 0x00200000
 """PF_KTHREAD (include/linux/sched.h)."""
@@ -33,17 +30,6 @@ class Stat(NamedTuple):
     user: int
     system: int
     start: int
-
-
-class MappingLine(NamedTuple):
-    """A line of /proc/PID/maps. `offset` in the file at `path`, which is b"" for anonymous memory."""
-
-    start: int
-    end: int
-    permissions: str
-    offset: int
-    inode: int
-    path: bytes
 
 
 def stat(tid: int, root: str = "/proc") -> Stat:
@@ -70,17 +56,6 @@ def threads(pid: int, root: str = "/proc") -> list[int]:
     return sorted(map(int, os.listdir(f"{root}/{pid}/task")), key=lambda tid: (tid != pid, tid))
 
 
-def children(pid: int, root: str = "/proc") -> list[int]:
-    """The processes that any of its threads has made and that still run; [] where the kernel does not tell."""
-    found: list[int] = []
-    for tid in threads(pid, root):
-        try:
-            found += map(int, read_kernel(f"{root}/{pid}/task/{tid}/children").split())
-        except FileNotFoundError:
-            continue
-    return found
-
-
 def traced_by(pid: int, root: str = "/proc") -> set[int]:
     """The processes whose tracer that is."""
     found = set()
@@ -89,26 +64,6 @@ def traced_by(pid: int, root: str = "/proc") -> set[int]:
             if status(int(name), root).get("TracerPid") == str(pid):
                 found.add(int(name))
     return found
-
-
-def maps(pid: int, root: str = "/proc") -> Iterator[MappingLine]:
-    """What is mapped, by ascending address. Raises PermissionError for what may not be traced."""
-    for line in lines(read_kernel(f"{root}/{pid}/maps"))[:_MOST_MAPPINGS]:
-        found = _mapping(line)
-        if found is not None:
-            yield found
-
-
-def _mapping(line: bytes) -> MappingLine | None:
-    """None for a line that is no mapping: it costs nothing but itself."""
-    try:
-        # Spaces alone divide the line: a name may begin or end with any other character.
-        addresses, permissions, offset, _, inode, *path = line.split(b" ", 5)
-        start, _, end = addresses.partition(b"-")
-        name = path[0].lstrip(b" ") if path else b""
-        return MappingLine(int(start, 16), int(end, 16), permissions.decode(), int(offset, 16), int(inode), name)
-    except ValueError:
-        return None
 
 
 def namespace(pid: int, kind: str, root: str = "/proc") -> tuple[int, int]:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 
+from sonde.untrusted import read_kernel
+
 PLACE = "/sys/kernel/tracing"
 _ELSEWHERE = ("/sys/kernel/debug/tracing",)
 
@@ -27,3 +29,9 @@ def _mount() -> None:
     import ctypes
 
     ctypes.CDLL(None).mount(b"tracefs", PLACE.encode(), b"tracefs", 0, None)
+
+
+def event_number(group: str, name: str) -> int:
+    """What perf_event_attr.config of a trace event is: a number that the kernel gives when it starts or loads a module.
+    Raises OSError."""
+    return int(read_kernel(f"{find_tracefs()}/events/{group}/{name}/id"))

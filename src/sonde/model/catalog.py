@@ -41,10 +41,12 @@ class Derivation(NamedTuple):
 
 
 class Located(NamedTuple):
-    """A variable of the program that a probe is in: its type, and where it is when the probe fires."""
+    """A variable of the code that a probe is in: its type, and where it is when the probe fires; `is_user` tells that
+    this is the code of a process, not the kernel's."""
 
     type: Type
     pieces: tuple[Piece, ...]
+    is_user: bool = True
 
 
 class KernelSymbol(NamedTuple):
@@ -97,7 +99,8 @@ class Catalog(Protocol):
         """The names of the probe's `args[]`, None where they have none, or are variables of a program."""
 
     def has_variables(self, probe: Probe) -> bool:
-        """Whether the probe is in a program, whose variables have names and places there."""
+        """Whether the probe is in a program, or at a place within a function of the kernel, where `args[]` are
+        variables with names and places."""
 
     def variable(self, probe: Probe, scope: str, name: str | int) -> Located:
         """A variable where a process's probe is: `scope` is `args`, `locals` or `globals`.

@@ -97,7 +97,7 @@ def is_blind_pointer(kind: Type) -> bool:
 
 
 def is_recordable_opaque(kind: Type) -> bool:
-    """`stack`, `_symaddr` and `_usymaddr`."""
+    """`stack`, `_symaddr`, `_usymaddr` and `_text`."""
     return isinstance(resolve(kind), Opaque)
 
 

@@ -24,6 +24,14 @@ class Address(NamedTuple):
     value: int
 
 
+class KernelAddress(NamedTuple):
+    """An address so far from a symbol of the kernel, written module`symbol: the machine that runs it knows where that
+    is."""
+
+    symbol: str
+    offset: int
+
+
 class Register(NamedTuple):
     number: int
 
@@ -92,6 +100,7 @@ class Binary(NamedTuple):
 Value: TypeAlias = (
     Constant
     | Address
+    | KernelAddress
     | Register
     | EntryRegister
     | EntryParameter

@@ -66,18 +66,14 @@ class RawTracepoint(NamedTuple):
 class Tracepoint(NamedTuple):
     """A trace event through perf, whose context is the record described by its tracefs format file.
 
-    `is_tracepoint`: a raw tracepoint of this name fires at the same time, for who does not look at the record.
+    `is_tracepoint`: a raw tracepoint of this name fires at the same time, for who does not look at the record. With a
+    `period` it is sampled: each `period`-th that the program lets through makes a sample; 0 where it is not.
     """
 
     group: str
     name: str
     is_tracepoint: bool = False
-
-
-class General(NamedTuple):
-    """Whatever calls the probe's program by a tail call, in an engine that has general probes: `name` tells which."""
-
-    name: str = ""
+    period: int = 0
 
 
 class Uprobe(NamedTuple):
@@ -140,7 +136,8 @@ class KernelFunction(NamedTuple):
 
     `is_unique`: there is one such function in the kernel and its modules together, so that the kernel finds it by name.
     `is_raw`: by a kprobe at the symbol, whatever else the kernel has; only then `offset` may be that of another
-    instruction than the first.
+    instruction than the first. `which` is the place among the module's functions of that name, by address, of the only
+    one that is meant; None if all are.
     """
 
     module: str
@@ -149,6 +146,7 @@ class KernelFunction(NamedTuple):
     is_unique: bool = True
     is_raw: bool = False
     offset: int = 0
+    which: int | None = None
 
 
 OVERFLOWS = (Timer, PerfEvent)
@@ -157,19 +155,32 @@ OVERFLOWS = (Timer, PerfEvent)
 TCX, XDP_NATIVE, XDP_GENERIC, SOCKET = "tcx", "xdp-native", "xdp-generic", "socket"
 """Where programs meet packets: tcx, XDP in the device's driver or behind it, or in a packet socket as its filter."""
 
+XDP = "xdp"
+"""XDP in the driver, if it can, else behind it."""
+
 
 ETHERNET, RAW_IP = "ethernet", "ip"
 """What a packet of a device begins with."""
 
+_LINKS = {1: ETHERNET} | dict.fromkeys((12, 101, 228, 229), RAW_IP)
+
+
+def link_of(link_type: int) -> str:
+    """ETHERNET, RAW_IP or, "", something else, by the number (https://www.tcpdump.org/linktypes.html); files have
+    numbers of their own for IP of one version, and an old one for both."""
+    return _LINKS.get(link_type, "")
+
 
 class Packet(NamedTuple):
     """A packet that a network device receives or, `is_egress`, is given to send. `link` is ETHERNET, RAW_IP
-    or, "", something else. `hook` is chosen by the compiler, by what there is; until then it is ""."""
+    or, "", something else, and `link_type` its number (https://www.tcpdump.org/linktypes.html), -1 if it is that of
+    this machine's device. `hook` is chosen by the compiler, by what there is; until then it is ""."""
 
     device: str
     is_egress: bool
     link: str
     hook: str = ""
+    link_type: int = -1
 
 
 Firing: TypeAlias = (
@@ -179,7 +190,6 @@ Firing: TypeAlias = (
     | PerfEvent
     | RawTracepoint
     | Tracepoint
-    | General
     | Uprobe
     | StaticProbe
     | StaticPattern

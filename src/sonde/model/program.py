@@ -95,16 +95,18 @@ class Argument(Node):
 
 
 class ProbeVariable(Node):
-    """A variable of the program that the probe is in, by its name there: `pieces` say where it is at the probe."""
+    """A variable of the code that the probe is in, by its name there: `pieces` say where it is at the probe, `is_user`
+    tells that this is the code of a process, not the kernel's."""
 
     type: Type
     position: Position
     name: str
     pieces: tuple[Piece, ...]
+    is_user: bool = True
 
     @property
     def is_in_memory(self) -> bool:
-        """Whether it is an object in the process's memory, which has an address."""
+        """Whether it is an object in the memory of that code, which has an address."""
         from sonde.model.location import InMemory
 
         return len(self.pieces) == 1 and isinstance(self.pieces[0].place, InMemory)
@@ -395,7 +397,8 @@ class Clause(Node):
     """`probes / predicate / { statements }`; a clause without statements shows its header line.
 
     `id` counts the clauses of the session from 1, in the order of the program, and from -1 downwards those that the
-    program did not write but depends on: they record nothing. `position` is where it begins.
+    program did not write but depends on: they record nothing. `position` is where it begins. `condition` says when the
+    one probe of a clause has fired that follows from another; without it, its firing is always one.
     """
 
     id: int
@@ -403,6 +406,7 @@ class Clause(Node):
     predicate: Expr | None
     statements: tuple[Statement, ...]
     position: Position
+    condition: Expr | None = None
 
     @property
     def is_hidden(self) -> bool:

@@ -11,7 +11,6 @@ from sonde.model.program import Binary, Comma, Conditional, Const, Expr, Unary
 from sonde.model.types import Int, Type, is_signed, resolve, size_of
 
 _TRUTHS = frozenset({"<", "<=", ">", ">=", "==", "!=", "&&", "||", "^^"})
-_WORD = 1 << 64
 
 
 def wrap(value: int, kind: Type) -> int:

@@ -16,7 +16,8 @@ from sonde.typed import NamedTuple, Protocol, TypeAlias
 SAMPLE_TYPE = (
     perf.SAMPLE_IDENTIFIER | perf.SAMPLE_IP | perf.SAMPLE_TID | perf.SAMPLE_TIME | perf.SAMPLE_CPU | perf.SAMPLE_PERIOD
 )
-"""What every sample has. Its time is that of CLOCK_MONOTONIC."""
+"""What every sample has, but for the period, which is that of its event's attributes where the sample has none. Its
+time is that of CLOCK_MONOTONIC."""
 
 
 RING_BYTES = default_number("samplesize")

@@ -96,6 +96,13 @@ PERF_RINGS, WRITING = "perf_rings", "writing"
 with a u64 for each CPU, how many records are about to be written there, one within the other. Only programs write it.
 """
 
+PRINTED, PRINTED_LOST = "printk.ring", "printk.lost"
+"""Maps for what programs of objects print: a ring buffer of `PRINTED_RECORD`, the text behind it, and, behind
+PRINTED_ROOM bytes for that, the addresses of the kernel's stack; and an array of a u64, texts without room there."""
+
+PRINTED_RECORD, PRINTED_ROOM = struct.Struct("=qq"), 1024
+"""The length of the text with its NUL, and the bytes of the stack, or in place of each -errno."""
+
 FREE, CLAIMED, SPECULATING, CLOSED, COMMITTED, DISCARDED = range(6)
 """States of a speculation: CLAIMED is being prepared, CLOSED was committed or discarded and waits for the consumer. So
 do COMMITTED and DISCARDED, of which no record tells: the ring had no room for it."""
@@ -191,6 +198,7 @@ class FetchStep(NamedTuple):
       `constant`     the number is `operand`;
       `offset`       `operand` is added;
       `dereference`  the number is the unsigned one of `operand` bytes (1, 2, 4, 8) in the process's memory at it;
+      `shift`        the number's lowest `operand` bits are gone, the others follow (a multiple of 8 below 64);
       `extend`       the number's lowest `operand` bytes (1, 2, 4) are a signed number.
     """
 
@@ -272,9 +280,9 @@ class ProgramSpec(NamedTuple):
     loaded. `attach_to` names the BTF typedef a tp_btf program is for. `btf`, `func_info`, `line_info`, `license` and
     `flags` are what BPF_PROG_LOAD takes. `lines` pairs instruction indexes with source positions "file:line" for
     listings. `variables` are those that can be fetched where it is fired. `samples`: it may let the sample of the perf
-    event that fires it through, so that somebody wants to read those; `reads_address`: it looks at the address that
-    such a sample is about, which perf has only where it is asked for. `sites`: it serves sites that are found while
-    tracing.
+    event that fires it through, so that somebody wants to read those; `sample_fields` are the bits of attr.sample_type
+    for what it reads of such a sample, which perf has only where it is asked for. `sites`: it serves sites
+    that are found while tracing.
     """
 
     name: str
@@ -293,7 +301,7 @@ class ProgramSpec(NamedTuple):
     license: str = "GPL"
     flags: int = 0
     samples: bool = False
-    reads_address: bool = False
+    sample_fields: int = 0
     sites: SitesSpec | None = None
 
 
@@ -313,8 +321,10 @@ class Field(NamedTuple):
       `stack`        u64 kernel addresses, 0 after the last;
       `ustack`       u64 process (its id, in the upper half the vdso's page: docs/records.md), then u64 user
                      addresses, 0 after the last;
-      `symbol`       u64 kernel address;     `user_symbol`  the same u64, u64 address.
-    For the last four `detail` says what is wanted: `sym`, `func`, `mod`, `usym`, `ufunc`, `umod`, `uaddr`, the
+      `symbol`       u64 kernel address;     `user_symbol`  the same u64, u64 address;
+      `named`        i64 number, which `detail` names a table for; `noted`  memory of a process as `model/readings.py`
+                     says: `detail` is its form, bytes and number of elements.
+    For the four before these `detail` says what is wanted: `sym`, `func`, `mod`, `usym`, `ufunc`, `umod`, `uaddr`, the
     string size of a ustack, or how many frames of a stack to show: the first ones of it may be the tracepoint's own.
     That of a `string` is LITERAL where it can only be characters that stand in the program's source.
     """
@@ -439,7 +449,8 @@ class RecordLayout(NamedTuple):
     record of a clause, and the further ones, which a clause with branches has, are numbered behind the clauses. What
     records nothing writes no record and has no layout. `is_default` marks the empty clause, which only shows its
     header line. `names` are what the source calls the values before capture(), or, if wanted, all of them, "" where it
-    does not say. `time`: u64, the firing's `timestamp`, where it is wanted of all records.
+    does not say. `time`: u64, the firing's `timestamp`, where it is wanted of all records. `others` are probes of
+    other descriptions of the clause, each with the clause's number there.
     """
 
     number: int
@@ -449,6 +460,11 @@ class RecordLayout(NamedTuple):
     clause: int = 0
     names: tuple[str, ...] = ()
     time: Field | None = None
+    others: tuple[tuple[int, int], ...] = ()
+
+    def clause_of(self, probe: int) -> int:
+        """The clause's number where that probe, by its identifier, has fired."""
+        return dict(self.others).get(probe, self.clause)
 
 
 class AggregationSpec(NamedTuple):

@@ -30,7 +30,20 @@ FORMAT = "sonde spec"
 VERSION = 1
 
 _FIELD_KINDS = frozenset(
-    ("int", "string", "interned", "long_string", "long_bytes", "bytes", "stack", "ustack", "symbol", "user_symbol")
+    (
+        "int",
+        "string",
+        "interned",
+        "long_string",
+        "long_bytes",
+        "bytes",
+        "stack",
+        "ustack",
+        "symbol",
+        "user_symbol",
+        "named",
+        "noted",
+    )
 )
 _STAMPS = frozenset(("cookie", "realtime_offset", "namespace_device", "namespace_inode", "symbol", "target", "tracer"))
 _FLAGS = frozenset("#0-+ '?@")
@@ -142,9 +155,11 @@ def _check(spec: TracingSpec) -> None:
     maps = {each.name for each in spec.maps}
     _require(len(maps) == len(spec.maps), "two maps have the same name")
     _require({"state", "counters", *spec.rings} <= maps, "a map that every session has is missing")
+    called = _called(spec)
     for program in spec.programs:
         count, rest = divmod(len(program.code), _INSTRUCTION)
-        _require(count > 0 and not rest and bool(program.probes), f"program {program.name} is not whole")
+        is_run = bool(program.probes) or program.name in called
+        _require(count > 0 and not rest and is_run, f"program {program.name} is not whole")
         for served in program.probes:
             # The places of one are not checked any more, and a wrong one would change what the process does.
             _require(
@@ -161,6 +176,18 @@ def _check(spec: TracingSpec) -> None:
             _require(known, f"program {program.name} has an unknown stamp")
     _require(all(each.map in maps for each in spec.aggregations), "an aggregation has no map")
     check_layouts(spec)
+
+
+def _called(spec: TracingSpec) -> set[str]:
+    """The programs that others may call by tail calls. What arrays of programs and maps of maps have must be there."""
+    programs, maps = {each.name for each in spec.programs}, {each.name for each in spec.maps}
+    found: set[str] = set()
+    for each in spec.maps:
+        names = {name for _, name in each.elements or ()}
+        _require(names <= (programs if each.inner is None else maps), f"an element of map {each.name} is not there")
+        _require(all(0 <= key < each.max_entries for key, _ in each.elements or ()), f"map {each.name} has no such key")
+        found |= names & programs
+    return found
 
 
 def _check_sites(spec: TracingSpec, program: ProgramSpec) -> None:

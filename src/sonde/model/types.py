@@ -33,7 +33,7 @@ class String(Node):
 
 
 class Opaque(Node):
-    """A result only actions, printf and aggregation keys can take: `stack`, `_symaddr`, `_usymaddr`."""
+    """A result only actions, printf and aggregation keys can take: `stack`, `_symaddr`, `_usymaddr`, `_text`."""
 
     name: str
     size: int
@@ -237,6 +237,8 @@ UINT128 = Int("unsigned __int128", 16, False)
 STACK = Opaque("stack", 8)
 SYMADDR = Opaque("_symaddr", 8)
 USYMADDR = Opaque("_usymaddr", 16)
+TEXT = Opaque("_text", 8)
+"""What becomes text when it is shown: of flagstr() and memstr()."""
 
 QUADS = ("_Float128", "__float128")
 """Numbers of IEEE 754's format of 128 bits, which long double need not have."""

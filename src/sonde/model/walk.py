@@ -15,7 +15,9 @@ _LEAVES = (Position, Member, Probe, Variable, Aggregation)
 
 
 def nodes(clause: Clause) -> Iterator[Any]:
-    """Every statement and expression of the clause, its predicate included."""
+    """Every statement and expression of the clause, its condition and its predicate included."""
+    if clause.condition is not None:
+        yield from below(clause.condition)
     if clause.predicate is not None:
         yield from below(clause.predicate)
     for statement in clause.statements:

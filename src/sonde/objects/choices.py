@@ -33,26 +33,33 @@ class Choices(NamedTuple):
     """`values` are those of global variables, `sizes` the numbers of elements of maps, by name; `states` pairs patterns
     of programs' names with whether these are loaded, the last that fits decides; `places` are those where a program is
     attached instead of the one that its section names, by the program's name; `records` are the structures that rings
-    have, by the ring's name."""
+    have, by the ring's name; `vmlinux` is the kernel's file with debug information, "" to look for it. `devices` are
+    those that programs for packets are attached to which have no place of their own, and `xdp` is how XDP has to be met
+    there: `native`, `generic` or, "", as the driver can."""
 
     values: Mapping[str, int] = {}
     sizes: Mapping[str, int] = {}
     states: Sequence[tuple[str, bool]] = ()
     places: Mapping[str, Sequence[SectionPlace]] = {}
     records: Mapping[str, str] = {}
+    vmlinux: str = ""
+    devices: Sequence[SectionPlace] = ()
+    xdp: str = ""
 
 
 NO_CHOICES = Choices()
 
 
 class Words(NamedTuple):
-    """The values of -D, --map, --program, --attach and --record, in their order."""
+    """The values of -D, --map, --program, --attach, --record and --device, in their order, and that of -xxdp."""
 
     variables: Sequence[str] = ()
     sizes: Sequence[str] = ()
     states: Sequence[str] = ()
     places: Sequence[str] = ()
     records: Sequence[str] = ()
+    devices: Sequence[str] = ()
+    xdp: str = ""
 
 
 def given_choices(words: Words, target: int | None) -> Choices:
@@ -65,7 +72,8 @@ def given_choices(words: Words, target: int | None) -> Choices:
         attached.setdefault(name, []).append(_place(each, place, target))
     values = given_values(words.variables, target)
     sizes, states = dict(map(_size, words.sizes)), tuple(map(_state, words.states))
-    return Choices(values, sizes, states, attached, dict(map(_record, words.records)))
+    devices = tuple(map(SectionPlace, words.devices))
+    return Choices(values, sizes, states, attached, dict(map(_record, words.records)), devices=devices, xdp=words.xdp)
 
 
 def _place(given: str, text: str, target: int | None) -> SectionPlace:

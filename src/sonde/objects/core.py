@@ -33,7 +33,7 @@ BYTE_OFFSET, BYTE_SIZE, EXISTS, SIGNED, LSHIFT, RSHIFT, LOCAL_ID, TARGET_ID = ra
 TYPE_EXISTS, TYPE_SIZE, ENUMERATOR_EXISTS, ENUMERATOR_VALUE, TYPE_MATCHES = range(8, 13)
 """enum bpf_core_relo_kind."""
 
-_OF_FIELD = frozenset(range(6))
+OF_FIELD = frozenset(range(6))
 _OF_ENUMERATOR = frozenset((ENUMERATOR_EXISTS, ENUMERATOR_VALUE))
 _ZERO_WITHOUT = frozenset((EXISTS, TYPE_EXISTS, TYPE_SIZE, TYPE_MATCHES, ENUMERATOR_EXISTS, TARGET_ID))
 """What is 0 where the kernel has no such thing; nothing else can be."""
@@ -101,7 +101,7 @@ class Relocator:
 
     def _shown(self, relocation: CoreRelocation) -> str:
         name = spelled(self._types, relocation.type)
-        if relocation.kind not in _OF_FIELD:
+        if relocation.kind not in OF_FIELD:
             return name
         field = local_field(self._types, relocation.type, numbers_of(relocation.access))
         return name + "".join(f".{each.name}" if each.name else f"[{each.number}]" for each in field.steps[1:])
@@ -111,7 +111,7 @@ class Relocator:
         kind, access = relocation.kind, numbers_of(relocation.access)
         if kind == LOCAL_ID:
             return None, _Value(relocation.type)
-        if kind in _OF_FIELD:
+        if kind in OF_FIELD:
             return self._of_field(relocation.type, access, kind)
         if kind in _OF_ENUMERATOR:
             return self._of_enumerator(relocation.type, access[0], kind)

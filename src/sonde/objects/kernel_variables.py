@@ -1,7 +1,6 @@
 """Variables of a probe line at a function of the kernel: its parameters, by the names and types of the kernel's BTF.
 
-Where they are follows from the calling convention; the kernel's debug information, which would tell of local variables,
-is rarely installed and not looked for.
+Where they are follows from the calling convention. All else is a matter of debug information (`kernel_lines.py`).
 """
 
 from __future__ import annotations
@@ -28,10 +27,11 @@ def kernel_variables(line: ProbeLine, describe: Describe) -> tuple[FoundVariable
     described = describe(line.function, line.module or None)
     if described is None:
         raise ObjectError(f"{line.text!r}: the kernel's BTF has no function {line.function}")
-    return tuple(_variable(line, each, *described) for each in line.variables)
+    return tuple(kernel_variable(line, each, *described) for each in line.variables)
 
 
-def _variable(line: ProbeLine, wanted: WantedVariable, kind: Function, names: tuple[str, ...]) -> FoundVariable:
+def kernel_variable(line: ProbeLine, wanted: WantedVariable, kind: Function, names: tuple[str, ...]) -> FoundVariable:
+    """A parameter at a function's entry, or `$retval`, of a function of that type. Raises ObjectError."""
     if wanted.name == RESULT:
         if not line.is_return:
             raise ObjectError(f"{RESULT} is there when a function returns", f"write {line.function}%return")

@@ -17,9 +17,13 @@ from sonde.typed import NamedTuple
 _SETTINGS = ("exec", "module")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _PLACE = re.compile(r"([A-Za-z_$][\w.$:]*?)(?:\+(0x[0-9a-fA-F]+|\d+)|(%return))?")
+SYSTEM_CALL = "syscall/"
+"""What a system call's place begins with."""
+
+_CALL = re.compile(rf"({SYSTEM_CALL}[a-z_]\w*)(%return)?")
 _STATIC = re.compile(r"%[\w.$-]+:[\w.$-]+")
 _LINE = re.compile(r"([^@\s]+)@(\d{1,9})")
-_VARIABLE = re.compile(r"(\$?[A-Za-z_]\w*)((?:(?:->|\.)[A-Za-z_]\w*|\[\d{1,9}\])*)")
+_VARIABLE = re.compile(r"(?:([^@\s\"]+)@)?(\$?[A-Za-z_]\w*(?:::[A-Za-z_]\w*)*)((?:(?:->|\.)[A-Za-z_]\w*|\[\d{1,9}\])*)")
 _PART = re.compile(r"(->|\.)([A-Za-z_]\w*)|\[(\d+)\]")
 _MOST = 512
 
@@ -33,16 +37,17 @@ class PathStep(NamedTuple):
 
 
 class WantedVariable(NamedTuple):
-    """A variable: as it was written, its name, and the way into it."""
+    """A variable: as it was written, its name, the way into it, and the source file that is named, "" if none is."""
 
     text: str
     name: str
     parts: tuple[PathStep, ...]
+    file: str = ""
 
 
 class ProbeLine(NamedTuple):
-    """`function` and the offset in it, or `file` and `line`, or, as `function`, a static probe `%PROVIDER:NAME`; `path`
-    is the program's, "" for the kernel."""
+    """`function` and the offset in it, or `file` and `line`, or, as `function`, a static probe `%PROVIDER:NAME` or a
+    system call `syscall/NAME`; `path` is the program's, "" for the kernel."""
 
     text: str
     path: str
@@ -58,6 +63,11 @@ class ProbeLine(NamedTuple):
 def is_line(section: str) -> bool:
     """Whether a section's name is a probe line."""
     return "=" in section
+
+
+def is_system_call(line: ProbeLine) -> bool:
+    """Whether the line is at one."""
+    return line.function.startswith(SYSTEM_CALL)
 
 
 def read_lines(text: str) -> dict[str, ProbeLine]:
@@ -88,6 +98,8 @@ def line_of(path: str, place: str, variables: Sequence[str]) -> ProbeLine:
 def _line(statement: str, words: list[str], settings: dict[str, str]) -> ProbeLine:
     if not words:
         raise ObjectError(f"{statement!r} names no function")
+    if not statement.isascii() and any("\ud800" <= each <= "\udfff" for each in statement):
+        raise ObjectError(f"{statement!r} has bytes that are no text in UTF-8")
     variables = tuple(map(wanted, words[1:_MOST]))
     path, module = settings["exec"], settings["module"]
     if at := _LINE.fullmatch(words[0]):
@@ -96,11 +108,15 @@ def _line(statement: str, words: list[str], settings: dict[str, str]) -> ProbeLi
         if not path:
             raise ObjectError(f"{statement!r}: static probes are of programs", "write exec=PATH before it")
         return ProbeLine(statement, path, module, words[0], 0, False, "", 0, variables)
+    if call := _CALL.fullmatch(words[0]):
+        if path or module:
+            raise ObjectError(f"{statement!r}: a system call is in no file and no module")
+        return ProbeLine(statement, "", "", call[1], 0, bool(call[2]), "", 0, variables)
     place = _PLACE.fullmatch(words[0])
     if place is None:
         raise ObjectError(
             f"{statement!r}: {words[0]} is no place",
-            "write FUNCTION, FUNCTION+OFFSET, FUNCTION%return, FILE@LINE or %PROVIDER:NAME",
+            "write FUNCTION, FUNCTION+OFFSET, FUNCTION%return, FILE@LINE, %PROVIDER:NAME or syscall/NAME",
         )
     offset = int(place[2] or "0", 0)
     return ProbeLine(statement, path, module, place[1], offset, bool(place[3]), "", 0, variables)
@@ -110,9 +126,12 @@ def wanted(word: str) -> WantedVariable:
     """A variable as it is written. Raises ObjectError."""
     found = _VARIABLE.fullmatch(word)
     if found is None:
-        raise ObjectError(f"{word} is no variable", "write NAME, NAME->MEMBER, NAME.MEMBER, NAME[NUMBER], or several")
+        raise ObjectError(
+            f"{word} is no variable",
+            "write NAME, NAME->MEMBER, NAME.MEMBER, NAME[NUMBER], or several; FILE@NAME is a static one of that file",
+        )
     parts = tuple(
         PathStep("[", "", int(number)) if number else PathStep(kind, name)
-        for kind, name, number in _PART.findall(found[2])
+        for kind, name, number in _PART.findall(found[3])
     )
-    return WantedVariable(word, found[1], parts)
+    return WantedVariable(word, found[2], parts, found[1] or "")

@@ -6,15 +6,17 @@ functions apart by section and leave relocations for calls between sections, for
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from sonde.bpf import instructions as i
+from sonde.bpf.helpers import FETCH_VARIABLES
 from sonde.bpf.instructions import Instruction
 from sonde.model.spec import Stamp
 from sonde.objects.addends import Addends
 from sonde.objects.btf_ext import Extension
 from sonde.objects.elf import SHF_EXECINSTR, SHN_UNDEF, ObjectFile, Relocation, is_gnu
 from sonde.objects.errors import ObjectError
+from sonde.objects.fetching import NAME as FETCHING
 from sonde.objects.frame import CallingCode
 from sonde.objects.functions import Functions, ObjectFunction
 from sonde.typed import NamedTuple
@@ -41,13 +43,40 @@ class External(NamedTuple):
     missing: bool = False
 
 
+class VariableCode(NamedTuple):
+    """What a program is linked with for its variables: a `frame` that is its first function, with what the frame calls
+    and its map; and what `bpf_fetch_variables()` is, `asked`, which the engine's helper of that name is without code.
+    `has_line`: there are variables to ask for."""
+
+    frame: CallingCode | None = None
+    frame_map: str = ""
+    arriving: Sequence[Instruction] = ()
+    asked: Sequence[Instruction] = ()
+    has_line: bool = False
+
+
+NO_VARIABLES = VariableCode()
+
+
 class LinkedFunctions(NamedTuple):
-    """A program: its functions at indexes of instructions, and what refers to maps and stamps."""
+    """A program: its functions at indexes of instructions, those that the object has not by what they do, and what
+    refers to maps and stamps. `calls` are pairs of functions, `fetches` the calls of `bpf_fetch_variables()` and the
+    functions that they are in."""
 
     code: list[Instruction]
     functions: list[tuple[int, ObjectFunction]]
+    generated: list[tuple[int, str]]
     map_references: list[tuple[int, str]]
     stamps: list[Stamp]
+    calls: list[tuple[ObjectFunction, ObjectFunction]]
+    fetches: list[tuple[int, ObjectFunction]]
+
+    def fetching(self) -> set[ObjectFunction]:
+        """The functions that ask for variables, and those that call them."""
+        found = {function for _, function in self.fetches}
+        while more := {caller for caller, called in self.calls if called in found} - found:
+            found |= more
+        return found
 
 
 class Linker:
@@ -71,14 +100,16 @@ class Linker:
         self._relocations: dict[int, dict[int, Relocation]] = {}
         self._addends = Addends(self._immediates(), is_gnu(file))
 
-    def link(self, entry: ObjectFunction, frame: CallingCode | None = None, frame_map: str = "") -> LinkedFunctions:
+    def link(self, entry: ObjectFunction, variables: VariableCode = NO_VARIABLES) -> LinkedFunctions:
         """The program that begins with `entry`, or with a frame that calls it. Raises ObjectError."""
-        linked = LinkedFunctions([], [], [], [])
+        linked = LinkedFunctions([], [], [], [], [], [], [])
         starts: dict[ObjectFunction, int] = {}
         waiting: list[tuple[int, ObjectFunction]] = []
+        frame = variables.frame
         if frame is not None:
+            linked.generated.append((0, "frame"))
             linked.code.extend(frame.code)
-            linked.map_references.extend((at, frame_map) for at in frame.map_references)
+            linked.map_references.extend((at, variables.frame_map) for at in frame.map_references)
             waiting.append((frame.call, entry))
         pending = [entry]
         while pending:
@@ -88,12 +119,14 @@ class Linker:
             starts[function] = len(linked.code)
             linked.functions.append((len(linked.code), function))
             called = self._append(function, linked)
+            linked.calls.extend((function, target) for _, target in called)
             waiting += called
             pending += [target for _, target in called]
             if len(linked.code) > _MOST:
                 raise ObjectError(f"program {entry.name} has more than {_MOST} instructions")
         for at, target in waiting:
             linked.code[at] = linked.code[at]._replace(imm=starts[target] - at - 1)
+        _put_in(entry, variables, linked)
         return linked
 
     def _append(self, function: ObjectFunction, linked: LinkedFunctions) -> list[tuple[int, ObjectFunction]]:
@@ -114,6 +147,8 @@ class Linker:
             elif each.opcode == i.JMP | i.CALL and (relocation is not None or each.src == i.CALL_LOCAL):
                 target = self._call(function, base + index, index, relocation, linked)
                 called += [(base + index, target)] if target is not None else []
+            elif each.opcode == i.JMP | i.CALL and each.src == i.CALL_HELPER and each.imm == FETCH_VARIABLES:
+                linked.fetches.append((base + index, function))
             elif relocation is not None:
                 raise ObjectError(f"function {function.name} has a relocation for an instruction that needs none")
         return called
@@ -144,6 +179,9 @@ class Linker:
         return self._functions.starting_at(symbol.section, self._addends.called(symbol, instruction.imm))
 
     def _call_external(self, function: ObjectFunction, at: int, name: str, linked: LinkedFunctions) -> None:
+        if name == FETCHING:
+            linked.fetches.append((at, function))
+            return
         external = self._externals.get(name)
         if external is None or external.place is not None or external.symbol:
             raise ObjectError(
@@ -185,6 +223,8 @@ class Linker:
 
     def _load_external(self, function: ObjectFunction, at: int, name: str, linked: LinkedFunctions) -> None:
         external = self._externals.get(name)
+        if name == FETCHING:
+            raise ObjectError(f"function {function.name} takes the address of {name}, which can only be called")
         if external is None:
             raise ObjectError(
                 f"function {function.name} needs {name}, which the object only declares",
@@ -198,6 +238,30 @@ class Linker:
         linked.code[at + 1] = linked.code[at + 1]._replace(imm=0)
         if external.symbol:
             linked.stamps.append(Stamp(at, "symbol", external.symbol))
+
+
+def _put_in(entry: ObjectFunction, variables: VariableCode, linked: LinkedFunctions) -> None:
+    """The functions that fetch, behind all others, and the calls of them. Raises ObjectError."""
+    if linked.fetches and not variables.has_line:
+        _, function = linked.fetches[0]
+        raise ObjectError(
+            f"program {entry.name} calls {FETCHING} in {function.name}, and no probe line says which variables it has",
+            'name them in its section, SEC("func=FUNCTION VARIABLE"), or in a line of the section config',
+        )
+    calls = {variables.frame.fetch: variables.arriving} if variables.frame is not None else {}
+    for at, _ in linked.fetches:
+        if variables.asked:
+            calls[at] = variables.asked
+        else:
+            linked.code[at] = i.call(FETCH_VARIABLES)
+    starts: dict[tuple[Instruction, ...], int] = {}
+    for at, code in calls.items():
+        key = tuple(code)
+        if key not in starts:
+            starts[key] = len(linked.code)
+            linked.generated.append((len(linked.code), f"fetch_{len(starts)}"))
+            linked.code.extend(code)
+        linked.code[at] = i.call_local(starts[key] - at - 1)
 
 
 def function_info(linked: LinkedFunctions, extension: Extension, file: ObjectFile) -> list[tuple[int, int]]:

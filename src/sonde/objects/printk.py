@@ -15,22 +15,21 @@ from sonde.bpf import maps, programs
 from sonde.bpf.assembler import assemble
 from sonde.bpf.helpers import NUMBERS
 from sonde.model.probe import Probe, RawTracepoint
-from sonde.model.spec import MapSpec, ProbeSpec, ProgramSpec
+from sonde.model.spec import PRINTED, PRINTED_LOST, PRINTED_RECORD, PRINTED_ROOM, MapSpec, ProbeSpec, ProgramSpec
 
-RING, LOST = "printk.ring", "printk.lost"
 TRACEPOINT = "bpf_trace_printk"
 PROGRAM = "sonde.printk"
 """No C function is called so."""
 
 _RING_SIZE = 1 << 20
-_TEXT, _FRAMES = 1024, 24
+_TEXT, _FRAMES = PRINTED_ROOM, 24
 _SIZE = 16 + _TEXT + 8 * _FRAMES
 _PRINTERS = frozenset((NUMBERS["trace_printk"], NUMBERS["trace_vprintk"]))
 
 _SOURCE = f"""
     r9 = r1
     r6 = *(u64 *)(r1 +0)
-    r1 = map[{RING}]
+    r1 = map[{PRINTED}]
     r2 = {_SIZE}
     r3 = 0
     call bpf_ringbuf_reserve
@@ -55,7 +54,7 @@ _SOURCE = f"""
     r0 = 0
     exit
 full:
-    r1 = map[{LOST}][0]+0
+    r1 = map[{PRINTED_LOST}][0]+0
     r2 = 1
     lock *(u64 *)(r1 +0) += r2
     r0 = 0
@@ -71,20 +70,24 @@ def prints(program: ProgramSpec) -> bool:
     )
 
 
-def catcher(identifier: int) -> tuple[tuple[MapSpec, ...], ProgramSpec]:
-    """The maps and the program that catch what is printed; `identifier` is its probe's."""
+RINGS = (MapSpec(PRINTED, maps.RINGBUF, 0, 0, _RING_SIZE), MapSpec(PRINTED_LOST, maps.ARRAY, 4, 8, 1))
+"""The maps for what is printed. An engine that runs programs itself writes to them."""
+
+
+def catcher(identifier: int) -> ProgramSpec:
+    """The program that catches in the kernel what is printed; `identifier` is its probe's."""
     assembly = assemble(_SOURCE)
     probe = Probe(identifier, "object", "", "", TRACEPOINT, RawTracepoint(TRACEPOINT, 1))
-    program = ProgramSpec(
+    return ProgramSpec(
         PROGRAM, programs.RAW_TRACEPOINT, 0, i.encode(assembly.code), assembly.map_references, (ProbeSpec(probe, 0),)
     )
-    return (MapSpec(RING, maps.RINGBUF, 0, 0, _RING_SIZE), MapSpec(LOST, maps.ARRAY, 4, 8, 1)), program
 
 
 def printed(record: bytes) -> tuple[bytes, tuple[int, ...]]:
     """The text of a record, and the kernel addresses of its stack."""
-    length, stack = struct.unpack_from("=qq", record)
-    frames = struct.unpack_from(f"={max(min(stack // 8, _FRAMES), 0)}Q", record, 16 + _TEXT)
+    length, stack = PRINTED_RECORD.unpack_from(record)
+    count = max(min(stack // 8, _FRAMES), 0)
+    frames = struct.unpack_from(f"={count}Q", record, 16 + _TEXT) if count else ()
     return bytes(record[16 : 16 + max(min(length - 1, _TEXT), 0)]), frames
 
 

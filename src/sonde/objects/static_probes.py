@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 
 from sonde.model.location import lowest
-from sonde.model.probe import Firing, StaticArgument, StaticSite, Uprobe
+from sonde.model.probe import StaticArgument, StaticSite, Uprobe
 from sonde.objects.errors import ObjectError
 from sonde.objects.lines import ProbeLine, WantedVariable
 from sonde.objects.paths import FoundVariable, Reached, follow
@@ -16,6 +17,8 @@ from sonde.symbols.dwarf.expressions import UnsupportedError
 from sonde.symbols.dwarf.fetching import steps
 from sonde.symbols.elf.file import ElfError
 from sonde.symbols.elf.static_notes import notes_of
+
+_ARGUMENT = re.compile(r"arg\d+")
 
 
 def static_sites(path: str, provider: str, name: str, section: str, traceable: TraceableCode) -> tuple[StaticSite, ...]:
@@ -53,18 +56,13 @@ def firing(path: str, site: StaticSite) -> Uprobe:
     return Uprobe(EVERY_PROCESS, path, site.offset, "static", site.semaphore)
 
 
-def static_line(
-    path: str, line: ProbeLine, traceable: TraceableCode
-) -> list[tuple[tuple[Firing, ...], tuple[FoundVariable, ...]]]:
-    """The sites of a line's `%PROVIDER:NAME`, each with its arguments `arg0` and so on. Raises ObjectError."""
-    provider, _, name = line.function[1:].partition(":")
-    return [
-        ((firing(path, site),), tuple(_argument(line, site, each) for each in line.variables))
-        for site in static_sites(path, provider, name, repr(line.text), traceable)
-    ]
+def is_argument(wanted: WantedVariable) -> bool:
+    """Whether it is called as arguments of static probes are, `arg0` and so on."""
+    return _ARGUMENT.fullmatch(wanted.name) is not None
 
 
-def _argument(line: ProbeLine, site: StaticSite, wanted: WantedVariable) -> FoundVariable:
+def static_argument(line: ProbeLine, site: StaticSite, wanted: WantedVariable) -> FoundVariable:
+    """An argument of the static probe that a line names, at one of its sites. Raises ObjectError."""
     names = [f"arg{number}" for number in range(len(site.arguments))]
     if wanted.name not in names:
         known = ", ".join(names) or "no arguments"

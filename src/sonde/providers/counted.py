@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from sonde.machine.event_sources import CLOCKS
 from sonde.model.catalog import TypedArgument
 from sonde.model.probe import PerfEvent, Probe
 from sonde.providers.pattern import Pattern, matcher, matches, plain
@@ -19,8 +20,6 @@ SHORTEST = 10_000
 """The shortest period of clocks in ns: the kernel makes it of any shorter one (perf_swevent_start_hrtimer,
 kernel/events/core.c)."""
 _MOST = (1 << 63) - 1
-CLOCKS = (0, 1)
-"""PERF_COUNT_SW_CPU_CLOCK and PERF_COUNT_SW_TASK_CLOCK, whose counts are ns."""
 
 
 class Spelling(Protocol):

@@ -88,6 +88,10 @@ class CounterNames:
         found = self._software.get(name)
         return found or (self._hardware.get(name) if self._has_hardware else None)
 
+    def is_hardware(self, name: str) -> bool:
+        """Whether an event of the processor is called so, be there such events here or not."""
+        return name in self._hardware
+
     def modules(self, pattern: Pattern) -> Iterable[str]:
         return ("",) if matches(pattern.module, "") else ()
 

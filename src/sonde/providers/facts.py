@@ -8,7 +8,7 @@ from sonde.model.probe import Tracepoint
 from sonde.model.spec import TracingSpec
 from sonde.model.types import Array, Enum, Float, Function, Int, Pointer, Qualified, Struct, Type, Typedef
 from sonde.providers.kernel_types import KernelTypes
-from sonde.providers.tracefs import TraceEvents
+from sonde.providers.tracefs import EventFormats
 
 _HASH = 16
 """Hexadecimal digits: enough that two layouts do not look the same by accident."""
@@ -16,14 +16,14 @@ _HASH = 16
 _TRACEPOINT = "btf_trace_"
 
 
-def gather(types: KernelTypes, events: TraceEvents, spec: TracingSpec) -> list[tuple[str, str, str]]:
+def gather(types: KernelTypes, events: EventFormats, spec: TracingSpec) -> list[tuple[str, str, str]]:
     """(kind, name, value) of all that compiling `spec` has asked the kernel for, in order of kind and name."""
     wanted = set(types.asked) | set(_of_probes(spec))
     found = [(kind, name, value_of(kind, name, types, events)) for kind, name in sorted(wanted)]
     return [(kind, name, value) for kind, name, value in found if value]
 
 
-def value_of(kind: str, name: str, types: KernelTypes, events: TraceEvents) -> str:
+def value_of(kind: str, name: str, types: KernelTypes, events: EventFormats) -> str:
     """The value of a fact on this kernel, "" if there is no such thing."""
     if kind == "event":
         group, _, event = name.partition(":")

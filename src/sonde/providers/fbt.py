@@ -82,7 +82,10 @@ class FunctionProvider:
         if kind & set("tTwW"):
             return f"{name} cannot be traced: it is notrace, or code that tracing itself needs, or runs only at boot"
         if self._types.function(name):
-            return f"{name} is no function of its own in this kernel: the compiler has put it into those that call it"
+            return (
+                f"{name} is no function of its own in this kernel: the compiler has put it into those that call it\n"
+                f"where the kernel's debug information is installed, {self._name}::FILE@LINE: is a line of it in each"
+            )
         return ""
 
     def signature(self, probe: Probe) -> Function | None:

@@ -36,7 +36,7 @@ class Globals:
         asked = f"globals->{name} at {probe}"
         found = self._defined(home, name, mapped)
         if found:
-            return self._located(_nearest(found, point, asked), home, around, mapped, asked)
+            return self._located(nearest(found, point, asked), home, around, mapped, asked)
         for other in mapped():
             found = () if other is home else self._elsewhere(other, name, mapped)
             if len(found) == 1:
@@ -69,7 +69,7 @@ class Globals:
         return Located(variable.type, fetched)
 
 
-def _nearest(found: Sequence[DebugVariable], point: CodePoint, asked: str) -> DebugVariable:
+def nearest(found: Sequence[DebugVariable], point: CodePoint, asked: str) -> DebugVariable:
     """The only one, or that of the file that the probe is in."""
     own = [each for each in found if each.entry.cu.cu_offset == point.function.cu.cu_offset]
     if len(found) == 1 or len(own) == 1:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from sonde.model.probe import Probe
 from sonde.typed import Protocol
 
 
 class Offer(Protocol):
-    def types(self) -> bytes:
-        """BTF of the structures that programs see and of the tracepoints that fire."""
+    def types(self) -> bytes | None:
+        """BTF of the structures that programs see and of the tracepoints that fire; None: the kernel's."""
 
     def has_provider(self, name: str) -> bool:
         """Whether any of the provider's probes can fire."""
@@ -29,6 +29,9 @@ class Offer(Protocol):
 
     def part(self, provider: str, names: Iterable[str]) -> str:
         """That it has these probes of a provider alone, and what has the others."""
+
+    def recorded(self, provider: str, module: str, function: str, name: str) -> Sequence[Probe] | None:
+        """Of a recording the probes of processes that it has, whatever processes there are today; None of others."""
 
     def lacks(self, what: str, name: str) -> tuple[str, str]:
         """That there is no such built-in `variable`, `function`, `argument` or kernel `data`, and what would help; ""

@@ -1,6 +1,6 @@
 """The `packet` provider: `packet:DEVICE:ingress:` and `packet:DEVICE:egress:`, the packets of network devices.
 
-The devices are those of the network namespace that sonde runs in.
+The devices are those of the network namespace that sonde runs in, or the interfaces of a file of packets.
 """
 
 from __future__ import annotations
@@ -8,15 +8,12 @@ from __future__ import annotations
 import socket
 from collections.abc import Sequence
 
-from sonde.machine import devices
 from sonde.machine.devices import link_type
 from sonde.model.catalog import TypedArgument
-from sonde.model.probe import ETHERNET, RAW_IP, Packet, Probe
+from sonde.model.probe import Packet, Probe, link_of
 from sonde.model.types import UINT, Pointer, Struct, Typedef
 from sonde.providers.pattern import Pattern, matcher, matches
 from sonde.providers.provider import PACKET
-
-_LINKS = {devices.ETHERNET: ETHERNET, devices.RAW_IP: RAW_IP}
 
 _SHOWN = Pointer(Typedef("packetinfo_t", Struct("struct", "", 0)))
 """args[0] is made from the packet's length and all else that the library packet.d asks for."""
@@ -26,6 +23,10 @@ DIRECTIONS = ("ingress", "egress")
 
 class PacketProvider:
     """Two probes for each device, whose identifiers follow from the device's number."""
+
+    def __init__(self, filed: Sequence[tuple[str, int]] | None = None) -> None:
+        """`filed` are the devices of a file, names and link types, in the place of this machine's."""
+        self._filed = filed
 
     def match(self, pattern: Pattern) -> Sequence[Probe]:
         if not matches(pattern.name, ""):
@@ -42,12 +43,18 @@ class PacketProvider:
     def _probes(self) -> dict[int, Probe]:
         """All there are now, by identifier."""
         found: dict[int, Probe] = {}
-        for number, device in sorted(socket.if_nameindex()):
-            first, link = _identifier(number, found), _LINKS.get(link_type(device), "")
+        for number, device, kind in self._devices():
+            first, link = _identifier(number, found), link_of(kind)
             for side, direction in enumerate(DIRECTIONS):
-                firing = Packet(device, direction == "egress", link)
+                firing = Packet(device, direction == "egress", link, link_type=kind)
                 found[first + side] = Probe(first + side, "packet", device, direction, "", firing)
         return found
+
+    def _devices(self) -> list[tuple[int, str, int]]:
+        """Number, name and link type of each."""
+        if self._filed is not None:
+            return [(number, *device) for number, device in enumerate(self._filed, 1)]
+        return [(number, device, link_type(device)) for number, device in sorted(socket.if_nameindex())]
 
 
 def _identifier(number: int, taken: dict[int, Probe]) -> int:

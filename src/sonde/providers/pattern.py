@@ -26,19 +26,6 @@ class Pattern(NamedTuple):
         return ":".join(self)
 
 
-def parse(text: str, kind: str = "name") -> Pattern:
-    """The pattern that `text` describes.
-
-    Its fields are filled from the right, the last one being `kind` (one of `FIELDS`; -P takes `provider`, -m
-    `module`, -f `function`, -n and D programs `name`). Raises ValueError if there are too many.
-    """
-    fields = text.split(":")
-    last = FIELDS.index(kind) + 1
-    if len(fields) > last:
-        raise ValueError(f'Overspecified probe description: "{text}"')
-    return Pattern(*[""] * (last - len(fields)), *fields)
-
-
 def plain(field: str) -> str | None:
     """The one name the field matches, None where it is empty or a glob."""
     return None if not field or _SPECIAL.search(field) else field

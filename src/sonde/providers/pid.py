@@ -18,7 +18,7 @@ from sonde.providers.pattern import Pattern, plain
 from sonde.providers.source_lines import source_line
 
 UNAVAILABLE = (
-    "the embedded engine has no probes in the functions of processes; the kernel engine (root, or CAP_BPF and "
+    "the embedded engine has no static probes of all processes; the kernel engine (root, or CAP_BPF and "
     "CAP_PERFMON) has them"
 )
 

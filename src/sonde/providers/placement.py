@@ -3,6 +3,8 @@ thread's data are, is put in, and what cannot be fetched at a probe is refused."
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from sonde.arch import object_files
 from sonde.model.location import (
     MASK,
@@ -44,15 +46,18 @@ _DEEPEST = 100
 class Surroundings(NamedTuple):
     """What is known of the place of a probe: its file, what is added to link-time addresses there (None if that is
     known only to the process), its own link-time address if the program counter has it when the probe fires, and
-    whether the file is a program, not a library."""
+    whether the file is a program, not a library. Of kernel code `by_symbol` makes of a link-time address what it is."""
 
     file: ElfFile
     bias: int | None
     address: int | None
     is_program: bool
+    by_symbol: Callable[[int], Value] | None = None
 
     def moved(self, address: int) -> Value:
-        """Where a link-time address is in the process. Raises UnsupportedError."""
+        """Where a link-time address is in the process, or in the kernel. Raises UnsupportedError."""
+        if self.by_symbol is not None:
+            return self.by_symbol(address)
         if self.bias is not None:
             return Constant(address + self.bias & MASK)
         if self.address is None:
@@ -128,9 +133,7 @@ def _value(value: Value, around: Surroundings, depth: int) -> Value:
             _require_general(number)
             return value
         case EntryRegister() | EntryParameter():
-            raise UnsupportedError(
-                "only its value at the function's entry is known there: save it there, as args->NAME"
-            )
+            raise UnsupportedError("only its value at the function's entry is known there: save it at the entry")
         case Chosen(key, cases):
             found = tuple((_value(case, around, inner), _value(each, around, inner)) for case, each in cases)
             return Chosen(_value(key, around, inner), found)

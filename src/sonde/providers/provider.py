@@ -46,7 +46,8 @@ FBT = IdentifierBlock(100_000, 399_999)
 RAWFBT = IdentifierBlock(400_000, 699_999)
 PACKET = IdentifierBlock(700_000, 899_999)
 USDT = IdentifierBlock(900_000, 999_999)
-PID = IdentifierBlock(1_000_000, (1 << 31) - 1)
+PID = IdentifierBlock(1_000_000, 1_999_999_999)
+KERNEL_PLACES = IdentifierBlock(2_000_000_000, (1 << 31) - 1)
 
 
 FILES = "uprobe"

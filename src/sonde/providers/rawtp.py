@@ -12,7 +12,7 @@ from sonde.model.catalog import TypedArgument
 from sonde.model.probe import Probe, RawTracepoint
 from sonde.providers.pattern import Pattern, is_word, matcher, matches, plain
 from sonde.providers.provider import RAWTP
-from sonde.providers.tracefs import TraceEvents
+from sonde.providers.tracefs import EventFormats
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class Tracepoints:
     """All tracepoints: the kernel's by name, then those of each module by name. The place in this order is what
     identifiers are made from."""
 
-    def __init__(self, kernel: KernelTypes, events: TraceEvents) -> None:
+    def __init__(self, kernel: KernelTypes, events: EventFormats) -> None:
         self._kernel = kernel
         self._events = events
         self._order: dict[str, int] | None = None

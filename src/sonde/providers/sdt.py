@@ -17,7 +17,7 @@ from sonde.model.types import Array, Int, Type, resolve, size_of
 from sonde.providers import type_names
 from sonde.providers.pattern import Pattern, is_word, matcher, matches, plain
 from sonde.providers.provider import SDT, RecordField
-from sonde.providers.tracefs import FormatField, TraceEvents
+from sonde.providers.tracefs import EventFormats, FormatField
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ _INTEGERS = {
 
 
 class SdtProvider:
-    def __init__(self, events: TraceEvents, tracepoints: Callable[[], Tracepoints], lookup: type_names.Lookup) -> None:
+    def __init__(self, events: EventFormats, tracepoints: Callable[[], Tracepoints], lookup: type_names.Lookup) -> None:
         """`tracepoints` is asked only where tracefs cannot be read, `lookup` only for the types of fields."""
         self._events = events
         self._tracepoints = tracepoints

@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Iterator
 
-from sonde.typed import NamedTuple
+from sonde.typed import NamedTuple, Protocol
 from sonde.untrusted import kernel_text, read_kernel
 
 _FIELD = re.compile(r"^\tfield:([^;]+);\s*offset:(\d+);\s*size:(\d+);(?:\s*signed:(\d+);)?", re.MULTILINE)
@@ -34,6 +34,26 @@ def parse_format(text: str) -> tuple[FormatField, ...]:
             spelling = parts[1].strip() + parts[3]
             found.append(FormatField(parts[2], spelling, int(offset), int(size), signed == "1"))
     return tuple(found)
+
+
+class EventFormats(Protocol):
+    """Trace events, whoever describes them."""
+
+    @property
+    def readable(self) -> bool:
+        """Whether there are any."""
+
+    def all(self) -> tuple[tuple[str, str], ...]:
+        """(group, event) of every event that can be traced."""
+
+    def groups_of(self, event: str) -> list[str]:
+        """The groups that have an event of this name."""
+
+    def number(self, group: str, event: str) -> int | None:
+        """The event's number; None if there is no such event."""
+
+    def format(self, group: str, event: str) -> tuple[FormatField, ...] | None:
+        """The fields of the event's record, None if it cannot be read."""
 
 
 class TraceEvents:

@@ -19,7 +19,7 @@ def unknown(asked: str, probe: Probe, points: Points, point: CodePoint, there: S
     text, about = f"there is no variable {name} for {asked} at {probe}", (f"{asked} at {probe}",)
     elsewhere = next((each for each in points.elsewhere(point) if each.name == name), None)
     if elsewhere is not None:
-        where = _where(elsewhere, points, point)
+        where = whereabouts(elsewhere, points, point)
         return SourceError(UNKNOWN_VARIABLE, text, hint=f"it is in another block of the function, {where}", about=about)
     from difflib import get_close_matches  # an import for a message
 
@@ -41,7 +41,7 @@ def listed(there: Sequence[DebugVariable]) -> str:
 
 def not_there(asked: str, variable: DebugVariable, probe: Probe, points: Points, point: CodePoint) -> SourceError:
     """A variable that is optimised out at the probe."""
-    where = f"it is available {_where(variable, points, point)}"
+    where = f"it is available {whereabouts(variable, points, point)}"
     return unavailable(f"{asked} at {probe}", "it is optimised out there", where)
 
 
@@ -50,7 +50,7 @@ def unavailable(asked: str, why: str, hint: str = "") -> SourceError:
     return SourceError(UNAVAILABLE, f"{asked} is not available: {why}", hint=hint, about=(asked, why))
 
 
-def _where(variable: DebugVariable, points: Points, point: CodePoint) -> str:
+def whereabouts(variable: DebugVariable, points: Points, point: CodePoint) -> str:
     """The ranges in which a variable is somewhere, as offsets in the function and as lines."""
     ranges = live_ranges(variable)
     if not ranges:

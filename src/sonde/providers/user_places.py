@@ -91,15 +91,20 @@ def is_left_out(place: FunctionPlace, is_exact: bool) -> bool:
 
 def obstacle(place: FunctionPlace, offset: int, called: str) -> SourceError | None:
     """What is wrong with an offset in a function, None if nothing is."""
-    name = place.function.name
+    error = no_instruction(place, offset, called)
+    if error is None and not place.object.instructions(place.function)[offset].is_probeable:
+        text = f"{called}: the kernel cannot probe this instruction of function '{place.function.name}'"
+        error = SourceError(NOT_PROBEABLE, text)
+    return error
+
+
+def no_instruction(place: FunctionPlace, offset: int, called: str) -> SourceError | None:
+    """Why no instruction of a function begins at an offset, None if one does."""
     if offset >= place.function.size:
-        return SourceError(OUTSIDE_FUNCTION, f"{called} outside of function '{name}'")
+        return SourceError(OUTSIDE_FUNCTION, f"{called} outside of function '{place.function.name}'")
     instructions = place.object.instructions(place.function)
-    instruction = instructions.get(offset)
-    if instruction is None:
+    if offset not in instructions:
         return SourceError(UNALIGNED, f"{called} is not aligned on an instruction", hint=_around(instructions, offset))
-    if not instruction.is_probeable:
-        return SourceError(NOT_PROBEABLE, f"{called}: the kernel cannot probe this instruction of function '{name}'")
     return None
 
 

@@ -45,8 +45,8 @@ class UserVariables:
                 if scope == "globals":
                     return self._globals.find(probe, point, home, around, str(name), lambda: self._mapped(probe.firing))
                 if kind == "return":
-                    return _result(points, point, probe, name, asked)
-                return _located(points, point, probe, around, scope, name)
+                    return result_at(points, point, probe, name, asked)
+                return located_at(points, point, probe, around, scope, name)
         except UnsupportedError as error:
             raise unavailable(f"{asked} at {probe}", str(error)) from None
         except (OSError, ElfError, DebugInfoError) as error:
@@ -87,9 +87,11 @@ def _with_information(objects: Sequence[CodeObject]) -> Iterator[DebugInformatio
             continue
 
 
-def _located(
+def located_at(
     points: Points, point: CodePoint, probe: Probe, around: Surroundings, scope: str, name: str | int
 ) -> Located:
+    """A parameter or variable of the function that a point is in. Raises SourceError, UnsupportedError or
+    DebugInfoError."""
     there = [each for each in point.nameable if each.is_parameter or scope == "locals"]
     if isinstance(name, int):
         there = _parameters(point)
@@ -126,7 +128,7 @@ def _parameters(point: CodePoint) -> list[DebugVariable]:
     return [each for each in inner.variables if each.is_parameter]
 
 
-def _result(points: Points, point: CodePoint, probe: Probe, name: str | int, asked: str) -> Located:
+def result_at(points: Points, point: CodePoint, probe: Probe, name: str | int, asked: str) -> Located:
     if name == 1:
         kind = points.returned(point)
         try:

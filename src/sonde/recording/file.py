@@ -199,6 +199,7 @@ class PerfDataFile:
         ids = [*build_ids.of_kernel(), *build_ids.of_files(summary.files)]
         wall, now = time.clock_gettime_ns(time.CLOCK_REALTIME), time.clock_gettime_ns(time.CLOCK_MONOTONIC)
         found = [
+            (features.TRACING_DATA, self._tracing_data()),
             (features.BUILD_ID, features.build_ids(ids)),
             (features.HOSTNAME, features.text(system.nodename)),
             (features.OS_RELEASE, features.text(system.release)),
@@ -214,6 +215,15 @@ class PerfDataFile:
             (features.CLOCK, features.clock(time.CLOCK_MONOTONIC, wall, now)),
         ]
         return [each for each in found if each[1]]
+
+    def _tracing_data(self) -> bytes:
+        """What perf needs to know of trace events that were sampled, b"" if none were."""
+        numbers = [event.config for _, event in self._events if event.type == perf.TYPE_TRACEPOINT]
+        if not numbers:
+            return b""
+        from sonde.recording.trace_events import of_events  # few recordings have any
+
+        return of_events(numbers)
 
 
 def _lost_records(content: bytes) -> int:

@@ -54,7 +54,7 @@ class RecordedFile:
         self._description = self.reader.note
         events = self.reader.events
         for event in events:
-            if event.sample_type & SAMPLE_TYPE != SAMPLE_TYPE or event.sample_type & ~perf.SUPPORTED:
+            if ~event.sample_type & SAMPLE_TYPE & ~perf.SAMPLE_PERIOD or event.sample_type & ~perf.READABLE:
                 raise PerfDataError(f"samples of its events have other fields ({event.sample_type:#x}) than sonde's")
         kind = perf.TYPE_SOFTWARE, perf.SOFTWARE_BPF_OUTPUT
         self._of_programs = {number for e in events if (e.type, e.config) == kind for number in e.ids}

@@ -8,14 +8,18 @@ from sonde.bpf import maps
 from sonde.consume.options import Options
 from sonde.model.spec import MapSpec, TypeSpec
 from sonde.model.units import whole_words
+from sonde.report.headed_packets import HeadedPacket, HeadedPackets
 from sonde.report.hexdump import hexdump
 from sonde.report.object_stacks import Stacks
 from sonde.report.output import Output
 from sonde.report.stack import Addresses
 from sonde.report.symbolizer import NoNames, Symbolizer
 from sonde.report.value import value_text
-from sonde.typed import NamedTuple
-from sonde.visible import visible, visible_lines_bytes
+from sonde.typed import TYPE_CHECKING, NamedTuple, Protocol
+from sonde.visible import single_line_bytes, visible, visible_bytes, visible_lines_bytes
+
+if TYPE_CHECKING:
+    from sonde.report.samples import SampleLines
 
 _TABLES = (maps.HASH, maps.ARRAY, maps.PERCPU_HASH, maps.PERCPU_ARRAY, maps.LRU_HASH, maps.LRU_PERCPU_HASH)
 _SHOWN = frozenset((*_TABLES, maps.LPM_TRIE, maps.STACK_TRACE))
@@ -29,6 +33,13 @@ class MapTypes(NamedTuple):
     key: int | None = None
     value: int | None = None
     variables: tuple[tuple[str, int, int, int], ...] = ()
+
+
+class PacketSink(Protocol):
+    """Takes packets of an array of perf events, each with the number of its device, 0 if that is not known, its time in
+    ns since 1970, how long it was, what there is of it, and its head as text."""
+
+    def write(self, array: str, device: int, moment: int, length: int, data: bytes, comment: bytes, /) -> None: ...
 
 
 class ObjectReport:
@@ -53,6 +64,8 @@ class ObjectReport:
         self._types = types
         self._by_map = by_map
         self._say = say
+        self._headed: dict[str, HeadedPackets] = {}
+        self._packets: PacketSink | None = None
 
     def printed(self, text: bytes) -> None:
         """One bpf_printk()."""
@@ -64,15 +77,37 @@ class ObjectReport:
         for each in chunks:
             self._output.write(visible_lines_bytes(each) if self._output.is_terminal else each)
 
-    def record(self, name: str, data: bytes) -> None:
-        """A record of a ring buffer or of an array of perf events, whose records are padded."""
+    def for_packets(self, arrays: Iterable[str], packets: PacketSink | None) -> None:
+        """Take the records of these arrays of perf events for a structure and a packet behind it, which goes to
+        `packets` if that is there."""
+        for name in arrays:
+            known = self._by_map.get(name, MapTypes()).value
+            if known is not None:
+                self._headed[name] = HeadedPackets(self._types, known)
+        self._packets = packets
+
+    def record(self, name: str, data: bytes, moment: int = 0) -> None:
+        """A record of a ring buffer or of an array of perf events, whose records are padded; `moment` in ns since
+        1970 is known of the latter."""
         known = self._by_map.get(name, MapTypes()).value
+        parted = self._headed[name].parted(data) if name in self._headed else None
+        if parted is not None and known is not None:
+            self._packet(name, parted, value_text(self._types, known, bytes(parted.head)), moment)
+            return
         if known is not None:
             data = self._whole(self._types[known], data)
         if known is not None and self._types[known].size <= len(data) < self._types[known].size + 8:
             self._output.write(b"%b: %b\n" % (visible(name).encode(), value_text(self._types, known, data)))
         else:
             self._output.write(b"%b: %d bytes%b" % (visible(name).encode(), len(data), hexdump(data)))
+
+    def _packet(self, name: str, parted: HeadedPacket, text: bytes, moment: int) -> None:
+        data = bytes(parted.data)
+        if self._packets is not None:
+            self._packets.write(name, parted.device, moment, parted.length, data, text)
+            return
+        sizes = (len(data), parted.length)
+        self._output.write(b"%b: %b, %d of %d bytes%b" % (visible(name).encode(), text, *sizes, hexdump(data)))
 
     def _whole(self, kind: TypeSpec, data: bytes) -> bytes:
         """Where only a part of the array was written that is the structure's last member, zeros for the rest."""
@@ -83,6 +118,28 @@ class ObjectReport:
     def lost(self, name: str, count: int) -> None:
         if count:
             self._say(f"{count} record{'' if count == 1 else 's'} of {name} lost: there was no room")
+
+    def lost_firings(self, reason: str, count: int) -> None:
+        """Of programs that something would have fired."""
+        if count:
+            self._say(f"{count} firing{'' if count == 1 else 's'} lost: {reason}")
+
+    def lost_samples(self, count: int) -> None:
+        """Of perf events, whose rings were full."""
+        if count:
+            self._say(
+                f"{count} sample{'' if count == 1 else 's'} lost: there was no room; "
+                "-xsamplesize=SIZE makes their rings larger"
+            )
+
+    def sample_lines(self) -> SampleLines:
+        """Shows samples among the rest of the text."""
+        from sonde.report.samples import SampleLines  # most objects let none through
+
+        return SampleLines(self._addresses, self._output.write, self._shown_name)
+
+    def _shown_name(self, name: bytes) -> bytes:
+        return visible_bytes(name) if self._output.is_terminal else single_line_bytes(name)
 
     def was_full(self, name: str, times: int, size: int) -> None:
         """Of a ring buffer, which does not count what it has no room for."""

@@ -21,8 +21,8 @@ from sonde.typed import NamedTuple
 from sonde.untrusted import read_kernel
 
 _HEADER = perf.HEADER
-_SAMPLE_TYPE = 24
-"""Offset of attr.sample_type."""
+_SAMPLE_PERIOD = 16
+"""Offset of attr.sample_period, behind which is attr.sample_type."""
 _TRAILER_TIME = -24
 """Where a record that is no sample has its time, counted from its end: time, CPU, identifier."""
 _TIME = 32
@@ -61,7 +61,8 @@ class SampleLines:
         self._addresses = addresses
         self._write = write
         self._escape = escape
-        self._events: dict[int, tuple[bytes, int]] = {}
+        self._events: dict[int, tuple[bytes, int, int]] = {}
+        """Of each its name, sample_type and period, which samples have where it is not always the same."""
         self._names: dict[int, bytes] = {0: b"swapper"}
         """Of threads by number; 0 is what runs on a CPU that has nothing to do, as perf calls it."""
         self._places: dict[tuple[int, int, bool], bytes] = {}
@@ -72,8 +73,8 @@ class SampleLines:
 
     def begin(self, events: Sequence[SampledEvent]) -> None:
         for event in events:
-            (sample_type,) = struct.unpack_from("=Q", event.attributes, _SAMPLE_TYPE)
-            self._events.update((number, (event.name.encode(), sample_type)) for number in event.ids)
+            period, sample_type = struct.unpack_from("=QQ", event.attributes, _SAMPLE_PERIOD)
+            self._events.update((number, (event.name.encode(), sample_type, period)) for number in event.ids)
 
     def records(self, cpu: int, data: memoryview) -> None:
         position = 0
@@ -124,7 +125,7 @@ class SampleLines:
 
     def _sample(self, record: _Kept) -> None:
         (identifier,) = _WORD.unpack_from(record.body)
-        name, sample_type = self._events[identifier]
+        name, sample_type, period = self._events[identifier]
         sample = decode_sample(memoryview(record.body), sample_type)
         values = sample.fields
         seconds, rest = divmod(values["time"], SECOND)
@@ -133,7 +134,7 @@ class SampleLines:
             b"%16s %5d/%-5d [%03d] %6d.%06d: %10d %s: %s\n"
             % (
                 self._escape(self._name(values["tid"])), values["pid"], values["tid"], values["cpu"], seconds,
-                rest // MICROSECOND, values["period"], self._escape(name), where,
+                rest // MICROSECOND, values.get("period", period), self._escape(name), where,
             )
         )  # fmt: skip
         if sample.callchain:

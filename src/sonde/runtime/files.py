@@ -46,6 +46,10 @@ _HALF = struct.Struct("=I")
 _NUMBER = struct.Struct("=q")
 
 
+PATH_OF_FILE = _PATH_AT
+"""Where a struct file of this engine's has its path."""
+
+
 class FilesOfTasks:
     """What the helpers open_file and path_text ask."""
 

@@ -9,6 +9,7 @@ others are this engine's own.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 
 from sonde.arch import registers, system_calls
@@ -48,14 +49,31 @@ _STRUCTURES: dict[str, tuple[tuple[str, str], ...]] = {
     "struct path": (("mnt", "struct vfsmount *"), ("dentry", "struct dentry *")),
     "struct file": (("f_flags", "unsigned int"), ("f_pos", "long long"), ("f_path", "struct path")),
     "struct fs_struct": (("root", "struct path"), ("pwd", "struct path")),
+    "struct thread_struct": ((registers.THREAD_POINTER_MEMBER, "unsigned long"),),
     "struct task_struct": (
         ("thread_info", "struct thread_info"), ("comm", "char[16]"), ("pid", "int"), ("tgid", "int"),
         ("real_parent", "struct task_struct *"), ("parent", "struct task_struct *"),
         ("group_leader", "struct task_struct *"), ("cred", "struct cred *"), ("real_cred", "struct cred *"),
         ("mm", "struct mm_struct *"), ("signal", "struct signal_struct *"), ("__state", "unsigned int"),
         ("exit_state", "int"), ("exit_code", "int"), ("prio", "int"), ("fs", "struct fs_struct *"),
+        ("thread", "struct thread_struct"),
     ),
     "struct pt_regs": tuple((name, "unsigned long") for name in registers.MEMBERS),
+    "struct trace_entry": (
+        ("type", "unsigned short"), ("flags", "unsigned char"), ("preempt_count", "unsigned char"), ("pid", "int"),
+    ),
+    "struct trace_event_raw_sys_enter": (
+        ("ent", "struct trace_entry"), ("id", "long"), ("args", "unsigned long[6]"), ("__data", "char[0]"),
+    ),
+    "struct trace_event_raw_sys_exit": (
+        ("ent", "struct trace_entry"), ("id", "long"), ("ret", "long"), ("__data", "char[0]"),
+    ),
+    "struct syscall_trace_enter": (("ent", "struct trace_entry"), ("nr", "int"), ("args", "unsigned long[0]")),
+    "struct syscall_trace_exit": (("ent", "struct trace_entry"), ("nr", "int"), ("ret", "long")),
+    "struct bpf_raw_tracepoint_args": (("args", "unsigned long long[0]"),),
+    "struct bpf_perf_event_data": (
+        ("regs", "struct pt_regs"), ("sample_period", "unsigned long long"), ("addr", "unsigned long long"),
+    ),
     "union sigval": (("sival_int", "int"), ("sival_ptr", "void *")),
     "struct __sikill": (("_pid", "int"), ("_uid", "unsigned int")),
     "struct __sitimer": (
@@ -107,6 +125,15 @@ TRACEPOINTS: dict[str, tuple[tuple[str, str], ...]] = {
 it could go on (`runnable`) or because it cannot."""
 
 
+_TASK = "struct task_struct *"
+
+REPLAYED: dict[str, tuple[tuple[str, str], ...]] = {
+    "sched_switch": (("preempt", "_Bool"), ("prev", _TASK), ("next", _TASK), ("prev_state", "unsigned int")),
+    "sched_wakeup": (("p", _TASK),), "sched_wakeup_new": (("p", _TASK),), "sched_waking": (("p", _TASK),),
+}  # fmt: skip
+"""Tracepoints of the kernel's that others' recordings may tell of."""
+
+
 def pointed_to(tracepoint: str) -> tuple[str, ...]:
     """For each argument of a tracepoint the name of the structure that it points to, "" for a number."""
     kinds = (kind for _, kind in TRACEPOINTS[tracepoint])
@@ -114,7 +141,8 @@ def pointed_to(tracepoint: str) -> tuple[str, ...]:
 
 
 _INTEGERS = {
-    "char": (1, INT_SIGNED | INT_CHAR), "short": (2, INT_SIGNED), "unsigned short": (2, 0), "int": (4, INT_SIGNED),
+    "char": (1, INT_SIGNED | INT_CHAR), "unsigned char": (1, 0),
+    "short": (2, INT_SIGNED), "unsigned short": (2, 0), "int": (4, INT_SIGNED),
     "unsigned int": (4, 0), "long": (8, INT_SIGNED), "unsigned long": (8, 0), "long long": (8, INT_SIGNED),
     "unsigned long long": (8, 0), "_Bool": (1, INT_BOOL),
 }  # fmt: skip
@@ -170,7 +198,8 @@ def _measure(kind: str) -> tuple[int, int]:
 class _Writer:
     """Adds each type once; what a structure points to may follow it."""
 
-    def __init__(self) -> None:
+    def __init__(self, tracepoints: Mapping[str, Sequence[tuple[str, str]]]) -> None:
+        self._tracepoints = tracepoints
         self.builder = BtfBuilder()
         self._ids: dict[str, int] = {"void": 0}
         # A type may point to what stands behind it, so structures have their numbers before all else.
@@ -189,7 +218,7 @@ class _Writer:
 
     def _pointers_and_arrays(self) -> list[str]:
         """All that are mentioned, each behind what it is made of."""
-        lists = (*_STRUCTURES.values(), *TRACEPOINTS.values())
+        lists = (*_STRUCTURES.values(), *self._tracepoints.values())
         mentioned = [kind for members in lists for _, kind in members]
         found: dict[str, None] = {"void *": None}
         for kind in mentioned:
@@ -219,15 +248,15 @@ class _Writer:
             self.builder.add_typedef(name, self._ids[kind])
         for name, values in _ENUMERATORS.items():
             self.builder.add_enum(name, list(zip(values, range(len(values)), strict=True)))
-        for name, arguments in TRACEPOINTS.items():
+        for name, arguments in self._tracepoints.items():
             parameters = [("__data", self._ids["void *"]), *((own, self._ids[kind]) for own, kind in arguments)]
             function = self.builder.add_function_type(self._ids["int"], parameters)
             self.builder.add_typedef(f"btf_trace_{name}", self.builder.add_pointer(function))
             self.builder.add_func(f"__traceiter_{name}", function)
 
 
-def description() -> bytes:
-    """The BTF: the same bytes each time."""
-    writer = _Writer()
+def description(more: Collection[str] = ()) -> bytes:
+    """The BTF: the same bytes each time. `more` are names of REPLAYED."""
+    writer = _Writer(TRACEPOINTS | {name: REPLAYED[name] for name in REPLAYED if name in more})
     writer.add_named()
     return writer.builder.build()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import struct
 
-from sonde.arch import system_calls
+from sonde.arch import registers, system_calls
 from sonde.runtime.kernel_types import layout
 from sonde.runtime.machine.memory import OFFSET_BITS, OFFSET_MASK, MachineMemory
 from sonde.runtime.maps.slots import Slots
@@ -33,6 +33,8 @@ _SHARED_SIZE = _FS_AT + layout("struct fs_struct").size
 
 _SHARED = (("cred", _CRED_AT), ("real_cred", _CRED_AT), ("mm", _MM_AT), ("signal", _SIGNAL_AT), ("fs", _FS_AT))
 """Members of a task_struct that point to what its process has."""
+
+_THREAD_POINTER = _TASK.offsets["thread"] + layout("struct thread_struct").offsets[registers.THREAD_POINTER_MEMBER]
 
 _PER_REGION = 64
 _NORMAL_PRIORITY = 120
@@ -97,6 +99,10 @@ class Structures:
         self._write_task(task, "real_parent", _WORD.pack(parent or task))
         self._write_task(task, "parent", _WORD.pack(parent or task))
         self._write_task(task, "group_leader", _WORD.pack(leader or task))
+
+    def set_thread_pointer(self, task: int, pointer: bytes) -> None:
+        """Where the thread has its thread-local data, as a word."""
+        self._tasks.write(task + _THREAD_POINTER, pointer)
 
     def set_compat(self, task: int, is_compat: bool) -> None:
         """Whether the system call that the thread is in is one of the 32-bit table."""

@@ -15,8 +15,6 @@ from sonde.engines.embedded.tracer import ptrace
 from sonde.launch import CommandError as CommandError
 from sonde.machine import proc
 
-EVALUATION_TIMES = ("exec", "preinit", "postinit", "main")
-
 
 class StartedProcess:
     """A child process; `descriptor` (a pidfd) is readable once it has ended."""
@@ -55,6 +53,9 @@ class StartedProcess:
         self._held = False
         self.status = status
 
+    def prepare(self) -> None:
+        """It stands where it is to be looked at."""
+
     def resume(self) -> None:
         """Let it run; from here on nothing holds it."""
         if self._held:
@@ -91,6 +92,9 @@ class ForeignProcess:
             self.descriptor = os.pidfd_open(pid)
         except (OSError, OverflowError):
             raise CommandError(f"failed to grab pid {pid}: no such process") from None
+
+    def prepare(self) -> None:
+        """It runs."""
 
     def resume(self) -> None:
         """It was never stopped."""

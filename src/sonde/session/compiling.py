@@ -12,6 +12,7 @@ from sonde.model.program import Program
 from sonde.model.target import Target
 from sonde.model.units import whole_words
 from sonde.session.registry import Registry
+from sonde.session.replay_inputs import recording_of
 from sonde.symbols.return_addresses import ReturnAddresses
 
 _PACKETS, _ALL_PACKETS = 16 << 20, 256 << 20
@@ -52,13 +53,22 @@ def _packet_ring() -> int:
 
 def compile_session(
     program: Program, options: OptionTable, target: Target, registry: Registry, sources: dict[str | None, list[str]],
-    for_values: bool = False,
+    for_values: bool = False, records: bool = False,
 ) -> Compilation:  # fmt: skip
     """A checked program, laid out for this target. `for_values`: its records have their times, and their values the
-    names that the source gives them."""
+    names that the source gives them. `records`: its programs record their firings, and nothing else."""
+    settings = settings_of(options)
+    if options.text("record") or recording_of(options):
+        # What is recorded of a stack is what a helper has found.
+        settings = settings._replace(unwinds_by_tables=False, marks_images=False)
+    if records:
+        settings = settings._replace(
+            records=True, record_reads=options.on("recordreads"), output="ringbuf", rings_per_cpu=False,
+        )  # fmt: skip
+        for_values = False
     return Compilation(
         program,
-        settings_of(options)._replace(times=for_values, names=for_values),
+        settings._replace(times=for_values, names=for_values),
         target,
         registry.tagged_type,
         registry.fields,

@@ -8,16 +8,20 @@ from mmap import PAGESIZE
 from sonde.model.options import OptionTable
 from sonde.session.errors import NotPermittedError, SessionError
 from sonde.session.permission import refusal
+from sonde.session.replay_inputs import packets_of, recording_of
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sonde.engines.base import Engine
+    from sonde.engines.base import FiringKeeper, ObjectEngine
+    from sonde.engines.fired import FiringSource
+    from sonde.engines.kernel.engine import KernelEngine
     from sonde.model.program import Program
     from sonde.model.samples import SampleRequest, Take
     from sonde.model.target import Target
     from sonde.session.traced import Traced
 
 KERNEL, EMBEDDED = "kernel", "embedded"
+_PERF_RESERVE = "perf-reserve"
 
 # Of the two engines only the one that is chosen is imported, and nothing of the compiler, which comes after the choice.
 
@@ -28,7 +32,14 @@ def choose(options: OptionTable, tell: Callable[[str], None], only_compiles: boo
     What is only compiled needs no permission. `tell` is told why it is not the kernel.
     """
     wanted = options.text("engine")
-    if wanted == EMBEDDED:
+    if recording_of(options):
+        if wanted == KERNEL:
+            raise SessionError("--replay is for the embedded engine: what was recorded does not happen in the kernel")
+        return EMBEDDED
+    packets = packets_of(options)
+    if wanted == KERNEL and packets:
+        raise SessionError("--packets is for the embedded engine: the kernel has packets of its own devices alone")
+    if wanted == EMBEDDED or packets:
         return EMBEDDED
     if only_compiles:
         return KERNEL
@@ -44,7 +55,7 @@ def choose(options: OptionTable, tell: Callable[[str], None], only_compiles: boo
 
 def choose_listed(options: OptionTable, tell: Callable[[str], None]) -> str:
     """The engine whose probes are listed: the one that would trace, but the kernel's can be listed by everybody."""
-    if options.text("engine") != "auto":
+    if options.text("engine") != "auto" or options.text("packets") or options.text("replay"):
         return choose(options, tell, only_compiles=True)
     why = refusal()
     if not why:
@@ -98,9 +109,17 @@ def refused_functions(program: Program) -> frozenset[str]:
     return frozenset(name for name, is_return in wanted if not takes_function(name, is_return))
 
 
-def make(engine: str, options: OptionTable, traced: Sequence[Traced], take: Take | None = None) -> Engine:
+def make(
+    engine: str, options: OptionTable, traced: Sequence[Traced], take: Take | None = None,
+    firings: FiringSource | None = None, keeper: tuple[FiringKeeper, int] | None = None,
+) -> ObjectEngine:  # fmt: skip
     """The engine itself, for these processes; it may fail only when it loads programs. `take` gets the records of
-    programs as they stand in perf rings."""
+    programs as they stand in perf rings, `firings` are those that programs are run for in the place of all else;
+    `keeper` records those of the embedded engine, with the wall clock's distance from CLOCK_MONOTONIC, ns."""
+    if firings is not None:
+        from sonde.engines.embedded.engine import EmbeddedEngine
+
+        return EmbeddedEngine(None, _ring_bytes(options), "", firings)
     if engine == EMBEDDED:
         from sonde.engines.embedded.engine import EmbeddedEngine
         from sonde.engines.embedded.followed import Followed
@@ -114,10 +133,21 @@ def make(engine: str, options: OptionTable, traced: Sequence[Traced], take: Take
             raise SessionError("option scope=system: the embedded engine sees only the processes of -c and -p")
         if options.number("cpu"):
             raise SessionError(f"option cpu={options.text('cpu')}: to the embedded engine all happens on CPU 0")
-        return EmbeddedEngine(group, _ring_bytes(options))
+        kept, offset = keeper or (None, None)
+        return EmbeddedEngine(group, _ring_bytes(options), packets_of(options), None, kept, offset)
+    return kernel_engine(options, traced, take)
+
+
+def kernel_engine(options: OptionTable, traced: Sequence[Traced], take: Take | None = None) -> KernelEngine:
+    """The kernel as an engine. Raises SessionError."""
     from sonde.engines.kernel.engine import KernelEngine
     from sonde.engines.kernel.stamps import StampValues
 
+    if options.text("output") == _PERF_RESERVE:
+        raise SessionError(
+            f"option output={_PERF_RESERVE}: the kernel reserves nothing in perf rings",
+            hint="use --engine embedded, or -xoutput=perf",
+        )
     values = StampValues(traced[0].pid if traced else 0)
     cpu = options.number("cpu") if options.is_set("cpu") else None
     return KernelEngine(cpu, values, _request(options, traced, take))

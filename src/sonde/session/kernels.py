@@ -8,20 +8,34 @@ from sonde.machine.system import current_target, portable_target
 from sonde.session.engines import EMBEDDED, KERNEL
 from sonde.session.errors import SessionError
 from sonde.session.registry import Registry
+from sonde.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sonde.engines.fired import RecordedProbes
+    from sonde.formats.packet_file import FiledDevice
 
 _NOWHERE = os.devnull
 """Stands for a directory that is not there."""
 
 
-def registry_of(engine: str = KERNEL, path: str | None = None, is_portable: bool = False) -> Registry:
+def registry_of(
+    engine: str = KERNEL, path: str | None = None, is_portable: bool = False, packets: str = "",
+    source: RecordedProbes | None = None,
+) -> Registry:  # fmt: skip
     """The probes and types to compile with: those of this machine, or of the kernel whose BTF is in the file or
-    directory `path` (-k). `is_portable`: what is compiled is for other kernels, too. Raises SessionError where there is
-    no BTF."""
+    directory `path` (-k). `is_portable`: what is compiled is for other kernels, too. `packets` is the file of packets
+    that the embedded engine is given, "" without one; `source` the firings that it replays. Raises SessionError where
+    there is no BTF, or no such file."""
+    if source is not None:
+        return _replayed(path, source)
     if engine == EMBEDDED:
-        return _embedded(path)
+        return _embedded(path, packets)
     if path is None:
         return Registry(portable_target() if is_portable else current_target())
-    _check(os.path.join(path, "vmlinux") if os.path.isdir(path) else path)
+    if is_own(path):
+        return Registry(portable_target() if is_portable else current_target(), vmlinux=path)
+    vmlinux = os.path.join(path, "vmlinux") if os.path.isdir(path) else path
+    _check(vmlinux)
     symbols = os.path.join(path, "kallsyms")
     target = portable_target()._replace(release=os.path.basename(os.path.normpath(path)))
     return Registry(
@@ -29,10 +43,19 @@ def registry_of(engine: str = KERNEL, path: str | None = None, is_portable: bool
         btf=path,
         tracefs=path if os.path.isdir(os.path.join(path, "events")) else _NOWHERE,
         kallsyms=symbols if os.path.isfile(symbols) else None,
+        vmlinux=vmlinux,
+        is_other=True,
     )
 
 
-def _embedded(path: str | None) -> Registry:
+def is_own(path: str) -> bool:
+    """Whether -k gives the vmlinux of the running kernel, for its debug information."""
+    from sonde.symbols.kernel_objects import is_running
+
+    return os.path.isfile(path) and is_running(path)
+
+
+def _embedded(path: str | None, packets: str) -> Registry:
     """What the embedded engine has, on this machine: for it every pid namespace is the first."""
     from sonde.engines.embedded.offer import EmbeddedOffer
     from sonde.machine.tracefs import PLACE
@@ -40,7 +63,33 @@ def _embedded(path: str | None) -> Registry:
     if path is not None:
         raise SessionError("-k compiles for another kernel; the embedded engine is none")
     target = current_target()._replace(initial_namespace=True)
-    return Registry(target, tracefs=PLACE, offer=EmbeddedOffer())
+    devices = filed_devices(packets) if packets else None
+    return Registry(target, tracefs=PLACE, offer=EmbeddedOffer(bool(packets)), devices=devices)
+
+
+def _replayed(path: str | None, source: RecordedProbes) -> Registry:
+    """What a recording has, with the types of the kernel that it was made on."""
+    from sonde.session.replay_offer import FEATURES, ReplayOffer
+
+    features = FEATURES | {"raw_stacks"} if source.origin == "embedded" else FEATURES
+    target = portable_target()._replace(features=features, initial_namespace=True)
+    return Registry(target, btf=path or "/sys/kernel/btf", offer=ReplayOffer(source), formats=source.formats)
+
+
+def filed_devices(path: str) -> tuple[FiledDevice, ...]:
+    """The devices of a file of packets. Raises SessionError."""
+    from sonde.formats.captured_file import CaptureError
+    from sonde.formats.packet_file import devices  # imports that most runs do without
+
+    try:
+        return devices(path)
+    except OSError as error:
+        raise SessionError(f"failed to open packets '{path}': {error.strerror}") from None
+    except CaptureError as error:
+        text = f"packets '{path}': {error.text}{f' (byte {error.at})' if error.at else ''}"
+        raise SessionError(
+            text, hint="--packets takes a pcapng or pcap file, as tcpdump -w and tshark -w write it"
+        ) from None
 
 
 def _check(path: str) -> None:

@@ -19,17 +19,31 @@ class Names:
     An address whose process is not known, a number that `%A` shows, is taken for one of `pid`, the traced process.
     """
 
-    def __init__(self, options: OptionTable, pid: int = 0) -> None:
+    def __init__(self, options: OptionTable, pid: int = 0, is_recorded: bool = False) -> None:
+        """`is_recorded`: processes are those of a recording, and not those that have their numbers today."""
         self._pid = pid
+        self._is_recorded = is_recorded
         self._demangles = options.on("demangle")
         self._made: SystemSymbolizer | None = None
+        self._make: Callable[[bool], SystemSymbolizer | None] = _nobodys
 
     def _system(self) -> SystemSymbolizer:
         if self._made is None:
+            self._made = self._make(self._demangles)
+        if self._made is None:
             from sonde.symbols.symbolizer import SystemSymbolizer
 
-            self._made = SystemSymbolizer(demangles=self._demangles)
+            processes = None
+            if self._is_recorded:
+                from sonde.symbols.process import ProcessNames  # SystemSymbolizer makes others itself
+
+                processes = ProcessNames(proc="")
+            self._made = SystemSymbolizer(processes=processes, demangles=self._demangles)
         return self._made
+
+    def come_from(self, make: Callable[[bool], SystemSymbolizer | None]) -> None:
+        """Names are those of what this makes, given whether they are demangled; of this machine if that is None."""
+        self._make = make
 
     @property
     def changes(self) -> int:
@@ -73,3 +87,7 @@ class Names:
     def close(self) -> None:
         if self._made is not None:
             self._made.close()
+
+
+def _nobodys(demangles: bool) -> SystemSymbolizer | None:
+    return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from importlib import import_module
 
@@ -19,21 +19,25 @@ from sonde.providers.provider import FILES, STATIC, IdentifierBlock, Provider, R
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from sonde.formats.packet_file import FiledDevice
     from sonde.model.spec import TracingSpec
     from sonde.providers.counted import CountedEvents
     from sonde.providers.derived.provider import DerivedProvider
     from sonde.providers.fbt import FunctionProvider
     from sonde.providers.functions import TraceableFunctions
+    from sonde.providers.kernel_places import KernelPlaces
     from sonde.providers.kernel_types import KernelTypes
+    from sonde.providers.kernel_variables import KernelVariables
     from sonde.providers.rawtp import Tracepoints
     from sonde.providers.sdt import SdtProvider
     from sonde.providers.syscall import SyscallProvider
-    from sonde.providers.tracefs import TraceEvents
+    from sonde.providers.tracefs import EventFormats
     from sonde.providers.usdt import StaticProbes
     from sonde.providers.user_functions import UserFunctions
     from sonde.providers.user_variables import UserVariables
     from sonde.symbols.code_objects import CodeObjects
     from sonde.symbols.kallsyms import Kallsyms
+    from sonde.symbols.kernel_objects import KernelObjects
 
 _BLOCKS: dict[str, IdentifierBlock] = {
     "dtrace": blocks.DTRACE,
@@ -73,6 +77,9 @@ _DERIVED = (
 )  # fmt: skip
 """Those whose probes follow from others: each has a module of its name in `providers/derived/`."""
 
+_DIGITS = 11
+"""More than a process's number has."""
+
 _NEVER_EVENTS = ("BEGIN", "END", "ERROR", "entry", "return")
 
 
@@ -88,15 +95,27 @@ class Registry:
         tracefs: str | None = None,
         kallsyms: str | None = "/proc/kallsyms",
         offer: Offer | None = None,
+        vmlinux: str = "",
+        is_other: bool = False,
+        devices: Sequence[FiledDevice] | None = None,
+        formats: Mapping[tuple[str, str], str] | None = None,
     ) -> None:
         """`btf` is the directory of the BTF files or the kernel's file alone, `tracefs` where tracefs is mounted (None:
         found, or mounted, when it is needed), `kallsyms` the symbol list (None: kernel data is what BTF has), `offer`
-        what an engine has that takes the kernel's place."""
+        what an engine has that takes the kernel's place, `vmlinux` the file with the kernel's debug information ("":
+        found when it is needed), `is_other` whether that is another kernel than the one that runs, `devices` those of a
+        file of packets that the engine is given, `formats` the texts of trace events' format files, by group and name,
+        where they are not tracefs's."""
         self.target = target
         self._btf_path = btf
         self._tracefs_path = tracefs
         self._kallsyms_path = kallsyms
         self._offer = offer
+        self._vmlinux, self._is_other = vmlinux, is_other
+        self._devices = devices
+        self._formats = formats
+        self.prepare: Callable[[int], None] = lambda pid: None
+        """Called before anything looks into a process."""
         self._providers: dict[str, Provider] = {}
         self._derived_providers: dict[str, DerivedProvider] = {}
         self._function_providers: dict[str, FunctionProvider] = {}
@@ -105,11 +124,15 @@ class Registry:
     def match(self, provider: str, module: str, function: str, name: str) -> Sequence[Probe]:
         """The probes whose four fields match the glob patterns ("" matches all), by identifier."""
         pattern = Pattern(provider, module, function, name)
-        if provider == FILES:
-            return self._user_functions.match(pattern) if self._offer is None else ()
-        if provider == STATIC:
-            return self._static_probes.match("", STATIC, pattern) if self._offer is None else ()
         head, pid = _of_process(provider)
+        of_processes = bool(pid) or provider in (FILES, STATIC)
+        recorded = self._offer.recorded(*pattern) if self._offer is not None and of_processes else None
+        if recorded is not None:
+            return recorded
+        if provider == FILES:
+            return self._user_functions.match(pattern)
+        if provider == STATIC:
+            return self._static_probes.match("", STATIC, pattern)
         if pid:
             return self._in_process(head, pid, pattern)
         single = plain(provider)
@@ -151,25 +174,36 @@ class Registry:
     def _matching(self, provider: str, pattern: Pattern) -> Sequence[Probe]:
         """The provider's probes that match and can fire."""
         if self._offer is None:
+            if provider in _FUNCTIONS and self._is_place(pattern):
+                return self._kernel_places.match(pattern)
             return self._provider(provider).match(pattern)
         if not self._offer.has_provider(provider):
             return ()
         return [probe for probe in self._provider(provider).match(pattern) if self._offer.fires(probe)]
 
+    def _is_place(self, pattern: Pattern) -> bool:
+        """Whether a place within a function of the kernel is described; most descriptions have a name that tells."""
+        if "@" not in pattern.function and (pattern.name in _NEVER_EVENTS or not plain(pattern.name)):
+            return False
+        from sonde.providers.kernel_places import is_place
+
+        return is_place(pattern)
+
     def _in_process(self, head: str, pid: str, pattern: Pattern) -> Sequence[Probe]:
         """The probes in a process's functions, those whose provider is `pid`, and its static ones."""
         found: list[Probe] = []
+        self._get_ready(pid)
         if matches(head, "pid"):
             functions = pattern._replace(provider=f"pid{pid}")
-            if self._offer is not None:
-                from sonde.providers.pid import check
-
-                check(functions)
-                return ()
             found += self._user_functions.match(functions)
-        if self._offer is None and plain(head) != "pid":
+        if plain(head) != "pid":
             found += self._static_probes.match(pid, head, pattern)
         return found
+
+    def _get_ready(self, pid: str) -> None:
+        number = int(pid) if len(pid) < _DIGITS else 0
+        if number:
+            self.prepare(number)
 
     def remarks(self) -> list[str]:
         """What to tell who asked for the probes that have been matched."""
@@ -186,7 +220,7 @@ class Registry:
     def absence(self, provider: str) -> str:
         """Why a description with this provider can match no probe, "" where it could."""
         is_other = provider and not any(map(matcher(provider), _BLOCKS)) and not plain(provider)
-        if self._offer is not None and (provider in (FILES, STATIC) or _of_process(provider)[1] or is_other):
+        if self._offer is not None and is_other:
             from sonde.providers.pid import UNAVAILABLE
 
             return UNAVAILABLE
@@ -198,7 +232,8 @@ class Registry:
 
     def mismatch(self, provider: str, module: str, function: str, name: str) -> str:
         """Which field of a description that matches no probe is the one that none has, for people."""
-        why = self._offer.absence(provider) if self._offer else ""
+        in_programs = provider in (FILES, STATIC) or _of_process(provider)[1]
+        why = self._offer.absence(provider) if self._offer and not in_programs else ""
         if why:
             return why
         if provider == FILES:
@@ -216,9 +251,13 @@ class Registry:
             why = self._function_provider(provider).absence(Pattern(provider, module, function, name))
             if why:
                 return why
+        timer = "profile" if not provider and name.startswith("profile-") else provider
+        if self._offer and timer in _BLOCKS:
+            why = self._refused(timer, Pattern(timer, module, function, name))
+            if why:
+                return why
         if provider in _COUNTED:
-            why = self._refused(provider, Pattern(provider, module, function, name))
-            why = why or self._counted(provider).absence(Pattern(provider, module, function, name))
+            why = self._counted(provider).absence(Pattern(provider, module, function, name))
             if why:
                 return why
         if self._offer and self._is_withheld(provider, module, name):
@@ -262,6 +301,8 @@ class Registry:
                 return self._offered(self._provider(name).by_id(identifier))
         if blocks.USDT.first <= identifier <= blocks.USDT.last:
             return self._static_probes.by_id(identifier)
+        if identifier >= blocks.KERNEL_PLACES.first:
+            return self._kernel_places.by_id(identifier)
         return self._user_functions.by_id(identifier) if identifier >= blocks.PID.first else None
 
     def _offered(self, probe: Probe | None) -> Probe | None:
@@ -271,7 +312,7 @@ class Registry:
 
     def arguments(self, probe: Probe) -> tuple[TypedArgument, ...] | None:
         """The probe's `args[]`; None where its provider has no typed arguments."""
-        if isinstance(probe.firing, Uprobe):
+        if self.has_variables(probe):
             return None
         if isinstance(probe.firing, (StaticPattern, StaticProbe)):
             return self._static_probes.arguments(probe)
@@ -290,11 +331,20 @@ class Registry:
         return None
 
     def has_variables(self, probe: Probe) -> bool:
-        """Whether the probe is in a program, whose variables have names and places there."""
-        return isinstance(probe.firing, Uprobe)
+        """Whether the probe is in a program, or in a function of the kernel and BTF does not tell of its arguments."""
+        if isinstance(probe.firing, Uprobe) or probe.id >= blocks.KERNEL_PLACES.first:
+            return True
+        is_function = isinstance(probe.firing, KernelFunction) and probe.provider in _FUNCTIONS
+        return is_function and self._offer is None and self.signature(probe) is None
 
     def variable(self, probe: Probe, scope: str, name: str | int) -> Located:
-        """A variable of a process at its probe. Raises SourceError."""
+        """A variable of a process, or of the kernel, at a probe. Raises SourceError."""
+        if (
+            isinstance(probe.firing, KernelFunction)
+            and probe.provider in _FUNCTIONS
+            and (not probe.firing.is_return or self.has_variables(probe))
+        ):
+            return self._kernel_variables.find(probe, scope, name)
         if not isinstance(probe.firing, Uprobe):
             raise _without_variables(probe, scope, name)
         site = self._user_functions.site(probe)
@@ -346,10 +396,19 @@ class Registry:
         """(kind, name, value) of all that compiling `spec` has asked the kernel for."""
         from sonde.providers.facts import gather
 
-        return gather(self.types, self._events, spec)
+        return gather(self.types, self._events, spec) + self._builds()
+
+    def _builds(self) -> list[tuple[str, str, str]]:
+        """The builds of the kernel and of modules on whose code the program depends, of which there may be others with
+        the same types."""
+        asked = sorted(self._kernel_places.asked) if "_kernel_places" in self.__dict__ else []
+        found = ((module, self._kernel_objects.build_id(module)) for module in asked)
+        return [("build", module, build) for module, build in found if build]
 
     def fact(self, kind: str, name: str) -> str:
         """The value of one of the facts on this kernel, "" if there is no such thing."""
+        if kind == "build":
+            return self._kernel_objects.build_id(name)
         from sonde.providers.facts import value_of
 
         return value_of(kind, name, self.types, self._events)
@@ -368,7 +427,11 @@ class Registry:
         return self._tracefs_path or find_tracefs()
 
     @cached_property
-    def _events(self) -> TraceEvents:
+    def _events(self) -> EventFormats:
+        if self._formats:
+            from sonde.providers.filed_events import FiledTraceEvents
+
+            return FiledTraceEvents(self._formats)
         from sonde.providers.tracefs import TraceEvents
 
         return TraceEvents(self._tracefs)
@@ -413,6 +476,24 @@ class Registry:
         return UserFunctions(self._code_objects)
 
     @cached_property
+    def _kernel_objects(self) -> KernelObjects:
+        from sonde.symbols.kernel_objects import KernelObjects
+
+        return KernelObjects(self._vmlinux, self._is_other)
+
+    @cached_property
+    def _kernel_places(self) -> KernelPlaces:
+        from sonde.providers.kernel_places import KernelPlaces
+
+        return KernelPlaces(self._kernel_objects, self._kallsyms_path or os.devnull)
+
+    @cached_property
+    def _kernel_variables(self) -> KernelVariables:
+        from sonde.providers.kernel_variables import KernelVariables
+
+        return KernelVariables(self._kernel_places)
+
+    @cached_property
     def _static_probes(self) -> StaticProbes:
         from sonde.providers.usdt import StaticProbes
 
@@ -448,7 +529,7 @@ class Registry:
         if name == "packet":
             from sonde.providers.packet import PacketProvider
 
-            return PacketProvider()
+            return PacketProvider(self._devices)
         if name in _FUNCTIONS:
             return self._function_provider(name)
         if name in _COUNTED:

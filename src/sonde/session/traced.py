@@ -11,6 +11,9 @@ class Traced(Protocol):
     pid: int
     descriptor: int
 
+    def prepare(self) -> None:
+        """Have it be what is to be traced, where it is not yet. Raises SessionError."""
+
     def resume(self) -> None: ...
 
     def collect(self) -> int | None:

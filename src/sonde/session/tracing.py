@@ -9,7 +9,7 @@ from sonde.consume.consumer import Consumer
 from sonde.consume.events import Drop
 from sonde.consume.options import Options, display_options
 from sonde.consume.sink import Sink
-from sonde.engines.base import Engine, Tracing
+from sonde.engines.base import Engine, PacketFeed, Tracing
 from sonde.frontends.d.report.text import TextReport
 from sonde.model.options import OptionError, OptionTable
 from sonde.model.spec import (
@@ -32,6 +32,7 @@ from sonde.model.spec import (
 )
 from sonde.model.units import SECOND
 from sonde.report.symbolizer import Symbolizer
+from sonde.session.sample_flow import SampleFlow
 from sonde.session.signals import Signals
 from sonde.session.traced import Traced
 from sonde.typed import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
@@ -42,12 +43,13 @@ if TYPE_CHECKING:
     from sonde.consume.aggregations import Label
     from sonde.consume.recorder import Recorder
     from sonde.consume.store import Key
+    from sonde.engines.base import FiringFeed
     from sonde.everywhere.following import Everywhere
     from sonde.formats.raw_file import WriteBlock
     from sonde.machine.device_watch import DeviceWatch
     from sonde.model.aggregation_words import Words
     from sonde.model.probe import Probe
-    from sonde.model.samples import Samples, SampleSink
+    from sonde.model.samples import SampleSink
     from sonde.symbols.following import Following, NameSource
     from sonde.symbols.unwinding.unwind_tables import UnwindTables
 
@@ -156,7 +158,6 @@ class Session:
         self._spec = spec
         self._watcher = watcher
         self._look_due = float("inf")
-        self._samples: Samples | None = None
         self._following: Following | None = None
         self._tables: UnwindTables | None = None
         self._devices: DeviceWatch | None = None
@@ -177,9 +178,11 @@ class Session:
             if make_report is not None
             else TextReport(spec, self._shown, output, symbolizer=symbolizer, program=program_name)
         )
-        self._captures = captured(spec, self._report, packets)
-        self._sample_sink = samples or (self._report.sample_lines() if has_samples(spec) else None)
-        has_addresses = has_user_addresses(spec) or (self._sample_sink is not None and self._sample_sink.wants_names)
+        # What a file has was captured at another time.
+        self._captures = captured(spec, self._report, packets, self._tracing.packets() is None)
+        sink = samples or (self._report.sample_lines() if has_samples(spec) else None)
+        self._sampling = SampleFlow(sink)
+        has_addresses = has_user_addresses(spec) or (sink is not None and sink.wants_names)
         self._names = names if has_addresses else None
         self._consumer = Consumer(
             spec, source, self._captures or self._report, self._shown, setting(options, self._shown),
@@ -202,10 +205,13 @@ class Session:
         contents = self._tracing.read_map(self._spec.aggregations[aggregation].map)
         return self._consumer.look(aggregation, contents)
 
-    @property
-    def tracing(self) -> Tracing:
-        """The loaded programs."""
-        return self._tracing
+    def packets(self) -> PacketFeed | None:
+        """The packets of a file that fired programs, None without one."""
+        return self._tracing.packets()
+
+    def firings(self) -> FiringFeed | None:
+        """The firings of a recording that programs are run for, None without one."""
+        return self._tracing.firings()
 
     def run(self, asked: Asked | None = None) -> Result:
         """From BEGIN to END and the last line of output. Without `asked`, signals ask for the end."""
@@ -217,7 +223,7 @@ class Session:
             self._watch_devices()
             self._tracing.attach()
             self._attach_everywhere()
-            self._begin_samples()
+            self._sampling.begin(self._tracing)
             if self._names is not None:
                 from sonde.symbols.following import Following  # an import that most runs do without
 
@@ -254,6 +260,17 @@ class Session:
             each.learn(self._strings[self._recorded_strings :], probes)
         self._recorded_strings = len(self._strings)
 
+    def _drain_firings(self) -> None:
+        """All that was recorded fires before the end."""
+        firings = self._tracing.firings()
+        if firings is None:
+            return
+        firings.finish()
+        while not firings.is_over and self._consumer.exit_status is None and self._activity() == ACTIVE:
+            self._tracing.wait(IDLE)
+            self._take_up_mappings()
+            self._consumer.poll()
+
     def _start(self) -> None:
         self._adopt_descendants()
         self._run_internal("BEGIN")
@@ -274,22 +291,25 @@ class Session:
     def _follow(self, signals: Asked) -> None:
         """Drain until exit(), a signal, or the end of what is traced."""
         alive = {each.descriptor for each in self._traced}
+        packets, firings = self._tracing.packets(), self._tracing.firings()
         while self._consumer.exit_status is None and not signals.asked:
             ready = self._pause((signals.descriptor, *alive, *self._noticed()), signals.until)
             self._take_up_mappings()
             self._consumer.poll()
-            self._drain_samples()
+            self._sampling.drain()
             self._look()
             signals.turn()
             if self._tell_gone():
                 return
-            if alive:
-                alive -= set(ready)
-                if not alive:
-                    return
+            is_traced = bool(alive) or packets is not None
+            alive -= set(ready)
+            if firings is not None and firings.is_over:
+                return
+            if is_traced and not alive and (packets is None or packets.is_over):
+                return
             if self._captures is not None and self._captures.has_failed:
                 return
-            if self._sample_sink is not None and self._sample_sink.failure:
+            if self._sampling.has_failed:
                 return
             if self._activity() != ACTIVE:
                 # The record of exit() may have found the ring full.
@@ -305,7 +325,7 @@ class Session:
     def _noticed(self) -> tuple[int, ...]:
         """Descriptors that are readable when there is more to take up than rings have."""
         devices = (self._devices.descriptor,) if self._devices is not None else ()
-        return (*self._mapped(), *(self._samples.descriptors if self._samples is not None else ()), *devices)
+        return (*self._mapped(), *self._sampling.descriptors, *devices)
 
     def _mapped(self) -> tuple[int, ...]:
         """Descriptors that are readable when a process has mapped something."""
@@ -314,7 +334,7 @@ class Session:
 
     def _watch_devices(self) -> None:
         names = devices(self._spec)
-        if names:
+        if names and self._tracing.packets() is None:
             from sonde.machine.device_watch import DeviceWatch  # an import that most runs do without
 
             self._devices = DeviceWatch(names)
@@ -326,23 +346,6 @@ class Session:
         for name in self._devices.gone():
             self._report.gone(name)
         return self._devices.is_empty and not fires_elsewhere(self._spec)
-
-    def _begin_samples(self) -> None:
-        self._samples = self._tracing.samples() if self._sample_sink is not None else None
-        if self._samples is not None and self._sample_sink is not None:
-            self._sample_sink.begin(self._samples.events)
-
-    def _drain_samples(self) -> None:
-        if self._samples is not None and self._sample_sink is not None:
-            self._samples.drain(self._sample_sink.records)
-            self._sample_sink.end_round()
-
-    def _finish_samples(self) -> None:
-        self._drain_samples()
-        if self._samples is not None and self._sample_sink is not None:
-            self._sample_sink.finish(self._samples.lost + self._samples.lost_beside)
-            if self._samples.lost:
-                self._report.drop(Drop("samples", None, self._samples.lost))
 
     def _rest(self) -> None:
         """Let records gather; what a process has mapped that may end at any moment is looked at meanwhile."""
@@ -421,16 +424,17 @@ class Session:
             self._tracing.pause(max(self._consumer.status_due - time.monotonic(), 0), (signals.descriptor,))
 
     def _stop(self, signals: Asked) -> None:
+        self._drain_firings()
         self._set_activity(DRAINING)
         self._take_up_mappings()
         self._consumer.poll()
         self._run_internal("END")
         self._set_activity(STOPPED)
-        if self._samples is not None:
-            # Before aggregations are read for the last time: what has been sampled has been counted by then.
-            self._samples.stop()
+        # Before aggregations are read for the last time: what has been sampled has been counted by then.
+        self._sampling.stop()
         self._consumer.poll()
-        self._finish_samples()
+        if lost_samples := self._sampling.finish():
+            self._report.drop(Drop("samples", None, lost_samples))
         if signals.asked and not self._shown.testing:
             self._report.blank_line()
         self._consumer.finish(self._watcher.drawn if self._watcher is not None else ())
@@ -441,7 +445,7 @@ class Session:
         if self._watcher is not None:
             self._watcher.finish()
         lost = self._following.losses() if self._following else 0
-        lost += self._samples.lost_beside if self._samples is not None else 0
+        lost += self._sampling.lost_beside
         if lost:
             self._report.drop(Drop("mappings", None, lost))
         self._tell_missing()

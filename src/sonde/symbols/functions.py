@@ -52,16 +52,25 @@ class CodeObject:
     """A program or library: `name` is PROGRAM or the file's own, `path` opens exactly the file that is mapped."""
 
     def __init__(
-        self, name: str, path: str, loaded: Loaded, symbols: tuple[ElfFile, ...], found: str = "", root: str = ""
+        self,
+        name: str,
+        path: str,
+        loaded: Loaded,
+        symbols: tuple[ElfFile, ...],
+        found: str = "",
+        root: str = "",
+        open_information: Callable[[], DebugInformation] | None = None,
     ) -> None:
         """`symbols` are the files that have its symbols, the best first; `found` is where the file lies, beginning with
-        `root`, the directory that is / for the process: there its separate debug information is looked for."""
+        `root`, the directory that is / for the process: there its separate debug information is looked for, unless
+        `open_information` does that."""
         file = loaded.file
         self.loaded = loaded
         self.name = name
         self.path = path
         self._found = found or path
         self._root = root
+        self._open_information = open_information
         self._file = file
         self._symbols = symbols
         self._decoded: tuple[CodeFunction, dict[int, instruction_lengths.MachineInstruction]] | None = None
@@ -81,6 +90,8 @@ class CodeObject:
     @cached_property
     def information(self) -> DebugInformation:
         """Its debug information, from wherever that is. Raises OSError, ElfError or DebugInfoError."""
+        if self._open_information is not None:
+            return self._open_information()
         from sonde.symbols.dwarf.information import open_information
 
         return open_information(self._found, self._root)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections import OrderedDict
+from collections.abc import Callable
 
 from sonde.symbols.elf.file import ElfError, ElfFile
 from sonde.symbols.elf.symbol_files import with_symbols
@@ -42,10 +43,11 @@ def _key(mapping: Mapping) -> _Key:
 
 class Objects:
     """Files are looked for where they still are: under their path, if that is still the same file, or through the
-    process, if that still runs."""
+    process, if that still runs. `is_file` says whether what is at a path is a mapping's file."""
 
-    def __init__(self, proc: str = "/proc") -> None:
+    def __init__(self, proc: str = "/proc", is_file: Callable[[str, Mapping], bool] | None = None) -> None:
         self._proc = proc
+        self._is_file = is_file or _has_inode
         self._opened: OrderedDict[_Key, ElfFile] = OrderedDict()
         self._unreadable: set[_Key] = set()
         self._symbols: dict[_Key, tuple[ElfFile, ...]] = {}
@@ -156,11 +158,11 @@ class Objects:
         """Where the file may be read: under its path, through the mapping, which works for deleted files, or in the
         process's own mount namespace."""
         paths = []
-        if not mapping.path.endswith(DELETED) and is_inode(mapping.path, mapping.inode):
+        if not mapping.path.endswith(DELETED) and self._is_file(mapping.path, mapping):
             paths.append(mapping.path)
         inside = f"{self._proc}/{pid}/root{mapping.path}"
         through = f"{self._proc}/{pid}/map_files/{mapping.start:x}-{mapping.end:x}"
-        return paths + [path for path in (through, inside) if is_inode(path, mapping.inode)]
+        return paths + [path for path in (through, inside) if self._is_file(path, mapping)]
 
     def _vdso(self, process: str, mapping: Mapping) -> ElfFile | None:
         size = mapping.end - mapping.start
@@ -193,6 +195,10 @@ def root_of(pid: int, proc: str = "/proc") -> str:
     except OSError:
         return ""
     return "" if is_same and (theirs.st_dev, theirs.st_ino) == (ours.st_dev, ours.st_ino) else root
+
+
+def _has_inode(path: str, mapping: Mapping) -> bool:
+    return is_inode(path, mapping.inode)
 
 
 def is_inode(path: str, inode: int) -> bool:

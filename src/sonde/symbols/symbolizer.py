@@ -11,6 +11,7 @@ from sonde.symbols.mappings import Mapping
 from sonde.symbols.process import ProcessNames
 from sonde.symbols.process_events import ProcessEvent
 from sonde.symbols.source_names.demangle import Demangler
+from sonde.typed import Protocol
 
 _MOST = 1 << 18
 """Answers kept."""
@@ -19,18 +20,24 @@ _PATIENCE = 0.05
 """Seconds after which an address that had no name is looked up again."""
 
 
+class SymbolsOfKernel(Protocol):
+    def symbolize(self, address: int) -> tuple[str, str, int] | None:
+        """The module and name of the symbol at or before an address, and the distance from its start in bytes."""
+
+
 class SystemSymbolizer:
-    """The names this machine has now, with `demangles` those of C++ and Rust as in the source.
+    """The names this machine has now, or those that it is given; with `demangles` those of C++ and Rust as in the
+    source.
 
     Answers are kept: a trace asks about the same addresses again and again.
     """
 
     def __init__(
-        self, kallsyms: Kallsyms | None = None, processes: ProcessNames | None = None, demangles: bool = True
+        self, kallsyms: SymbolsOfKernel | None = None, processes: ProcessNames | None = None, demangles: bool = True
     ) -> None:
         self._demangler = Demangler()
         self._shown = self._demangler.name if demangles else str
-        self._kallsyms = kallsyms or Kallsyms()
+        self._kallsyms: SymbolsOfKernel = kallsyms or Kallsyms()
         self._processes = processes or ProcessNames()
         self._kernel: dict[int, tuple[str, str, int] | None] = {}
         self._changes = 0

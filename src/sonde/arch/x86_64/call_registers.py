@@ -10,11 +10,17 @@ from collections.abc import Callable
 
 from sonde.arch.x86_64 import registers as at
 
-TOLD = frozenset((*at.CALL_ARGUMENTS, at.AX, at.ORIG_AX, at.IP, at.SP, at.CS, at.SS))
-"""The registers that are as the thread has them, but for the result while a call is being entered."""
+TOLD_BEGINNING = frozenset((at.AX, at.ORIG_AX, at.CS, at.SS))
+"""The registers that are as the thread has them where a new one returns from the call that has made it."""
+TOLD_LEAVING = TOLD_BEGINNING | {at.IP, at.SP}
+"""Those where another call returns."""
+TOLD_ENTERING = TOLD_LEAVING | frozenset(at.CALL_ARGUMENTS)
+"""Those where one is entered."""
 
 _WORDS = struct.Struct("=14Q")
 """r10 r9 r8 ax cx dx si di orig_ax ip cs flags sp ss, as they stand in struct pt_regs."""
+
+_WORD = struct.Struct("=Q")
 
 _NO_RESULT = -38 & 0xFFFF_FFFF_FFFF_FFFF
 """-ENOSYS, which ax holds while a system call is being entered (arch/x86/entry/entry_64.S)."""
@@ -47,6 +53,11 @@ def leaving(registers: bytearray) -> Callable[[int, int, int, int], None]:
         )  # fmt: skip
 
     return fill
+
+
+def set_unfinished(registers: bytearray) -> None:
+    """Make those of a call that has returned, and keeps what it was given, those of a call that is under way."""
+    _WORD.pack_into(registers, at.AX, _NO_RESULT)
 
 
 def begin(registers: bytearray, number: int) -> None:

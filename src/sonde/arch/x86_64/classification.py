@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from sonde.arch.x86_64 import registers, unwinding
 from sonde.model.location import Binary, Constant, InMemory, InRegister, Piece, Register, UnreadableError
-from sonde.model.types import Array, Float, Member, Pointer, Struct, Type, Void, align_of, resolve, size_of
+from sonde.model.types import Array, Float, Member, Struct, Type, Void, align_of, resolve, size_of
 from sonde.model.units import whole_words
 from sonde.typed import NamedTuple
 
@@ -144,9 +144,3 @@ def _in_registers(numbers: list[int], size: int) -> tuple[Piece, ...]:
 
 def _at_stack(offset: int) -> Binary:
     return Binary("plus", Register(_STACK), Constant(offset))
-
-
-def is_pointer_sized(kind: Type) -> bool:
-    """Whether every convention passes it in one integer register: an integer or a pointer."""
-    base = resolve(kind)
-    return isinstance(base, Pointer) or (not isinstance(base, (Float, Struct, Array)) and 0 < size_of(base) <= 8)

@@ -189,6 +189,28 @@ def _after(code: bytes, at: int, shape: int, prefixes: Sequence[int], wide: bool
     return end + immediate
 
 
+def opcode_place(code: bytes) -> int:
+    """Where the opcode of a whole instruction is, behind its prefixes, or its VEX, EVEX or XOP prefix itself, or 0f."""
+    at = 0
+    while code[at] in _LEGACY_PREFIXES:
+        at += 1
+    return at + (code[at] & 0xF0 == 0x40)
+
+
+def modrm_place(code: bytes) -> int:
+    """Where a whole instruction has its ModRM byte, -1 if it has none."""
+    at = opcode_place(code)
+    opcode = code[at]
+    if opcode in (0xC4, 0xC5, 0x62) or (opcode == 0x8F and code[at + 1] & 0x1F >= 8):
+        place, end = _vector(code, at)
+        return -1 if end == place + 1 else place + 1
+    if opcode != 0x0F:
+        return at + 1 if _ONE[opcode] & _MODRM else -1
+    if code[at + 1] in (0x38, 0x3A):
+        return at + 3
+    return at + 2 if _TWO[code[at + 1]] & _MODRM else -1
+
+
 def _behind_modrm(code: bytes, at: int) -> int:
     """Where the ModRM byte at `at`, its SIB byte and its displacement end."""
     modrm = code[at]

@@ -6,13 +6,18 @@ import re
 import struct
 from collections.abc import Iterator
 
-BREAKPOINT = 0xCC
+BREAKPOINT, BREAKPOINT_SIZE = 0xCC, 1
 """int3: one byte, behind which the program counter then is."""
 
 RETURN = b"\xc3"
 
+SYSTEM_CALL = b"\x0f\x05"
+
 NOP = 0x90
 """What a site of a static probe is."""
+
+TRAP = b"\x0f\x0b"
+"""ud2, by which the kernel's BUG() and WARN() get where they are told of (arch/x86/include/asm/bug.h)."""
 
 ENTRY_PUSH, ENTRY_PUSH_BITS = 0x55, 0xFF
 """push %rbp, and the bits of an instruction's first word that say so: where a uprobe is at it the kernel adds the

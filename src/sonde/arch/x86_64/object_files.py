@@ -20,6 +20,16 @@ COPY = 5
 MODULE, THREAD_OFFSET = 16, 18
 """R_X86_64_DTPMOD64: the number of the module; R_X86_64_TPOFF64: how far data are from the thread pointer."""
 
+ABSOLUTE = {1: 8, 10: 4, 11: 4}
+"""Bytes of the number that each kind of relocation of a relocatable file puts in place: R_X86_64_64, 32 and 32S."""
+
+RELATIVE = {2: 4, 4: 4, 24: 8}
+"""The same of those that count from the place itself: R_X86_64_PC32, PLT32 and PC64."""
+
+RELOCATABLE = 0xFFFFFFFFC0000000
+"""Where the sections of a relocatable file are put when nothing else says so: the area of the kernel's modules
+(Documentation/arch/x86/x86_64/mm.rst)."""
+
 ELFTOOLS = {8: "x64", 4: "x86"}
 """What pyelftools calls the processor, by the bytes of an address."""
 

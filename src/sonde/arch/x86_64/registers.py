@@ -57,6 +57,9 @@ BY_DWARF_NUMBER = (AX, DX, CX, BX, SI, DI, BP, SP, R8, R9, R10, R11, R12, R13, R
 COUNTER_BY_DWARF = 16
 """The number there of the program counter."""
 
+THREAD_POINTER = 168
+"""Where struct user_regs_struct has the thread pointer, fs_base."""
+
 THREAD_POINTER_MEMBER = "fsbase"
 """Of struct thread_struct, where the kernel keeps the thread pointer where it has set it (do_arch_prctl_64,
 arch/x86/kernel/process_64.c)."""

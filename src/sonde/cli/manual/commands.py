@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sonde.cli.manual.entries import FILE, Command, Example, ManualOption, ManualSection
+from sonde.cli.manual.entries import DIRECTORY, FILE, Command, Example, ManualOption, ManualSection
 from sonde.cli.manual.tracing import TRACING
 
 _RECORDED = (
@@ -42,10 +42,15 @@ RAW = Command(
 RECORD = Command(
     "record",
     "trace, and write a perf.data file as well",
-    ("[OPTIONS] -n PROGRAM [-g] [-o FILE] [-- COMMAND ...]", "[OPTIONS] -s SCRIPT.d [-g] [-o FILE] [-- COMMAND ...]"),
     (
-        "The samples that sample() lets through, what processes map, execute and start, and what the program records "
-        "go to a file that perf and `sonde read` show. All options of tracing are there, but -o names that file.",
+        "[OPTIONS] -n PROGRAM [-g] [-o FILE] [-- COMMAND ...]",
+        "[OPTIONS] -s SCRIPT.d [-g] [-o FILE] [-- COMMAND ...]",
+        "[OPTIONS] --object FILE [-g] [-o FILE] [-- COMMAND ...]",
+    ),
+    (
+        "The samples that sample() lets through, or the results of an object's programs, what processes map, execute "
+        "and start, and what the program records go to a file that perf and `sonde read` show. All options of tracing "
+        "are there, but -o names that file.",
     ),
     (
         ManualSection(
@@ -102,19 +107,52 @@ VERIFY = Command(
 VARS = Command(
     "vars",
     "list the variables at a point of a program",
-    ("[--struct] OBJECT FUNCTION|FILE@LINE [VARIABLE ...]", "[--struct] kernel FUNCTION [VARIABLE ...]"),
+    (
+        "[--struct] OBJECT FUNCTION|FILE@LINE [VARIABLE ...]",
+        "[--struct] [-k VMLINUX] kernel FUNCTION|FILE@LINE [VARIABLE]",
+    ),
     (
         "The parameters and variables of a function, or what can be named at a line of the source, with their types "
-        "and where each is live. The program needs debug information (-g).",
+        "and where each is live. The program needs debug information (-g), and so does the "
+        "kernel; without it `kernel FUNCTION` tells the parameters that BTF has.",
     ),
     (
         ManualSection(
             "Options",
-            (ManualOption(("--struct",), "", "the C structure that the variables are fetched into for a BPF object"),),
+            (
+                ManualOption(("--struct",), "", "the C structure that the variables are fetched into for a BPF object"),
+                ManualOption(("-k", "--btf"), "VMLINUX", "the kernel's file with debug information", (FILE,)),
+            ),
         ),
     ),
     (Example("sonde vars ./server parse.c@120", "what locals-> has at that line"),),
     (FILE,),
+)
+
+TEST = Command(
+    "test",
+    "run scripts as tests, and compare what they give",
+    ("[-k TEXT] [-v] [--engine NAME] [--update] [PATH ...]",),
+    (
+        "PATH is a test file, *.sonde.toml, or a directory of them, the current one without a name. Such a file names "
+        "a script, a command, a recording or a file of packets, and what is expected: the output, the exit status, "
+        "assertions over aggregations. Without root cases run on the embedded engine.",
+        "A line tells of each case, for a failure with the difference below it. The exit status is 0 if no case has "
+        "failed, 1 if one has or a file is wrong, 2 if there is no case or the command line is wrong.",
+    ),
+    (
+        ManualSection(
+            "Options",
+            (
+                ManualOption(("-k",), "TEXT", "only cases with that in their name or their file's; all of several"),
+                ManualOption(("-v",), "", "also the command line and the time of cases that pass"),
+                ManualOption(("--engine",), "NAME", "only on that engine", ("kernel", "embedded", "both")),
+                ManualOption(("--update",), "", "write into the files what is shown where it differs from `output`"),
+            ),
+        ),
+    ),
+    (Example("sonde test -v examples/tests", "sonde's own scripts are correct"),),
+    (DIRECTORY,),
 )
 
 HELP = Command(
@@ -122,7 +160,7 @@ HELP = Command(
     "show how a command is used",
     ("[COMMAND]",),
     ("`sonde COMMAND --help` is the same.",),
-    operands=("doctor", "raw", "record", "read", "verify", "vars", "completion"),
+    operands=("doctor", "raw", "record", "read", "verify", "vars", "test", "completion"),
 )
 
 COMPLETION = Command(
@@ -133,7 +171,7 @@ COMPLETION = Command(
     operands=("bash",),
 )
 
-OTHERS = (DOCTOR, RAW, RECORD, READ, VERIFY, VARS, HELP, COMPLETION)
+OTHERS = (DOCTOR, RAW, RECORD, READ, VERIFY, VARS, TEST, HELP, COMPLETION)
 ALL = (TRACING, *OTHERS)
 
 

@@ -31,6 +31,12 @@ _PROCESSES = ManualSection(
             "where programs run: in the kernel; in sonde itself, embedded, without privilege, for -c and -p; or auto",
             ("kernel", "embedded", "auto"),
         ),
+        ManualOption(("--packets",), "FILE", "fire packet probes for the packets of a pcapng or pcap file", (FILE,)),
+        ManualOption(
+            ("--replay",), "FILE",
+            "run the script on a recording of --record, perf record, tcpdump or tshark, without privilege",
+            (FILE,),
+        ),
     ),
 )  # fmt: skip
 
@@ -40,6 +46,17 @@ _OUTPUT = ManualSection(
         ManualOption(("-q",), "", "only what the program prints"),
         ManualOption(("-F",), "", "indent by function entry and return"),
         ManualOption(("-o",), "FILE", "append the output to it; packets replace one named *.pcapng", (FILE,)),
+        ManualOption(
+            ("--record",), "FILE",
+            "write what fires the script's probes to it as well, for --replay; with --object MAP=STRUCTURE: what "
+            "programs write to that ring or array of events",
+            (FILE,),
+        ),
+        ManualOption(("--record-reads",), "", "with --record: keep strings that arguments point to, and stacks, too"),
+        ManualOption(
+            ("--anonymise",), "KINDS", "with --record: pseudonyms for names, paths, addresses",
+            ("names", "paths", "addresses"),
+        ),
         ManualOption(("--raw",), "FILE", "write the records to it as well, for `sonde raw FILE`", (FILE,)),
         ManualOption(
             ("--flame",), "FILE", "a flame graph, .html or .svg, of aggregations keyed by stack() or ustack()", (FILE,)
@@ -54,7 +71,7 @@ _OUTPUT = ManualSection(
         ManualOption(("--speedscope",), "FILE", "a profile for speedscope", (FILE,)),
         ManualOption(("--pprof",), "FILE", "a profile for pprof", (FILE,)),
     ),
-)
+)  # fmt: skip
 
 _SETTINGS = ManualSection(
     "How",
@@ -65,7 +82,12 @@ _SETTINGS = ManualSection(
         ManualOption(("-Z",), "", "allow descriptions that match no probe"),
         ManualOption(("-e",), "", "compile, then exit"),
         ManualOption(("--dry-run",), "", "compile everything, load nothing"),
-        ManualOption(("-k", "--btf"), "PATH", "compile for the kernel with this BTF, not for this one", (FILE,)),
+        ManualOption(
+            ("-k", "--btf"),
+            "PATH",
+            "compile for the kernel with this BTF, not for this one; or this one's vmlinux",
+            (FILE,),
+        ),
         ManualOption(("--save",), "FILE", "write what was compiled to a spec file", (FILE,)),
         ManualOption(("--spec",), "FILE", "run a spec file", (FILE,)),
         ManualOption(("--object",), "FILE", "run the programs of a BPF object that gcc or clang made", (FILE,)),
@@ -77,9 +99,7 @@ _SETTINGS = ManualSection(
         ManualOption(
             ("--attach",), "PROGRAM=PLACE", "with --object: attach a program there, not where its section says"
         ),
-        ManualOption(
-            ("--record",), "MAP=STRUCTURE", "with --object: what programs write to that ring or array of events"
-        ),
+        ManualOption(("--device",), "DEVICE", "with --object: the device whose packets its programs get"),
     ),
 )
 

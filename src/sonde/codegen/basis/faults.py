@@ -19,6 +19,12 @@ BAD_INDEX = 11
 LONG_LOOP = 13
 LONG_TIME = 14
 
+DEFER, FINAL = "defer_firing", 0xFFFF
+"""The subprogram that keeps a firing (`codegen/clauses/deferral.py`), and the progress of one that cannot go on."""
+
+KEPT = 0x200
+"""Set in the code of a fault whose firing is kept already, to go on later."""
+
 ABSENT = 0x100
 """Set in the code of a fault that `codegen/clauses/deferral.py` may make good: a page of the process may be missing."""
 

@@ -31,6 +31,7 @@ from sonde.codegen.basis.settings import Settings
 from sonde.codegen.intermediate.builder import Builder
 from sonde.codegen.intermediate.ir import Base, CallArgument, Imm, MapDescriptor, Operand, Reg, Slot, SlotAddress
 from sonde.model.errors import UNSUPPORTED, Position, SourceError
+from sonde.model.firing_record import RESULT
 from sonde.model.probe import Probe
 from sonde.model.program import Aggregation, Clause, Expr, Statement, Variable
 from sonde.model.spec import ACTIVE, COUNTERS, Field
@@ -38,6 +39,15 @@ from sonde.model.target import Target
 from sonde.model.type_table import TypeTable
 from sonde.model.types import Type
 from sonde.typed import NamedTuple, Protocol
+
+REPLAYS = "replays"
+"""The target's feature that firings come from a recording: there is no memory of the kernel's but in its reads."""
+
+RAW_STACKS = "raw_stacks"
+"""And this one that stacks are in it as the helper has found them, without what programs add."""
+
+KEPT_RESULTS = frozenset({"get_prandom_u32", "get_numa_node_id"})
+"""Helpers whose results belong into the record of a firing."""
 
 
 class Unsupported(SourceError):  # noqa: N818 - it is a SourceError of a fixed kind
@@ -106,7 +116,8 @@ class Shared(NamedTuple):
     scratch memory. `variables` has the map and offset of each, `aggregations` the map of each and, if that is an array
     of maps, the index there. `frames` is how many scratch frames a CPU has.
     `has_functions`: there are probes of kernel functions, and other programs that may call those. `error_loops`: there
-    are loops in clauses of ERROR. `has_open`: some probes are found while tracing."""
+    are loops in clauses of ERROR. `has_open`: some probes are found while tracing. `numbers`: of clauses before several
+    descriptions the number that each probe knows, by clause and probe (`codegen/clauses/descriptions.py`)."""
 
     target: Target
     settings: Settings
@@ -125,6 +136,7 @@ class Shared(NamedTuple):
     has_functions: bool
     error_loops: bool
     has_open: bool = False
+    numbers: Mapping[int, Mapping[int, int]] = {}
 
 
 class Generation:
@@ -143,6 +155,8 @@ class Generation:
         self.clause: Clause | None = None
         self.probe_index: Operand = Imm(0)
         self.mask_words = 0
+        self.numbered: tuple[int, ...] = ()
+        """The clauses whose numbers the probe table has, by their ids (`codegen/basis/names.py`)."""
         self.site_masks: tuple[tuple[int, ...], ...] = ()
         """The words of the mask that a site has of each of the probes, where sites are not known yet."""
         self.table = f"probes_{name}"[:15]
@@ -185,6 +199,8 @@ class Generation:
         """How far the clause has got, or, where it goes on, had got."""
         self.firing_time: Reg | None = None
         """When the firing happened, in ns, where that is not when its program runs."""
+        self.firing_record: Memory | None = None
+        """Where the program builds the record of its firing (`codegen/basis/firing_records.py`)."""
         self.lacks: Mapping[str, str] = {}
         """Helpers that programs of this kind may not call, and what that denies to D."""
 
@@ -234,7 +250,19 @@ class Generation:
         if name in self.lacks:
             text = f"{self.lacks[name]} at {self.context.probes[0]}: the kernel has no bpf_{name} for such programs"
             raise SourceError(UNSUPPORTED, text, self.positions[-1] or Position(None, 1, 1))
-        return self.b.call(NUMBERS[name], *arguments, pure=pure)
+        result = self.b.call(NUMBERS[name], *arguments, pure=pure)
+        if self.firing_record is not None and name in KEPT_RESULTS:
+            self.keep_result(NUMBERS[name], result)
+        return result
+
+    def keep_result(self, helper: int, result: Operand) -> None:
+        """A helper's result, which no replay could have again, into the record of the firing."""
+        assert self.firing_record is not None
+        number = self.b.copy(Imm(helper))
+        self.routine(
+            f"firing_value_{RESULT}", self.address(self.firing_record), number, self.b.copy(Imm(8)),
+            self.b.in_register(result),
+        )  # fmt: skip
 
     def routine(self, name: str, *arguments: CallArgument, pure: str = "") -> Reg:
         """Call a subprogram of `routines/`, which is then linked in."""
@@ -250,6 +278,11 @@ class Generation:
         with self.b.when("ne", value, Imm(0)):
             self.b.atomic_add(value, 8 * COUNTERS.index(counter), Imm(1))
         self.b.release(slot)
+
+    def cpu_number(self) -> Reg:
+        """The CPU that the firing happened on."""
+        helper = "firing_cpu" if REPLAYS in self.shared.target.features else "get_smp_processor_id"
+        return self.call(helper, pure="cpu" if helper != "firing_cpu" else "firing cpu")
 
     def current_task(self) -> Reg:
         """The current thread's task_struct, a trusted pointer."""

@@ -11,6 +11,7 @@ from sonde.codegen.basis.places import Memory
 from sonde.codegen.basis.settings import Settings
 from sonde.codegen.intermediate.ir import Imm, MapDescriptor, Operand, Reg, SlotAddress
 from sonde.model.probe import Probe, StaticPattern
+from sonde.model.program import Clause
 from sonde.model.spec import NAMES_MAP, NAMES_ROOM, SITES, MapSpec, sites_row_size
 from sonde.model.units import whole_words
 
@@ -18,7 +19,8 @@ PROBE_NAMES = {"probeprov": "provider", "probemod": "module", "probefunc": "func
 """Built-in variable -> field of `Probe`."""
 
 _OFFSETS = {"id": 0, "probeprov": 4, "probemod": 8, "probefunc": 12, "probename": 16}
-"""A row of the probe table: u32 identifier, the numbers of the four names, then the clause mask."""
+"""A row of the probe table: u32 identifier, the numbers of the four names, the clause mask, then the numbers of clauses
+that not all probes know by the same."""
 
 _NAMES_END = 20
 
@@ -87,6 +89,15 @@ def clause_mask(g: Generation, word: int) -> Operand:
     return g.b.load(row(g), _NAMES_END + 4 * word, 4, invariant=True)
 
 
+def clause_number(g: Generation, clause: Clause) -> Operand:
+    """The number of the clause, that of the description that the probe was found by."""
+    known = g.shared.numbers.get(clause.id, {})
+    found = {known.get(probe.id, clause.id) for probe in g.context.probes}
+    if g.is_error_routine or is_open(g) or len(found) == 1:
+        return Imm(known.get(g.context.probes[0].id, clause.id))
+    return g.b.load(row(g), _NAMES_END + 4 * (g.mask_words + g.numbered.index(clause.id)), 4, invariant=True)
+
+
 def _column(g: Generation, name: str) -> Operand:
     probes = g.context.probes
     if is_open(g):
@@ -110,7 +121,7 @@ def row(g: Generation) -> Reg:
 def _row_size(g: Generation) -> int:
     if is_open(g):
         return sites_row_size(g.mask_words, g.context.index.arguments)
-    return _NAMES_END + 4 * g.mask_words
+    return _NAMES_END + 4 * (g.mask_words + len(g.numbered))
 
 
 def argument_offset(g: Generation, number: int) -> int:
@@ -146,7 +157,7 @@ def build_table(g: Generation, bits: Mapping[int, Iterable[int]]) -> bytes:
     `bits` has the numbers of the clauses, of those that not all probes have, by probe identifier.
     """
     size = _row_size(g)
-    layout = struct.Struct(f"<{5 + g.mask_words}I")
+    layout = struct.Struct(f"<{5 + g.mask_words + len(g.numbered)}I")
     rows = bytearray(size * g.context.index.size)
     numbers: dict[str, int] = {}
     for probe in g.context.probes:
@@ -156,5 +167,6 @@ def build_table(g: Generation, bits: Mapping[int, Iterable[int]]) -> bytes:
                 numbers[name] = g.intern(name.encode())
         mask = _mask(g, bits.get(probe.id, ()))
         start = g.context.index.places[probe.id] * size
-        layout.pack_into(rows, start, probe.id, *(numbers[name] for name in names), *mask)
+        own = (g.shared.numbers[clause].get(probe.id, 0) for clause in g.numbered)
+        layout.pack_into(rows, start, probe.id, *(numbers[name] for name in names), *mask, *own)
     return bytes(rows)

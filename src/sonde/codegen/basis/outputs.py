@@ -8,6 +8,9 @@ built, as an *image*: the 8-byte header that a BPF ring buffer puts before a rec
 record. The kernel adds the time, by which the engine merges the CPUs' records. While a CPU is about to write one its
 number in the map `spec.WRITING` is not 0, so that the engine knows when all up to some time are in the rings.
 
+`perf-reserve`: the same rings, but a record is reserved in its perf ring and written in place, which helpers of the
+embedded engine do. One whose length is known last, or that ends in a packet, is built.
+
 `mixed`: the first, but for records that end in a packet, which the kernel appends in perf rings alone. In the second
 u32 of such an image stands how far the ring buffer was filled, by which the engine knows between which of its records
 the image belongs.
@@ -19,13 +22,16 @@ from collections.abc import Iterable
 
 from sonde.arch import pages
 from sonde.bpf import maps as kinds
+from sonde.bpf.helpers import DISCARD_SLOT
 from sonde.codegen.basis.generation import Generation
 from sonde.codegen.basis.settings import Settings
 from sonde.codegen.intermediate.ir import Imm, MapDescriptor, Operand, Reg, SlotAddress
+from sonde.formats.bpf_ring import ALIGNMENT, RING_HEADER, ROUNDING
 from sonde.model.spec import PERF_RINGS, WRITING, MapSpec
 from sonde.model.target import Target, is_older
 
-RINGBUF, PERF, AUTO = "ringbuf", "perf", "auto"
+RINGBUF, PERF, PERF_RESERVE, AUTO = "ringbuf", "perf", "perf-reserve", "auto"
+_IN_PERF_RINGS = frozenset({PERF, PERF_RESERVE})
 MIXED = "mixed"
 """What AUTO can become, though nobody can ask for it."""
 
@@ -50,18 +56,21 @@ RING_BUFFERS_SINCE = (5, 8)
 def chosen(wanted: str, target: Target, has_packets: bool = False) -> str:
     """RINGBUF, PERF or MIXED, where AUTO is wanted as the kernel and the program demand.
 
-    `has_packets`: the kernel is to append bytes of packets to records, which it does in perf rings alone.
+    `has_packets`: the kernel is to append bytes of packets to records, which it does in perf rings alone. An engine
+    that runs programs itself, on one CPU, has one ring for all.
     """
     if wanted != AUTO:
         return wanted
     if "ringbuf" not in target.features and is_older(target, RING_BUFFERS_SINCE):
+        return PERF
+    if has_packets and "interpreted" in target.features:
         return PERF
     return MIXED if has_packets else RINGBUF
 
 
 def maps(settings: Settings) -> Iterable[MapSpec]:
     """What carries the records, and what belongs to it: those that `rings` names come first."""
-    if settings.output != PERF:
+    if settings.output not in _IN_PERF_RINGS:
         ring = MapSpec(RING, kinds.RINGBUF, 0, 0, ring_bytes(settings))
         if settings.rings_per_cpu:
             ring = MapSpec("rings", kinds.ARRAY_OF_MAPS, 4, 4, 1, inner=ring, by_cpu="any")
@@ -97,7 +106,43 @@ def _pages(wanted: int) -> int:
 
 def is_perf(g: Generation, has_packet: bool = False) -> bool:
     """Whether a record, one that ends in a packet or another one, goes into a perf ring."""
+    return has_packet or g.shared.settings.output in _IN_PERF_RINGS
+
+
+def is_built(g: Generation, has_packet: bool = False) -> bool:
+    """Whether a record, one that ends in a packet or another one, is built elsewhere and copied into its ring, since
+    nothing can be reserved there."""
     return has_packet or g.shared.settings.output == PERF
+
+
+def reserve(g: Generation, size: int, full: int) -> Reg:
+    """Room for a record of `size` bytes in its ring; go to `full` if there is none."""
+    if g.shared.settings.output != PERF_RESERVE:
+        found = g.call("ringbuf_reserve", ring(g, full), Imm(size), Imm(0))
+        g.b.branch("eq", found, Imm(0), full)
+        return found
+    whole = RING_HEADER + size + ROUNDING & -ALIGNMENT
+    image = g.call("perf_event_reserve", MapDescriptor(PERF_RINGS), Imm(whole), Imm(_CURRENT_CPU))
+    g.b.branch("eq", image, Imm(0), full)
+    g.b.store(image, 0, 8, Imm(size))
+    return g.b.in_register(g.b.alu("add", image, Imm(RING_HEADER)))
+
+
+def submit(g: Generation, record: Reg) -> None:
+    """What was reserved is filled."""
+    _release(g, record, "ringbuf_submit", 0)
+
+
+def discard(g: Generation, record: Reg) -> None:
+    """What was reserved is not to be read."""
+    _release(g, record, "ringbuf_discard", DISCARD_SLOT)
+
+
+def _release(g: Generation, record: Reg, helper: str, flags: int) -> None:
+    if g.shared.settings.output != PERF_RESERVE:
+        g.call(helper, record, Imm(0))
+        return
+    g.call("perf_event_commit", g.b.in_register(g.b.alu("sub", record, Imm(RING_HEADER))), Imm(flags))
 
 
 def ring(g: Generation, missing: int) -> MapDescriptor | Reg:

@@ -22,7 +22,7 @@ from sonde.model.types import Pointer, resolve
 from sonde.model.walk import below, nodes
 from sonde.typed import Any, NamedTuple, TypeAlias
 
-_READERS = frozenset({"copyin", "copyinstr", "copyinto", "__command_line"})
+_READERS = frozenset({"copyin", "copyinstr", "copyinto", "memstr", "__command_line"})
 """Subroutines that read the memory of the process."""
 
 _DIFFERENT = frozenset({"rand", "speculation"})
@@ -30,7 +30,7 @@ _DIFFERENT = frozenset({"rand", "speculation"})
 
 _COPIERS = frozenset({"bcopy", "copyinto"})
 _WRITERS = frozenset({"copyout", "copyoutstr"})
-_SENT = frozenset({"breakpoint", "chill", "panic", "raise", "stop"})
+_SENT = frozenset({"breakpoint", "chill", "delay", "inject", "panic", "raise", "stop"})
 """Actions that the program itself carries out."""
 
 _SPECULATIVE = frozenset({"commit", "discard", "speculate"})

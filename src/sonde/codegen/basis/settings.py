@@ -17,7 +17,9 @@ class Settings(NamedTuple):
     `packet_bufsize` is the `bufsize` of rings that packets go through. `scope` says whose perf events are counted:
     `processes`, those traced and what they start, `system`, or, where it is empty, what is usual for each provider.
     `callchain`: samples that are let through have one. `times`: every record has the time of its firing; `names`: each
-    layout has what the source calls its values.
+    layout has what the source calls its values. `marks_images`: addresses of processes tell what these have
+    executed, beside their numbers. `records`: programs record their firings instead of what they trace
+    (`codegen/basis/firing_records.py`); `record_reads`: with stacks, and strings that arguments point to.
     """
 
     strsize: int = default_number("strsize")
@@ -43,6 +45,9 @@ class Settings(NamedTuple):
     callchain: bool = False
     times: bool = False
     names: bool = False
+    marks_images: bool = True
+    records: bool = False
+    record_reads: bool = False
 
     @property
     def printed_size(self) -> int:

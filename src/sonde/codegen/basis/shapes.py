@@ -9,8 +9,9 @@ from sonde.codegen.basis.settings import Settings
 from sonde.model import program as tree
 from sonde.model.errors import KEY_TYPES, SourceError
 from sonde.model.probe import OVERFLOWS, Internal, Probe, StaticPattern, StaticProbe, Uprobe
+from sonde.model.readings import Reading
 from sonde.model.spec import LITERAL, Field
-from sonde.model.types import Array, Int, String, Struct, is_signed, is_wide, name_of, resolve, size_of
+from sonde.model.types import TEXT, Array, Int, String, Struct, is_signed, is_wide, name_of, resolve, size_of
 from sonde.model.units import whole_words
 from sonde.model.walk import is_zero
 
@@ -125,6 +126,8 @@ def shape(e: tree.Expr, probes: Sequence[Probe], settings: Settings) -> tuple[st
         return "symbol", 8, False, e.name
     if isinstance(e, tree.Call) and e.name in USER_SYMBOLS:
         return "user_symbol", 16, False, e.name
+    if isinstance(e, tree.Call) and e.type == TEXT:
+        return _noted(e)
     base = resolve(e.type)
     if isinstance(base, String):
         if isinstance(e, tree.Builtin) and e.name in PROBE_NAMES:
@@ -135,6 +138,26 @@ def shape(e: tree.Expr, probes: Sequence[Probe], settings: Settings) -> tuple[st
     if isinstance(base, (Struct, Array)) or is_wide(base):
         return "bytes", size_of(base), isinstance(base, Int) and base.signed, name_of(e.type)
     return "int", size_of(base) or 8, is_signed(base), ""
+
+
+def _noted(e: tree.Call) -> tuple[str, int, bool, str]:
+    """A number or memory that is shown as text: the checker has made its first argument the field's detail."""
+    detail = constant_text(e.arguments[0])
+    if e.name == "flagstr":
+        return "named", 8, True, detail
+    return "noted", reading_of(e).room, False, detail
+
+
+def constant_text(e: tree.Expr) -> str:
+    """The characters of an argument that is a constant."""
+    assert isinstance(e, tree.StringConst)
+    return e.value.decode()
+
+
+def reading_of(e: tree.Call) -> Reading:
+    """What memstr() reads: its first argument is the form, the bytes and the number of elements, the last the way."""
+    _, size, most = constant_text(e.arguments[0]).split()
+    return Reading(constant_text(e.arguments[-1]), int(size), int(most))
 
 
 def frames_of(e: tree.StackTrace, settings: Settings) -> int:

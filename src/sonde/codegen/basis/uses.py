@@ -11,7 +11,7 @@ from sonde.model.probe import Probe, RawTracepoint
 from sonde.model.program import Aggregation, Clause, Variable
 from sonde.model.spec import Field
 from sonde.model.types import Pointer, Struct, resolve
-from sonde.model.walk import nodes
+from sonde.model.walk import below, nodes
 
 Keys = dict[Variable | Aggregation, tuple[tuple[Field, ...], int]]
 
@@ -105,24 +105,38 @@ def arguments_used(clauses: Sequence[Clause]) -> frozenset[int]:
     return frozenset(found)
 
 
+def follows_arguments(clauses: Sequence[Clause]) -> bool:
+    """Whether any of the clauses takes an argument for a pointer, so that its type is worth knowing to the verifier."""
+    return any(_is_pointer(node) for clause in clauses for node in nodes(clause))
+
+
+def follows(expression: tree.Expr) -> bool:
+    """The same of an expression."""
+    return any(map(_is_pointer, below(expression)))
+
+
+def _is_pointer(node: object) -> bool:
+    if isinstance(node, tree.Argument):
+        return isinstance(resolve(node.type), Pointer)
+    if not isinstance(node, tree.Cast) or not isinstance(resolve(node.type), Pointer):
+        return False
+    operand: tree.Expr = node
+    while isinstance(operand, tree.Cast):
+        operand = operand.operand
+    return isinstance(operand, tree.Builtin) and operand.name.startswith("arg")
+
+
 def typed_arguments(clauses: Sequence[Clause]) -> int:
     """How many of the probe's typed arguments the clauses look at, from the first to the last that they do."""
     used = (node.number for clause in clauses for node in nodes(clause) if isinstance(node, tree.Argument))
     return max(used, default=-1) + 1
 
 
+def locates(clauses: Iterable[Clause]) -> bool:
+    """Whether any of the clauses looks at a variable where registers lead to it."""
+    return any(isinstance(node, tree.ProbeVariable) for clause in clauses for node in nodes(clause))
+
+
 def samples(clauses: Iterable[Clause]) -> bool:
     """Whether any of the clauses may let a perf event's own sample through."""
     return any(isinstance(node, tree.Act) and node.name == "sample" for clause in clauses for node in nodes(clause))
-
-
-def reads_member(clauses: Iterable[Clause], offset: int) -> bool:
-    """Whether any of the clauses looks at what is at that offset of the object that `args[0]` points to."""
-    return any(
-        isinstance(node, tree.MemberOf)
-        and isinstance(node.object, tree.Deref)
-        and isinstance(node.object.pointer, tree.Argument)
-        and node.member.offset == 8 * offset
-        for clause in clauses
-        for node in nodes(clause)
-    )

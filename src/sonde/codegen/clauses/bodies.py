@@ -5,7 +5,7 @@ from __future__ import annotations
 from sonde.codegen.basis.clause_state import FaultExit
 from sonde.codegen.basis.faults import packed
 from sonde.codegen.basis.generation import Generation
-from sonde.codegen.basis.names import MASK_BITS, clause_mask, probe_id
+from sonde.codegen.basis.names import MASK_BITS, clause_mask, clause_number, probe_id
 from sonde.codegen.basis.places import HeldInRegister
 from sonde.codegen.clauses import carried, deferral, loops
 from sonde.codegen.expressions import clock, region
@@ -187,7 +187,7 @@ def _may_exit(clause: Clause) -> bool:
 
 def epid(g: Generation, clause: Clause) -> Operand:
     """Clause in the lower half, probe in the upper."""
-    return g.b.alu("or", g.b.alu("lsh", probe_id(g), Imm(32)), Imm(clause.id))
+    return g.b.alu("or", g.b.alu("lsh", probe_id(g), Imm(32)), clause_number(g, clause))
 
 
 def _report(g: Generation, clause: Clause) -> None:

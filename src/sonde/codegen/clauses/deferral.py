@@ -17,8 +17,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from sonde.bpf import maps as kinds
+from sonde.codegen.basis import firing_records
 from sonde.codegen.basis.clause_state import Deferral
-from sonde.codegen.basis.faults import ABSENT
+from sonde.codegen.basis.faults import ABSENT, DEFER, FINAL, KEPT
 from sonde.codegen.basis.generation import Generation
 from sonde.codegen.basis.kernels import has_prepare_exec
 from sonde.codegen.basis.places import HeldInRegister, Memory
@@ -27,14 +28,13 @@ from sonde.codegen.clauses import carried
 from sonde.codegen.expressions.access import copy, store
 from sonde.codegen.expressions.variables import object_size
 from sonde.codegen.intermediate.ir import Imm, MapDescriptor, Operand, Reg
+from sonde.model import firing_record
 from sonde.model import program as tree
 from sonde.model.probe import CHANGES_NOTHING, EXECS, Probe, Syscall
 from sonde.model.program import Clause, Variable
 from sonde.model.spec import WAITING, MapSpec
 from sonde.model.units import whole_words
 from sonde.model.walk import nodes
-
-ROUTINE = "defer_firing"
 
 DEFERRED = "deferred"
 """The map of what is kept of a thread's firing, in words: where it goes on, the probe's index, the time in ns, the six
@@ -44,8 +44,8 @@ clauses leave to each other, with its address and its size before it."""
 WHERE, INDEX, TIME, ARGUMENTS, VARIABLES = 0, 8, 16, 24, 72
 """Offsets. WHERE has the clause's number (from 1) in its upper half and its progress in the lower 16 bits."""
 
-_PREDICATE, _BODY, _FINAL = 0, 1, 0xFFFF
-"""Progress: in the predicate, in the body, with so many more statements done, and where there is no going on."""
+_PREDICATE, _BODY = 0, 1
+"""Progress: in the predicate, in the body, with so many more statements done; FINAL where there is no going on."""
 
 _LOWEST = 1 << 16
 """There is nothing below in usual processes (vm.mmap_min_addr), so a read there fails for good."""
@@ -121,7 +121,7 @@ def begin_clause(g: Generation, clause: Clause, end: int) -> None:
     number = g.deferral.numbers[clause.id]
     if g.resumed is None:
         if clause.id in g.deferral.repeats:
-            g.done = g.b.copy(Imm(_FINAL if _repeats(g).final < 0 else _PREDICATE))
+            g.done = g.b.copy(Imm(FINAL if _repeats(g).final < 0 else _PREDICATE))
             _note_token(g)
         return
     resumed = g.b.alu("rsh", g.resumed, Imm(32))
@@ -149,7 +149,7 @@ def reach(g: Generation, statement: tree.Statement) -> None:
         return
     number = _number(g, statement)
     if number is not None and number >= _repeats(g).final:
-        g.b.move(g.done, Imm(_FINAL))
+        g.b.move(g.done, Imm(FINAL))
 
 
 @contextmanager
@@ -192,16 +192,19 @@ def defer(g: Generation, clause: Clause) -> None:
     if g.deferral is None or g.resumed is not None or g.done is None:
         return
     assert g.fault is not None
-    absent, kept, report = g.b.label(), g.b.label(), g.b.label()
+    absent, kept, report, unkept = g.b.label(), g.b.label(), g.b.label(), g.b.label()
+    g.b.branch("set", g.fault.code, Imm(KEPT), kept, unkept)
+    g.b.place(unkept)
     g.b.branch("set", g.fault.code, Imm(ABSENT), absent, report)
     g.b.place(absent)
     g.b.move(g.fault.code, g.b.alu("and", g.fault.code, Imm(ABSENT - 1)))
-    g.b.branch("eq", g.done, Imm(_FINAL), report)
+    g.b.branch("eq", g.done, Imm(FINAL), report)
     number = g.b.copy(Imm(g.deferral.numbers[clause.id] << 32))
     where = g.b.in_register(g.b.alu("or", number, g.done))
-    result = g.b.call_local(ROUTINE, g.ctx, g.b.in_register(g.probe_index), where, g.fault.value)
+    result = g.b.call_local(DEFER, g.ctx, g.b.in_register(g.probe_index), where, g.fault.value)
     g.b.branch("eq", result, Imm(0), report, kept)
     g.b.place(kept)
+    firing_records.note(g, firing_record.BROKEN_OFF)
     _keep(g)
     g.b.jump(g.exit)
     g.b.place(report)
@@ -268,7 +271,7 @@ def restore(g: Generation) -> None:
 def generate_routine(g: Generation) -> Generation:
     """The subprogram (ctx, probe's index, where, address) that keeps a firing: 1, or 0 if a later read would fail as
     well, or might read something else."""
-    made = Generation(ROUTINE, g.context, g.shared, g.handlers, parameters=4)
+    made = Generation(DEFER, g.context, g.shared, g.handlers, parameters=4)
     _, index, where, address = made.b.function.parameters
     b = made.b
     b.branch("lt", address, Imm(_LOWEST), made.leave)

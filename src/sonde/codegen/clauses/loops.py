@@ -148,12 +148,14 @@ def _inherit(g: Generation, body: Generation, environment: Reg, memory: Memory) 
     body.may_sleep, body.caller_at = g.may_sleep, g.caller_at
     body.deferral, body.resumed = g.deferral, g.resumed
     body.lacks = g.lacks
-    body.clause, body.activity, body.mask_words = g.clause, g.activity, g.mask_words
+    body.clause, body.activity, body.mask_words, body.numbered = g.clause, g.activity, g.mask_words, g.numbered
     body.is_error_routine, body.shares_clock = g.is_error_routine, g.shares_clock
     body.has_exited = None if g.has_exited is None else body.b.register()
     body.speculation = None if g.speculation is None else body.b.register()
     body.sampled = None if g.sampled is None else body.b.register()
     body.table, body.subprograms = g.table, dict(g.subprograms)
+    if g.firing_record is not None:
+        body.firing_record = Memory(base, g.firing_record.offset)
     body.tokens = None if g.tokens is None else Memory(base, g.tokens.offset)
     if g.carrying is not None:
         body.carrying = g.carrying._replace(taken=Memory(base, g.carrying.taken.offset))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sonde.codegen.basis import firing_records
 from sonde.codegen.basis.faults import BAD_ADDRESS, fault
 from sonde.codegen.basis.generation import Generation
 from sonde.codegen.basis.places import HeldInRegister, Memory, Place, Remote, Trusted
@@ -9,6 +10,7 @@ from sonde.codegen.expressions.region import available, checked
 from sonde.codegen.expressions.resident import missing, read_user
 from sonde.codegen.intermediate.arithmetic import signed
 from sonde.codegen.intermediate.ir import Imm, Operand, Slot
+from sonde.model import firing_record
 from sonde.model.types import Type, is_signed, size_of
 
 INLINE_WORDS = 80
@@ -24,7 +26,11 @@ def load_bytes(g: Generation, place: Place, size: int, is_signed_: bool) -> Oper
     if isinstance(place, HeldInRegister):
         return g.b.copy(place.register)
     if isinstance(place, Trusted):
-        return g.b.load(place.base, place.offset, size, is_signed_, invariant=True)
+        loaded = g.b.load(place.base, place.offset, size, is_signed_, invariant=True)
+        if g.firing_record is not None:
+            address = g.b.alu("add", plain(g, place.base), Imm(place.offset))
+            firing_records.value(g, firing_record.KERNEL, address, loaded, size)
+        return loaded
     if isinstance(place, Memory):
         return g.b.load(place.base, place.offset, size, is_signed_)
     if place.scratch:
@@ -51,6 +57,7 @@ def fetch_unchecked(g: Generation, place: Remote, memory: Memory, size: Operand)
         result = read_user(g, "probe_read_user", memory, size, address)
     else:
         result = g.call("probe_read_kernel", g.argument_of(memory.base, memory.offset), size, address)
+        firing_records.read(g, firing_record.KERNEL, address, size, result, memory)
     good, bad = g.b.label(), g.b.label()
     g.b.branch("slt", result, Imm(0), bad, good)
     g.b.place(bad)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sonde.bpf import programs
-from sonde.codegen.basis.faults import ILLEGAL_OPERATION, fault
-from sonde.codegen.basis.generation import Generation, Unsupported
+from sonde.codegen.basis.faults import BAD_ADDRESS, ILLEGAL_OPERATION, fault, fault_if
+from sonde.codegen.basis.generation import REPLAYS, Generation, Unsupported
 from sonde.codegen.basis.identity import identity, process
-from sonde.codegen.basis.names import probe_id
+from sonde.codegen.basis.names import clause_number, probe_id
 from sonde.codegen.basis.places import Remote
 from sonde.codegen.expressions import clock
 from sonde.codegen.expressions.access import as_number, load, plain
@@ -21,7 +21,6 @@ from sonde.codegen.intermediate.ir import Imm, Operand, Reg
 from sonde.model import program as tree
 from sonde.model.types import Struct
 
-_WORD = (1 << 32) - 1
 _IDS = "get_current_uid_gid"
 
 
@@ -45,6 +44,10 @@ def _tid(g: Generation, e: tree.Builtin) -> Operand:
 
 def _ppid(g: Generation, e: tree.Builtin) -> Operand:
     """The thread group of the real parent; in a pid namespace its number there, 0 if it is not in it."""
+    if REPLAYS in g.shared.target.features:
+        found = g.call("firing_parent", pure="parent")
+        fault_if(g, "slt", found, Imm(0), BAD_ADDRESS, Imm(0))
+        return found
     task = g.current_task()
     parent = g.b.load(task, offset_of(g, e, "task_struct", "real_parent"), 8, invariant=True)
     number = load(g, Remote(parent, offset_of(g, e, "task_struct", "tgid"), False), e.type)
@@ -109,7 +112,7 @@ def _walltimestamp(g: Generation, e: tree.Builtin) -> Operand:
 
 
 def _cpu(g: Generation, e: tree.Builtin) -> Operand:
-    return g.call("get_smp_processor_id", pure="cpu")
+    return g.cpu_number()
 
 
 def _id(g: Generation, e: tree.Builtin) -> Operand:
@@ -118,7 +121,7 @@ def _id(g: Generation, e: tree.Builtin) -> Operand:
 
 def _epid(g: Generation, e: tree.Builtin) -> Operand:
     assert g.clause is not None
-    return g.b.alu("or", g.b.alu("lsh", probe_id(g), Imm(32)), Imm(g.clause.id))
+    return g.b.alu("or", g.b.alu("lsh", probe_id(g), Imm(32)), clause_number(g, g.clause))
 
 
 def _curthread(g: Generation, e: tree.Builtin) -> Operand:

@@ -7,7 +7,7 @@ processes get its pid. At each exec the kernel maps the vdso at another random p
 
 from __future__ import annotations
 
-from sonde.codegen.basis.generation import Generation
+from sonde.codegen.basis.generation import REPLAYS, Generation
 from sonde.codegen.basis.identity import process
 from sonde.codegen.expressions.structures import member_offset, read_member
 from sonde.codegen.intermediate.ir import Imm, Operand
@@ -19,6 +19,8 @@ _TO_UPPER_HALF = 20
 def image(g: Generation) -> Operand:
     """`symbols/images.py` says what the number means. The mark is 0 where programs have to run on kernels that may have
     the vdso elsewhere, and in threads that have no memory of their own."""
+    if REPLAYS in g.shared.target.features:
+        return g.call("firing_image", pure="image")
     offsets = _offsets(g)
     if offsets is None:
         return process(g)
@@ -32,7 +34,7 @@ def image(g: Generation) -> Operand:
 
 def _offsets(g: Generation) -> tuple[int, int] | None:
     """Where task_struct has `mm` and mm_struct has `context.vdso`, in bytes."""
-    if g.shared.target.portable:
+    if g.shared.target.portable or not g.shared.settings.marks_images:
         return None
     memory, vdso = member_offset(g, "task_struct", "mm"), member_offset(g, "mm_struct", "context", "vdso")
     return (memory, vdso) if memory is not None and vdso is not None else None

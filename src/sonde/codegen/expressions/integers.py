@@ -7,7 +7,7 @@ has a `Cast` where it is to be one that the type holds, and what is stored keeps
 from __future__ import annotations
 
 from sonde.codegen.basis.faults import DIVIDE_BY_ZERO, fault_if
-from sonde.codegen.basis.generation import Generation, Unsupported
+from sonde.codegen.basis.generation import REPLAYS, Generation, Unsupported
 from sonde.codegen.basis.maps import NULL_MARK
 from sonde.codegen.basis.nullable import can_be_null
 from sonde.codegen.basis.places import Memory, Remote, Trusted
@@ -183,6 +183,8 @@ def _is_followed(type_: Type) -> bool:
 def pointer_place(g: Generation, e: tree.Expr) -> Remote | Trusted | Memory:
     """What a pointer expression points to: directly readable if the verifier trusts the pointer."""
     if isinstance(e, tree.Builtin) and e.name == "curthread":
+        if REPLAYS in g.shared.target.features:
+            return Remote(plain(g, g.current_task()), 0)
         return Trusted(g.current_task(), 0)
     if isinstance(e, tree.Builtin) and e.name == "curcpu":
         return cpu_place(g)

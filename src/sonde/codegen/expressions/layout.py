@@ -39,6 +39,14 @@ def write_field(g: Generation, e: tree.Expr, field: Field, base: Memory) -> None
 
         store(g, memory, 8, image(g))
         store(g, Memory(memory.base, memory.offset + 8), 8, g.value(e.arguments[0]))
+    elif field.kind == "named":
+        assert isinstance(e, tree.Call)
+        store(g, memory, 8, g.value(e.arguments[1]))
+    elif field.kind == "noted":
+        assert isinstance(e, tree.Call)
+        from sonde.codegen.expressions.notations import noted_into  # few programs show memory as text
+
+        noted_into(g, e, memory)
     elif field.kind == "symbol":
         assert isinstance(e, tree.Call)
         store(g, memory, 8, g.value(e.arguments[0]))

@@ -1,7 +1,8 @@
 """Variables of the probed program: what leads to one (`sonde/model/location.py`) becomes code where the variable is
 used.
 
-The context is struct pt_regs as the process had it, and memory is the process's: a load that fails is a fault.
+The context is struct pt_regs as the process, or the kernel, had it, and memory is that of the probed code: a load that
+fails is a fault.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from sonde.model.location import (
     InRegister,
     IsBytes,
     IsValue,
+    KernelAddress,
     Load,
     Nowhere,
     Piece,
@@ -86,8 +88,8 @@ def _object(g: Generation, piece: Piece) -> Remote:
     assert isinstance(piece.place, InMemory)
     address, offset = piece.place.address, piece.offset // 8
     if isinstance(address, Binary) and address.operation == "plus" and isinstance(address.right, Constant):
-        return Remote(number(g, address.left), offset + signed(address.right.value), True)
-    return Remote(number(g, address), offset, True)
+        return Remote(number(g, address.left), offset + signed(address.right.value), g.context.is_user)
+    return Remote(number(g, address), offset, g.context.is_user)
 
 
 def _put(g: Generation, piece: Piece, bits: int, memory: Memory, bit: int) -> None:
@@ -122,10 +124,12 @@ def number(g: Generation, v: Value) -> Operand:
     match v:
         case Constant(known):
             return Imm(signed(known))
+        case KernelAddress(symbol, offset):
+            return g.b.alu("add", g.b.stamp("symbol", symbol), Imm(offset))
         case Register(which):
             return g.b.load(g.ctx, registers.BY_DWARF_NUMBER[which], 8, invariant=True)
         case Load(address, size):
-            return load_bytes(g, Remote(number(g, address), 0, True), size, False)
+            return load_bytes(g, Remote(number(g, address), 0, g.context.is_user), size, False)
         case Extend(inner, size, is_signed_):
             return g.b.extend(number(g, inner), size, is_signed_)
         case Unary(operation, inner):

@@ -22,6 +22,9 @@ _LENGTH, _INTERFACE = 0, 40
 _XDP_DATA, _XDP_END, _XDP_INTERFACE = 0, 4, 12
 """In struct xdp_md: data, data_end, ingress_ifindex."""
 
+_FILED = "packet_lengths"
+"""The target's feature that a helper tells how long packets are of which there are only the first bytes."""
+
 _KINDS = (programs.SCHED_CLS, programs.XDP, programs.SOCKET_FILTER)
 """Programs whose context is a packet's."""
 
@@ -33,7 +36,13 @@ class PassingPacket(NamedTuple):
     link: str
 
     def length(self, g: Generation) -> Operand:
-        """The bytes of the packet, from its link header on."""
+        """The bytes that the packet had, from its link header on."""
+        if _FILED in g.shared.target.features:
+            return g.call("packet_length", g.ctx, pure="packet")
+        return self.present(g)
+
+    def present(self, g: Generation) -> Operand:
+        """The bytes of it that there are: all, but of a packet of a file."""
         if not self.is_xdp:
             return g.b.load(g.ctx, _LENGTH, 4, invariant=True)
         if kernels.has_fragments(g):

@@ -17,7 +17,7 @@ CPUINFO_SIZE = 16
 def cpu_place(g: Generation) -> Memory:
     """A cpuinfo_t of this CPU, in temporary memory."""
     memory = g.temporary(CPUINFO_SIZE)
-    cpu = g.call("get_smp_processor_id", pure="cpu")
+    cpu = g.cpu_number()
     g.b.store(memory.base, memory.offset, 4, cpu)
     g.b.store(memory.base, memory.offset + 4, 4, Imm(0))
     g.b.store(memory.base, memory.offset + 8, 4, _chip(g, cpu))

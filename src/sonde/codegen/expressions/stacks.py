@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from sonde.codegen.basis.generation import Generation
+from sonde.codegen.basis.generation import RAW_STACKS, REPLAYS, Generation
 from sonde.codegen.basis.places import Memory
 from sonde.codegen.basis.shapes import frames_of, glue_frames
 from sonde.codegen.expressions import callers
 from sonde.codegen.expressions.access import store, zero
 from sonde.codegen.expressions.callers import HELPER
 from sonde.codegen.intermediate.ir import Imm, Operand
+from sonde.model import firing_record
 from sonde.model.program import StackTrace
 
 USER_STACK = 1 << 8
@@ -38,6 +39,19 @@ def stack_into(g: Generation, e: StackTrace, memory: Memory, room: int) -> None:
 
 def call_stack(g: Generation, memory: Memory, size: int, flags: int) -> Operand:
     """At most `size` bytes of addresses, the innermost first; how many bytes there are, or a negative error."""
+    if REPLAYS in g.shared.target.features and RAW_STACKS not in g.shared.target.features:
+        # A recording has stacks as they are to be shown.
+        return g.call(HELPER, g.ctx, g.argument_of(memory.base, memory.offset), Imm(size), Imm(flags))
+    got = _called_stack(g, memory, size, flags)
+    if g.firing_record is not None:
+        from sonde.codegen.basis import firing_records  # few programs record their firings
+
+        kind = firing_record.USER_STACK if flags & USER_STACK else firing_record.KERNEL_STACK
+        firing_records.piece(g, kind, Imm(size), got, memory)
+    return got
+
+
+def _called_stack(g: Generation, memory: Memory, size: int, flags: int) -> Operand:
     # One frame is where the process is.
     if flags & USER_STACK and size > 8 and g.shared.settings.unwinds_by_tables and HELPER not in g.lacks:
         from sonde.codegen.expressions.unwinding import user_stack  # an import that most runs do without

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from sonde.bpf import maps as kinds
+from sonde.bpf import programs
 from sonde.codegen.basis.faults import BAD_ADDRESS, BAD_INDEX, fault_if
 from sonde.codegen.basis.generation import Generation, Shared, Unsupported
 from sonde.codegen.basis.maps import NULL_MARK
@@ -233,6 +234,11 @@ def object_place(g: Generation, e: tree.Expr) -> Place:
     if isinstance(e, tree.Deref):
         return pointer_place(g, e.pointer)
     if isinstance(e, tree.MemberOf):
+        if g.context.kind == programs.PERF_EVENT:
+            from sonde.codegen.expressions import sample_members  # most programs have no overflows
+
+            if sample_members.is_behind_context(e):
+                return sample_members.place(g, e)
         place = g.place(e.object)
         return place if e.member.bits else at(place, e.member.offset // 8)
     if isinstance(e, tree.Argument):

@@ -1,8 +1,8 @@
 """By which of the kernel's ways a program is attached to functions of the kernel.
 
 A few functions get a program each, by fentry or fexit, which cost least when they fire but take tens of milliseconds
-each to be detached. Many are attached to in one link where the kernel has kprobe_multi. Whatever neither takes gets
-kprobes, one by one.
+each to be detached; they have no registers, so clauses with variables that registers lead to get kprobes. Many are
+attached to in one link where the kernel has kprobe_multi. Whatever neither takes gets kprobes, one by one.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from sonde.arch import convention
 from sonde.codegen.basis.generation import Context
-from sonde.codegen.basis.uses import typed_arguments
+from sonde.codegen.basis.uses import locates, typed_arguments
 from sonde.codegen.firings.function import FunctionContext, KprobeContext, Signature
 from sonde.model.probe import KernelFunction, Probe
 from sonde.model.program import Clause
@@ -26,7 +26,7 @@ def contexts(probes: Sequence[Probe], clauses: Sequence[Clause], signature: Sign
     found: list[Context] = []
     rest: dict[tuple[convention.ParameterPlace, ...], list[Probe]] = {}
     typed = typed_arguments(clauses)
-    direct = by_entry(probes) if "fentry" in target.features else ()
+    direct = by_entry(probes) if "fentry" in target.features and not locates(clauses) else ()
     for probe in probes:
         kind = signature(probe) if typed or probe in direct else None
         is_refused = isinstance(probe.firing, KernelFunction) and probe.firing.name in target.refused_functions

@@ -13,19 +13,27 @@ from sonde.model.probe import Probe
 def numbered(probes: Sequence[Probe]) -> ProbeIndex:
     """Probes in their order, each attached on its own with its number as the cookie."""
     attachments = tuple((probe, number) for number, probe in enumerate(probes))
-    return ProbeIndex(len(probes), {probe.id: number for probe, number in attachments}, attachments)
+    return ProbeIndex(padded(len(probes)), {probe.id: number for probe, number in attachments}, attachments)
 
 
 def index_by_cookie(g: Generation, count: int, feature: str) -> Operand:
-    """The attach cookie, or a constant stamped in at loading where the kernel lacks `feature`, the firing's cookie."""
+    """The attach cookie, or a constant stamped in at loading where the kernel lacks `feature`, the firing's cookie.
+
+    The verifier is shown by an AND that the table of probes has such a row: a program that never asks which of its
+    probes has fired has no trace of the question.
+    """
     if count == 1:
         return Imm(0)
     if feature in g.shared.target.features:
         index: Operand = g.call("get_attach_cookie", g.ctx, pure="cookie")
     else:
         index = g.b.stamp("cookie")
-    g.b.branch("ge", index, Imm(count), g.leave)
-    return index
+    return g.b.alu("and", index, Imm(padded(count) - 1))
+
+
+def padded(count: int) -> int:
+    """The rows of a table that an index cut by an AND is always in: a power of two."""
+    return 1 << (count - 1).bit_length()
 
 
 def index_in_process(g: Generation, count: int, pid: int) -> Operand:

@@ -70,7 +70,8 @@ class KprobeContext:
     """Functions by kprobes: all in one link where the kernel has such, unless they are to be raw, else each on its own.
 
     When a function has returned its own frame is not on the stack any more. `places` are where the functions have their
-    typed arguments, the same in all of them; of the raw ones each is taken to be a word.
+    typed arguments, the same in all of them; of the raw ones each is taken to be a word. Behind the first instruction
+    only the registers are known to be something.
     """
 
     kind = programs.KPROBE
@@ -90,6 +91,7 @@ class KprobeContext:
         is_multi = "kprobe_multi" in features and not first.is_raw
         self.attach_type = programs.TRACE_KPROBE_MULTI if is_multi else programs.ATTACH_NONE
         self._is_return = first.is_return
+        self._is_inside = bool(first.offset)
         # The helper that tells the function came with the cookie.
         self.own_frames = -1 if first.is_return and "kprobe_cookie" in features else 0
         self._places = places
@@ -104,6 +106,8 @@ class KprobeContext:
             return Imm(0 if number else _UNKNOWN_OFFSET)
         if number < len(registers.ARGUMENTS):
             return g.b.load(g.ctx, registers.ARGUMENTS[number], 8, invariant=True)
+        if self._is_inside:
+            return Imm(0)
         return load_bytes(g, self._on_stack(g, 8 * (number - len(registers.ARGUMENTS))), 8, False)
 
     def typed_argument(self, g: Generation, number: int, type_: Type) -> Operand | Place:

@@ -8,7 +8,7 @@ from sonde.codegen.basis.places import Place
 from sonde.codegen.firings.cookies import numbered
 from sonde.codegen.firings.plain import trusts_nothing
 from sonde.codegen.intermediate.ir import Imm, Operand
-from sonde.model.probe import Probe
+from sonde.model.probe import OVERFLOWS, Probe
 from sonde.model.types import Type, is_signed, size_of
 
 
@@ -37,7 +37,12 @@ class GeneralContext:
     def argument(self, g: Generation, number: int) -> Operand:
         if number >= probe_context.MAX_ARGUMENTS:
             return Imm(0)
-        return g.b.load(g.ctx, probe_context.ARGUMENTS + 8 * number, 8, invariant=True)
+        argument = g.b.load(g.ctx, probe_context.ARGUMENTS + 8 * number, 8, invariant=True)
+        if number <= 1 or not any(isinstance(probe.firing, OVERFLOWS) for probe in self.probes):
+            return argument
+        # Objects find the period and the address there, clauses nothing (`firings/overflow.py`).
+        kind = g.b.load(g.ctx, probe_context.KIND, 4, invariant=True)
+        return g.b.choose("eq", kind, Imm(programs.PERF_EVENT), lambda: Imm(0), lambda: argument)
 
     def typed_argument(self, g: Generation, number: int, type_: Type) -> Operand | Place:
         return g.b.extend(self.argument(g, number), size_of(type_) or 8, is_signed(type_))

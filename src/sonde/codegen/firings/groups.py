@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence, Set
 
-from sonde.codegen.basis.generation import Context
+from sonde.codegen.basis.generation import REPLAYS, Context
 from sonde.codegen.basis.kernels import has_prepare_exec
 from sonde.codegen.basis.repeating import reads_process
-from sonde.codegen.basis.uses import arguments_used, uses_arguments
+from sonde.codegen.basis.uses import arguments_used, follows, follows_arguments, samples, uses_arguments
 from sonde.codegen.expressions import callers
 from sonde.codegen.expressions.callers import ReturnPlace
+from sonde.codegen.firings.conditions import NONE, Conditions
 from sonde.codegen.firings.internal import InternalContext
 from sonde.model.errors import NO_PROBE, SourceError
 from sonde.model.probe import (
@@ -19,7 +20,6 @@ from sonde.model.probe import (
     TCX,
     XDP_GENERIC,
     XDP_NATIVE,
-    General,
     Internal,
     KernelFunction,
     Packet,
@@ -29,16 +29,17 @@ from sonde.model.probe import (
     StaticProbe,
     StaticSite,
     Syscall,
+    Timer,
     Tracepoint,
     Uprobe,
 )
-from sonde.model.program import Clause
+from sonde.model.program import Clause, Expr
 from sonde.model.target import Target
 from sonde.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from sonde.codegen.firings.function import Signature
-    from sonde.codegen.firings.tracepoint import Fields
+    from sonde.codegen.firings.tracepoint import EventField, Fields
 
 # Most programs have probes of one kind or two, so the adapters of the kinds are imported where there are such probes.
 
@@ -49,6 +50,9 @@ _NATIVE = "native_calls"
 """The target's feature that there are no system calls but those of 64-bit programs."""
 
 
+_GENERAL = "general_probes"
+"""The target's feature that programs of any kind may call general probes."""
+
 _TCX = "tcx"
 """The target's feature that programs can be attached to a device's traffic by a link of their own."""
 
@@ -56,24 +60,29 @@ _TCX = "tcx"
 class ProgramGroup(NamedTuple):
     """The probes and clauses of one program, and its name. `may_defer`: its firings may be broken off, or it is what
     goes on with those (`codegen/clauses/deferral.py`). `caller_at`: where its probes have the caller's address
-    (`codegen/expressions/callers.py`)."""
+    (`codegen/expressions/callers.py`). One that `calls` is the adapter of the general probe of that number, which
+    `is_called` (`codegen/firings/adapters.py`), where the `condition` holds, if there is one."""
 
     name: str
     context: Context
     clauses: tuple[Clause, ...]
     may_defer: bool = False
     caller_at: int | None = None
+    calls: int | None = None
+    is_called: bool = False
+    condition: Expr | None = None
 
 
 def group(
     clauses: Sequence[Clause], fields: Fields, target: Target, signature: Signature,
-    return_place: ReturnPlace = callers.unknown, xdp: str = "",
+    return_place: ReturnPlace = callers.unknown, xdp: str = "", conditions: Conditions = NONE,
 ) -> list[ProgramGroup]:  # fmt: skip
     """One group for each program; ERROR's clauses are left out, faults call them.
 
     Programs are attached in this order, and those of one tracepoint run in it: hidden clauses first, then by the
     probes' identifiers, so that which of two derived probes fires first does not depend on who wrote their clauses.
-    `xdp` is `native` or `generic` where packets that arrive are to be met in XDP.
+    `xdp` is `native` or `generic` where packets that arrive are to be met in XDP. `conditions` are those that adapters
+    look at.
     """
     by_probe: dict[Probe, list[Clause]] = {}
     for clause in clauses:
@@ -81,15 +90,22 @@ def group(
             found = by_probe.setdefault(probe, [])
             if not found or found[-1] is not clause:
                 found.append(clause)
+    fired = [
+        (each, own)
+        for probe, own in sorted(by_probe.items(), key=_order)
+        if probe.firing != Internal("ERROR")
+        for each in _fired(probe, own, target.features, return_place, xdp)
+    ]
+    groups, sets = _general(fired, fields, target.features, conditions)
+    general = {probe.id for each in groups for probe in each.context.probes}
     shapes: dict[tuple[object, ...], list[Probe]] = {}
     members: dict[tuple[object, ...], set[int]] = {}
-    for probe, own in sorted(by_probe.items(), key=_order):
-        if probe.firing != Internal("ERROR"):
-            for fired in _fired(probe, own, target.features, return_place, xdp):
-                shape = *_shape(fired, own, target.features), callers.place_of(fired, own, return_place)
-                shapes.setdefault(shape, []).append(fired)
-                members.setdefault(shape, set()).update(map(id, own))
-    groups: list[ProgramGroup] = []
+    for probe, own in fired:
+        if probe.id not in general:
+            which = tuple(clause.id for clause in sets.get(probe.id, own))
+            shape = *_shape(probe, own, which, target.features, fields), callers.place_of(probe, own, return_place)
+            shapes.setdefault(shape, []).append(probe)
+            members.setdefault(shape, set()).update(map(id, own))
     for shape, probes in shapes.items():
         own_clauses = tuple(c for c in clauses if id(c) in members[shape])
         caller_at = callers.place_of(probes[0], own_clauses, return_place)
@@ -105,7 +121,66 @@ def group(
             ProgramGroup(_name(context.probes, len(groups) + n), context, own_clauses, caller_at=caller_at)
             for n, context in enumerate(contexts)
         ]
+    if general:
+        groups.sort(key=lambda each: _order((each.context.probes[0], each.clauses)))
     return _deferring(groups, target)
+
+
+def _general(
+    fired: Sequence[tuple[Probe, Sequence[Clause]]], fields: Fields, features: Set[str], conditions: Conditions
+) -> tuple[list[ProgramGroup], dict[int, tuple[Clause, ...]]]:
+    """General probes and their adapters, where the engine has such; and by identifier of other probes the clauses that
+    their program has, if not their own."""
+    if _GENERAL not in features or not (conditions or _are_mixed(fired)):
+        return [], {}
+    from sonde.codegen.firings import adapters
+    from sonde.codegen.firings.general import GeneralContext
+
+    all_of_them, sets = adapters.divided([adapters.Fired(probe, tuple(own)) for probe, own in fired], conditions)
+    groups: list[ProgramGroup] = []
+    for number, (probes, clauses) in enumerate(all_of_them):
+        called = GeneralContext(probes)
+        groups.append(ProgramGroup(f"general{number}", called, clauses, is_called=True))
+        by_kind: dict[str, list[Probe]] = {}
+        for probe in probes:
+            kind = f"{probe.id}_{probe.name}" if probe.id in conditions else adapters.kind_of(probe)
+            by_kind.setdefault(kind, []).append(probe)
+        for kind, own in by_kind.items():
+            condition = conditions.get(own[0].id)
+            context = _context(("typed" if condition and follows(condition) else "",), own, fields, features)
+            attached = tuple((probe, called.index.places[probe.id]) for probe in own)
+            context.index = called.index._replace(attachments=attached)
+            groups.append(
+                ProgramGroup(f"from{number}_{kind}"[:15], context, clauses, calls=number, condition=condition)
+            )
+    return groups, sets
+
+
+def _are_mixed(fired: Sequence[tuple[Probe, Sequence[Clause]]]) -> bool:
+    """Whether a clause has probes that are fired in several ways, or with other clauses."""
+    seen: dict[int, tuple[object, ...]] = {}
+    for probe, own in fired:
+        kind = type(probe.firing), getattr(probe.firing, "is_return", False), tuple(clause.id for clause in own)
+        if any(seen.setdefault(clause.id, kind) != kind for clause in own):
+            return True
+    return False
+
+
+def divided(each: ProgramGroup) -> list[ProgramGroup]:
+    """A group of clocks as one for each set of clauses that some of them have."""
+    sets: dict[tuple[Clause, ...], list[Probe]] = {}
+    if not isinstance(each.context.probes[0].firing, Timer):
+        return [each]
+    for probe in each.context.probes:
+        ids = {probe.id}
+        own = tuple(clause for clause in each.clauses if not ids.isdisjoint(other.id for other in clause.probes))
+        sets.setdefault(own, []).append(probe)
+    from sonde.codegen.firings.overflow import OverflowContext
+
+    return [
+        ProgramGroup(f"{each.name[:12]}_{number}", OverflowContext(tuple(probes)), own, caller_at=each.caller_at)
+        for number, (own, probes) in enumerate(sets.items())
+    ]
 
 
 def _deferring(groups: Sequence[ProgramGroup], target: Target) -> list[ProgramGroup]:
@@ -165,18 +240,25 @@ def _hook(firing: Packet, features: Set[str], xdp: str) -> str:
     return TCX if _TCX in features else SOCKET
 
 
-def _shape(probe: Probe, clauses: Sequence[Clause], features: Set[str]) -> tuple[object, ...]:
-    """Probes with equal shapes share a program."""
+def _shape(
+    probe: Probe, clauses: Sequence[Clause], which: tuple[int, ...], features: Set[str], fields: Fields
+) -> tuple[object, ...]:
+    """Probes with equal shapes share a program; `which` are the clauses of theirs.
+
+    Which clauses run for a probe costs a question each time, so only the kernel's clocks, which fire seldom, and system
+    calls, which share a tracepoint, share a program whatever their clauses are.
+    """
     firing = probe.firing
-    which = tuple(clause.id for clause in clauses)
     if isinstance(firing, Internal):
         return ("internal", firing.name)
     if isinstance(firing, Syscall):
         return ("syscall", firing.is_return, which if _APART in features else ())
+    if isinstance(firing, Timer) and _GENERAL not in features:
+        from sonde.codegen.firings.overflow import sample_fields
+
+        return ("clock", samples(clauses), sample_fields(clauses))
     if isinstance(firing, OVERFLOWS):
         return ("overflow", which)
-    if isinstance(firing, General):
-        return ("general", which)
     if isinstance(firing, Packet):
         return ("packet", firing.hook, firing.is_egress, firing.link, which)
     if isinstance(firing, Uprobe):
@@ -186,10 +268,20 @@ def _shape(probe: Probe, clauses: Sequence[Clause], features: Set[str]) -> tuple
     if isinstance(firing, StaticProbe):
         return ("static", firing.pid, firing.sites[0].arguments, which)
     if isinstance(firing, KernelFunction):
-        return ("function", firing.is_return, firing.is_raw, which)
-    typed = uses_arguments(clauses)
-    kind = "raw" if isinstance(firing, RawTracepoint) else "event"
-    return (kind, probe.provider, typed, probe.id if typed else 0, which)
+        return ("function", firing.is_return, firing.is_raw, bool(firing.offset), which)
+    used = sorted(arguments_used(clauses))
+    if isinstance(firing, RawTracepoint):
+        if follows_arguments(clauses) and REPLAYS not in features:
+            return ("typed", probe.id, which)
+        there = tuple(firing.arguments < 0 or number < firing.arguments for number in used)
+        return ("raw", probe.provider, there, which)
+    return ("event", probe.provider, _places(fields(probe), used) if used else (), which)
+
+
+def _places(fields: Sequence[EventField], used: Sequence[int]) -> tuple[object, ...]:
+    """Where in its record a trace event has these fields: records that are alike there are for one program."""
+    found = (fields[number] if number < len(fields) else None for number in used)
+    return tuple(each and (each.offset, each.size, each.location, each.type) for each in found)
 
 
 def _name(probes: Sequence[Probe], number: int) -> str:
@@ -223,10 +315,6 @@ def _context(shape: tuple[object, ...], probes: Sequence[Probe], fields: Fields,
         from sonde.codegen.firings.overflow import OverflowContext
 
         return OverflowContext(tuple(probes))
-    if isinstance(firing, General):
-        from sonde.codegen.firings.general import GeneralContext
-
-        return GeneralContext(tuple(probes))
     if isinstance(firing, Packet):
         from sonde.codegen.firings.packet import PacketContext
 
@@ -242,6 +330,6 @@ def _context(shape: tuple[object, ...], probes: Sequence[Probe], fields: Fields,
     from sonde.codegen.firings.tracepoint import RawTracepointContext, TracepointContext
 
     if isinstance(firing, RawTracepoint):
-        return RawTracepointContext(tuple(probes), by_btf=bool(shape[2]))
+        return RawTracepointContext(tuple(probes), by_btf=shape[0] == "typed")
     assert isinstance(firing, Tracepoint)
     return TracepointContext(tuple(probes), fields)

@@ -5,18 +5,25 @@ The context is struct bpf_perf_event_data: struct pt_regs, then sample_period an
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sonde.arch import registers
 from sonde.bpf import programs
 from sonde.codegen.basis.generation import Generation
 from sonde.codegen.basis.places import Place
+from sonde.codegen.expressions.sample_members import asked_for
 from sonde.codegen.firings.cookies import index_by_cookie, numbered
 from sonde.codegen.firings.plain import no_errno
 from sonde.codegen.intermediate.ir import Imm, Operand
 from sonde.model.probe import Probe, Timer
+from sonde.model.program import Clause
 from sonde.model.types import Type
+from sonde.model.walk import nodes
 
-ADDR = registers.SIZE + 8
-"""Offset of `addr` in the context."""
+
+def sample_fields(clauses: Sequence[Clause]) -> int:
+    """What clauses want perf to be asked for: bits of attr.sample_type."""
+    return asked_for(node for clause in clauses for node in nodes(clause))
 
 
 class OverflowContext:

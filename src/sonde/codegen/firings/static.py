@@ -9,7 +9,7 @@ from sonde.codegen.basis.faults import ILLEGAL_OPERATION, fault
 from sonde.codegen.basis.generation import Generation, ProbeIndex, Unsupported
 from sonde.codegen.basis.places import Place
 from sonde.codegen.expressions.locations import number as number_of
-from sonde.codegen.firings.cookies import index_in_process
+from sonde.codegen.firings.cookies import index_in_process, padded
 from sonde.codegen.firings.plain import no_errno, trusts_nothing
 from sonde.codegen.intermediate.ir import Imm, Operand
 from sonde.model.errors import Position
@@ -90,4 +90,5 @@ def _index(probes: tuple[Probe, ...]) -> ProbeIndex:
         for site in firing.sites:
             uprobe = Uprobe(firing.pid, firing.path, site.offset, "static", site.semaphore)
             attachments.append((probe._replace(firing=uprobe), number))
-    return ProbeIndex(len(probes), {probe.id: number for number, probe in enumerate(probes)}, tuple(attachments))
+    places = {probe.id: number for number, probe in enumerate(probes)}
+    return ProbeIndex(padded(len(probes)), places, tuple(attachments))

@@ -10,7 +10,7 @@ from errno import EINTR
 
 from sonde.arch import registers, system_calls
 from sonde.bpf import programs
-from sonde.bpf.helpers import MAX_ERRNO
+from sonde.bpf.helpers import MAX_ERRNO, RESTARTING
 from sonde.codegen.basis.generation import Generation, ProbeIndex
 from sonde.codegen.basis.names import probe_id
 from sonde.codegen.basis.places import Place
@@ -19,10 +19,6 @@ from sonde.codegen.firings.plain import trusts_nothing
 from sonde.codegen.intermediate.ir import Imm, Operand, Reg
 from sonde.model.probe import Probe, Syscall
 from sonde.model.types import Struct, Type, is_signed, size_of
-
-_ERESTARTSYS, _ERESTART_RESTARTBLOCK = 512, 516
-"""Between these are the kernel's words for a call that a signal has interrupted (include/linux/errno.h), of which the
-kernel makes EINTR, or makes the call again, behind the return's probe."""
 
 
 class SyscallContext:
@@ -141,8 +137,7 @@ class SyscallContext:
         negative = g.b.negate(result)
 
         def error() -> Operand:
-            restarts = g.b.alu("sub", negative, Imm(_ERESTARTSYS))
-            last = Imm(_ERESTART_RESTARTBLOCK - _ERESTARTSYS)
-            return g.b.choose("le", restarts, last, lambda: Imm(EINTR), lambda: negative)
+            restarts = g.b.alu("sub", negative, Imm(RESTARTING.start))
+            return g.b.choose("lt", restarts, Imm(len(RESTARTING)), lambda: Imm(EINTR), lambda: negative)
 
         return g.b.choose("le", g.b.alu("sub", negative, Imm(1)), Imm(MAX_ERRNO - 1), error, lambda: Imm(0))

@@ -69,11 +69,6 @@ class Builder:
         self.function.blocks.append(block)
         self._current = block
 
-    @property
-    def reachable(self) -> bool:
-        """Whether code added now can run: not behind a jump or return."""
-        return self._current is not None
-
     def emit(self, instruction: ir.Instruction) -> None:
         if self._current is not None:
             self._current.code.append((instruction, self.position))

@@ -160,6 +160,10 @@ def act(g: Generation, s: tree.Statement) -> None:
         g.call("send_signal", g.value(s.arguments[0]))
     elif s.name == "stop":
         g.call("send_signal", Imm(_SIGSTOP))
+    elif s.name in ("inject", "delay"):
+        from sonde.codegen.records import interventions  # few programs have them
+
+        interventions.act(g, s)
     elif s.name == "chill":
         _chill(g, s)
     elif s.name == "sample":

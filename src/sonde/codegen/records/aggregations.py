@@ -24,6 +24,9 @@ def aggregate(g: Generation, s: tree.Aggregate) -> None:
     """One aggregation statement: the value first, then its place, then the update."""
     value = g.value(s.value) if s.value is not None else Imm(1)
     increment = g.value(s.increment) if s.increment is not None else Imm(1)
+    if g.shared.settings.records:
+        _read_key(g, s)
+        return
     lost, end = g.b.label(), g.b.label()
     instance = _instance(g, s, lost)
     UPDATES[s.aggregation.function](g, s.aggregation, instance, value, increment)
@@ -33,6 +36,13 @@ def aggregate(g: Generation, s: tree.Aggregate) -> None:
     g.b.place(lost)
     g.count("aggregations")
     g.b.place(end)
+
+
+def _read_key(g: Generation, s: tree.Aggregate) -> None:
+    """What the key reads, where nothing is counted."""
+    fields, size = g.shared.keys[s.aggregation]
+    if fields:
+        key_memory(g, s.keys, fields, size)
 
 
 def _instance(g: Generation, s: tree.Aggregate, lost: int) -> Reg:

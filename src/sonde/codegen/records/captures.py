@@ -29,7 +29,7 @@ def record(g: Generation, s: tree.Act) -> None:
     g.b.store(base, time.offset, time.size, g.value(tree.Builtin(LONG, s.position, "walltimestamp")))
     whole = packet.length(g)
     g.b.store(base, length.offset, length.size, whole)
-    g.b.move(g.record.appended, whole)
+    g.b.move(g.record.appended, packet.present(g))
     if s.arguments:
         asked = g.value(s.arguments[0])
         with g.b.when("gt", g.record.appended, asked):

@@ -69,7 +69,10 @@ class RecordPlan:
     def recorded(self, number: int) -> Recorded:
         """The record, with that number; without actions it is a default one, which only shows its line."""
         size, actions = whole_words(self._end), tuple(self.actions)
-        layout = RecordLayout(number, size, actions, not actions, self._clause.id, time=self._time)
+        clause = self._clause.id
+        numbers = self._shared.numbers.get(clause, {}).items()
+        others = tuple((probe, number) for probe, number in numbers if number != clause)
+        layout = RecordLayout(number, size, actions, not actions, clause, time=self._time, others=others)
         return Recorded(layout, tuple(self._order), self._tail, self._packet_field)
 
     def _field(self, e: Expr) -> Field:

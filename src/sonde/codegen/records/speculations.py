@@ -22,6 +22,8 @@ def new(g: Generation, _e: tree.Call) -> Operand:
     """speculation(): the number of a free one, 0 if there is none."""
     from sonde.codegen.routines.speculations import BUSY  # few programs have speculations
 
+    if g.shared.settings.records:
+        return Imm(1)
     _maps(g)
     taken = g.routine(f"speculation_{g.shared.settings.nspec}")
     result = g.b.copy(Imm(0))
@@ -44,6 +46,8 @@ def speculate(g: Generation, s: tree.Act) -> None:
     """speculate(id): the rest of the clause writes into that speculation; it does not run if there is none such."""
     assert g.speculation is not None
     number = g.value(s.arguments[0])
+    if g.shared.settings.records:
+        return
     g.b.branch("gt", number, Imm(g.shared.settings.nspec), g.finish)
     state = look_up(g, SPECULATIONS, number, g.finish)
     g.b.branch("ne", g.b.load(state, 0, 8), Imm(SPECULATING), g.finish)
@@ -53,7 +57,7 @@ def speculate(g: Generation, s: tree.Act) -> None:
 def enter(g: Generation, size: Operand, lost: int) -> None:
     """Before a record of that many bytes: count it if it belongs to a speculation; go to `lost` if that has no room
     left. The clause ends if the speculation is not active any more, or can have no such record at all."""
-    if g.speculation is None:
+    if g.speculation is None or g.shared.settings.records:
         return
     late, full, large, end = g.b.label(), g.b.label(), g.b.label(), g.b.label()
     g.b.branch("eq", g.speculation, Imm(0), end)

@@ -33,17 +33,24 @@ def begin(g: Generation, recorded: Recorded) -> None:
     g.fields = deque(recorded.fields)
     layout = recorded.layout
     now = clock.reading(g) if layout.time else None
-    if recorded.tail or outputs.is_perf(g, recorded.packet is not None):
+    _check_size(g, recorded)
+    if recorded.tail or outputs.is_built(g, recorded.packet is not None):
         _begin_built(g, recorded)
         _write_time(g, layout.time, now)
         return
     size = Imm(layout.size)
+    if g.shared.settings.records:
+        # Of what is traced nothing is kept but the firing.
+        base = g.address(g.lasting(layout.size))
+        g.record = OpenRecord(base, g.b.copy(Imm(0)), layout.size)
+        header(g, base, 0, layout.number, Imm(0))
+        return
     base, reserved = g.b.register(), g.b.register()
     full, lost, ready = g.b.label(), g.b.label(), g.b.label()
     speculations.enter(g, size, lost)
-    g.b.move(base, g.call("ringbuf_reserve", outputs.ring(g, full), size, Imm(0)))
+    g.b.move(base, outputs.reserve(g, layout.size, full))
     g.b.move(reserved, Imm(1))
-    g.b.branch("ne", base, Imm(0), ready, full)
+    g.b.jump(ready)
     g.b.place(full)
     _count_loss(g, size)
     g.b.place(lost)
@@ -62,14 +69,19 @@ def _write_time(g: Generation, field: Field | None, now: Operand | None) -> None
         g.b.store(place.base, place.offset + field.offset, field.size, now)
 
 
-def _begin_built(g: Generation, recorded: Recorded) -> None:
-    """A record that is built in scratch memory, which is this firing's alone, then copied: one whose length is known
-    only when its strings are, or any where nothing can be reserved."""
+def _check_size(g: Generation, recorded: Recorded) -> None:
+    """Raises SourceError for a record that its ring cannot take."""
     layout = recorded.layout
     if outputs.is_perf(g, recorded.packet is not None) and layout.size > outputs.LARGEST_RECORD:
         assert g.clause is not None
         text = f"a record of {layout.size} bytes, where a perf ring takes no more than {outputs.LARGEST_RECORD}"
         raise SourceError(UNSUPPORTED, text, g.clause.position, "record less at once, or use -xoutput=ringbuf")
+
+
+def _begin_built(g: Generation, recorded: Recorded) -> None:
+    """A record that is built in scratch memory, which is this firing's alone, then copied: one whose length is known
+    only when its strings are, or any where nothing can be reserved."""
+    layout = recorded.layout
     # The verifier believes a length that was rounded up to be by a word more than it can be.
     memory = g.lasting(RING_HEADER + layout.size + recorded.tail + 8)
     base = g.address(Memory(memory.base, memory.offset + RING_HEADER))
@@ -124,7 +136,7 @@ def header(g: Generation, base: Base, offset: int, layout: int, speculation: Ope
     """Layout, probe, CPU and speculation."""
     g.b.store(base, offset, 4, Imm(layout))
     g.b.store(base, offset + PROBE_AT, 4, probe_id(g))
-    g.b.store(base, offset + CPU_AT, 4, g.call("get_smp_processor_id", pure="cpu"))
+    g.b.store(base, offset + CPU_AT, 4, g.cpu_number())
     g.b.store(base, offset + SPECULATION_AT, 4, speculation)
 
 
@@ -134,7 +146,9 @@ def submit(g: Generation) -> None:
     assert record is not None
     if record.reserved is not None:
         with g.b.when("ne", record.reserved, Imm(0)):
-            g.call("ringbuf_submit", record.base, Imm(0))
+            outputs.submit(g, record.base)
+        return
+    if g.shared.settings.records:
         return
     size: Operand = Imm(record.fixed)
     if record.tail is not None:
@@ -184,7 +198,7 @@ def discard(g: Generation) -> None:
     assert g.record is not None
     if g.record.reserved is not None:
         with g.b.when("ne", g.record.reserved, Imm(0)):
-            g.call("ringbuf_discard", g.record.base, Imm(0))
+            outputs.discard(g, g.record.base)
             speculations.give_up(g, Imm(g.record.fixed))
 
 
@@ -199,6 +213,8 @@ def memory(g: Generation) -> Memory:
 
 def submit_fault(g: Generation, epid: Operand, values: tuple[Operand, ...]) -> None:
     """The record that reports a fault: clause 0, the ERROR probe, then what faulted and how."""
+    if g.shared.settings.records:
+        return
     size = HEADER_SIZE + 32
     lost, end = g.b.label(), g.b.label()
 
@@ -207,13 +223,12 @@ def submit_fault(g: Generation, epid: Operand, values: tuple[Operand, ...]) -> N
         for number, value in enumerate((epid, *values)):
             g.b.store(base, offset + HEADER_SIZE + 8 * number, 8, value)
 
-    if outputs.is_perf(g):
+    if outputs.is_built(g):
         submit_small(g, size, fill, lost)
     else:
-        base = g.call("ringbuf_reserve", outputs.ring(g, lost), Imm(size), Imm(0))
-        g.b.branch("eq", base, Imm(0), lost)
+        base = outputs.reserve(g, size, lost)
         fill(base, 0)
-        g.call("ringbuf_submit", base, Imm(0))
+        outputs.submit(g, base)
     g.b.jump(end)
     g.b.place(lost)
     g.count("records")

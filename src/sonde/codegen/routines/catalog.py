@@ -11,6 +11,7 @@ from sonde.codegen.routines import (
     characters,
     components,
     frame_descriptions,
+    gathering,
     json_values,
     mapped_files,
     mapped_processes,
@@ -26,6 +27,7 @@ from sonde.codegen.routines import (
     unwinding,
     waiting,
 )
+from sonde.model.readings import Reading
 
 _FIXED: dict[str, Callable[[], BpfFunction]] = {
     "namespace_pid": processes.namespace_pid,
@@ -88,8 +90,15 @@ def routine(name: str) -> BpfFunction:
         numbers = name.split("_")[2:]
         step = "_".join(("path_step", *numbers)) if name.startswith("d_path_") else None
         return paths.d_path(name, paths.PathOffsets(*map(int, numbers)), step)
+    if name.startswith(("gather_", "gathered_")):
+        kind, size, most = name.split("_")[1:]
+        if name.startswith("gather_"):
+            return gathering.gather(name, name.replace("gather_", "gathered_"))
+        return gathering.element(name, Reading(kind, int(size), int(most)))
     if name.startswith("unwind_"):
         return _unwinding(name)
+    if name.startswith("firing_"):
+        return _of_records(name)
     if name.startswith("packet_"):
         return _of_packets(name)
     if name.startswith("path_step_"):
@@ -100,6 +109,13 @@ def routine(name: str) -> BpfFunction:
     if base in _OF_STRINGS:
         return _OF_STRINGS[base](name, int(capacity))
     return _FIXED[name]()
+
+
+def _of_records(name: str) -> BpfFunction:
+    from sonde.codegen.routines import firing_pieces  # few programs record their firings
+
+    _, what, kind = name.split("_")
+    return (firing_pieces.piece if what == "piece" else firing_pieces.value)(name, int(kind))
 
 
 def _of_packets(name: str) -> BpfFunction:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from sonde.bpf.helpers import MAX_ERRNO
+from sonde.codegen.basis import firing_records
 from sonde.codegen.basis.faults import BAD_ADDRESS, USER_ACCESS, fault_if
-from sonde.codegen.basis.generation import Generation
+from sonde.codegen.basis.generation import REPLAYS, Generation
 from sonde.codegen.basis.kernels import has_loops
-from sonde.codegen.basis.places import Memory
-from sonde.codegen.expressions.access import zero
+from sonde.codegen.basis.places import Memory, Remote
+from sonde.codegen.expressions.access import plain, zero
 from sonde.codegen.expressions.integers import object_address
-from sonde.codegen.expressions.strings import limit
+from sonde.codegen.expressions.strings import limit, read
 from sonde.codegen.expressions.structures import offset_of
 from sonde.codegen.intermediate.ir import Imm, Operand
 from sonde.codegen.routines.paths import BUFFER_SIZE, PATH_MAX, PathOffsets
+from sonde.model import firing_record
 from sonde.model import program as tree
 
 _TOLD = "paths"
@@ -30,13 +32,18 @@ def d_path(g: Generation, e: tree.Call, into: Memory, size: int) -> None:
         length = g.call("path_text", g.address(into), Imm(limit(g, size)), path)
         fault_if(g, "slt", length, Imm(0), USER_ACCESS, path)
         return
+    if REPLAYS in g.shared.target.features:
+        # A recording has the text in the place of the structure.
+        read(g, Remote(path, 0), into, size)
+        return
     buffer = g.address(Memory(g.number_box().base, g.scratch.take(BUFFER_SIZE)))
     name = "_".join(("d_path" if has_loops(g) else "counted_path", *map(str, _offsets(g, e))))
     start = g.routine(name, buffer, path, g.current_task())
     fault_if(g, "slt", start, Imm(0), BAD_ADDRESS, path)
     text = g.b.alu("add", buffer, g.b.alu("and", start, Imm(PATH_MAX - 1)))
     zero(g, into, size)
-    g.call("probe_read_kernel_str", g.address(into), Imm(limit(g, size)), g.b.in_register(text))
+    got = g.call("probe_read_kernel_str", g.address(into), Imm(limit(g, size)), g.b.in_register(text))
+    firing_records.piece(g, firing_record.KERNEL_STRING, plain(g, path), got, into)
 
 
 def open_file(g: Generation, e: tree.Call) -> Operand:

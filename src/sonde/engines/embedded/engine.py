@@ -2,22 +2,40 @@
 
 from __future__ import annotations
 
+from sonde.engines.base import FiringKeeper
 from sonde.engines.embedded.followed import FollowedGroup
 from sonde.engines.embedded.stamps import EmbeddedStamps
 from sonde.engines.embedded.tracing import EmbeddedTracing
+from sonde.engines.fired import FiringSource
 from sonde.model.samples import RING_BYTES
 from sonde.model.spec import TracingSpec
 
 
 class EmbeddedEngine:
-    """Runs programs in this process, fired by stops of the followed processes and by timers."""
+    """Runs programs in this process, fired by stops of the followed processes, by timers, and by the packets of a
+    file."""
 
-    def __init__(self, followed: FollowedGroup | None = None, sample_bytes: int = RING_BYTES) -> None:
-        """`sample_bytes` is the size of the ring of samples."""
+    tells_printed = True
+
+    def __init__(
+        self, followed: FollowedGroup | None = None, sample_bytes: int = RING_BYTES, packets: str = "",
+        firings: FiringSource | None = None, keeper: FiringKeeper | None = None, realtime_offset: int | None = None,
+    ) -> None:  # fmt: skip
+        """`sample_bytes` is the size of the ring of samples, `packets` a file whose packets fire programs, `firings`
+        what a recording has, which fires them in the place of all else; `keeper` is what firings are recorded by, with
+        `realtime_offset`, ns."""
+        self._keeper, self._offset = keeper, realtime_offset
+        self._firings = firings
         self._followed = followed
+        self._packets = packets
         self._sample_bytes = sample_bytes
 
     def load(self, spec: TracingSpec) -> EmbeddedTracing:
         """Create the maps and make the programs ready. Raises EngineError."""
+        source = self._firings
+        if source is not None:
+            stamps = EmbeddedStamps(source.process, source.realtime_offset)
+            return EmbeddedTracing(spec, stamps, None, self._sample_bytes, "", source)
         process = self._followed.members[0].pid if self._followed else 0
-        return EmbeddedTracing(spec, EmbeddedStamps(process), self._followed, self._sample_bytes)
+        stamps = EmbeddedStamps(process, self._offset)
+        return EmbeddedTracing(spec, stamps, self._followed, self._sample_bytes, self._packets, keeper=self._keeper)

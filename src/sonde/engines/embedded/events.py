@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 
 from sonde.engines.embedded.followed import FollowedGroup
+from sonde.engines.embedded.sources.interventions import Interventions
 from sonde.engines.embedded.sources.stops import Handler, Record
 from sonde.engines.embedded.sources.timers import TimerSource
 from sonde.engines.embedded.tracer import stops
@@ -49,13 +50,17 @@ class Events:
 
     def __init__(
         self, followed: FollowedGroup | None, handlers: Mapping[int, Handler], timers: TimerSource,
-        is_enough: Callable[[bool], bool], others: Sequence[Asynchronous] = (),
+        is_enough: Callable[[bool], bool], interventions: Interventions, others: Sequence[Asynchronous] = (),
+        is_hasty: bool = False,
     ) -> None:  # fmt: skip
+        """`is_hasty`: what a firing has written is to be looked at before the next."""
+        self._is_hasty = is_hasty
         self._followed = followed
         self._tracees = followed.tracees if followed else None
         self._handlers = dict(handlers)
         self._timers = timers
         self._is_enough = is_enough
+        self._interventions = interventions
         self._asynchronous = tuple(others)
         self._handlers |= {each.kind: each.handle for each in others}
         self._poll: select.poll | None = None
@@ -94,21 +99,32 @@ class Events:
     def _take_up_all(self, for_data: bool, until: int) -> tuple[bool, bool]:
         """Handle records as long as there are any and it is not later than `until`; whether somebody should look at
         the rings, and whether there may be more records, which is not so behind a held one."""
+        batch = 1 if self._is_hasty else _BATCH
         timers, tracees, clock, is_enough = self._timers, self._tracees, time.monotonic_ns, self._is_enough
         handlers, held, asynchronous = self._handlers, stops.HELD, self._asynchronous
+        interventions = self._interventions
         while True:
+            if self._is_hasty and is_enough(True):
+                return True, True
             now = clock()
             if timers.next and timers.next <= now:
                 timers.advance(now)
-            number, records = tracees.take(_BATCH) if tracees is not None else (0, ())
+                if self._is_hasty and is_enough(True):
+                    return True, True
+            if interventions.next and interventions.next <= now:
+                interventions.advance(now)
+            number, records = tracees.take(batch) if tracees is not None else (0, ())
             if asynchronous:
                 limit = self._limit(now, records)
                 for each in asynchronous:
                     records = each.merged(records, limit)
             for record in records:
-                handlers[record[0]](record)
                 if record[1] & held:
-                    tracees.resume(number, record[2])  # type: ignore[union-attr]
+                    interventions.begin(record[2])
+                    handlers[record[0]](record)
+                    interventions.release(number, record[2])
+                else:
+                    handlers[record[0]](record)
                 if record[0] > 0:
                     # A sample or a switch has no number, and may stand before or behind a held record.
                     number += 1
@@ -125,7 +141,8 @@ class Events:
 
     def _patience(self, end: int | None) -> int | None:
         """Milliseconds to wait at most, rounded up; None: for ever."""
-        moments = [moment for moment in (end, self._timers.next, *(each.next for each in self._asynchronous)) if moment]
+        own = (end, self._timers.next, self._interventions.next)
+        moments = [moment for moment in (*own, *(each.next for each in self._asynchronous)) if moment]
         if not moments:
             return None
         return max(-((time.monotonic_ns() - min(moments)) // MILLISECOND), 0)

@@ -28,6 +28,11 @@ class Followed:
         self._status: int | None = None
         self._is_left = False
 
+    def prepare(self) -> None:
+        """A command is executed, if it is not, and waits. Raises SessionError."""
+        if self.is_command:
+            self.group.execute(self.pid)
+
     def resume(self) -> None:
         """Let it run, and all others with it."""
         self.group.go()
@@ -87,6 +92,11 @@ class FollowedGroup:
         except BaseException:
             self.close()
             raise
+
+    def execute(self, pid: int) -> None:
+        """Have the command be executed before it is known what is to be traced. Raises CommandError."""
+        with self.tracees.watched():
+            self.tracees.execute(pid, self.evaluation)
 
     def go(self) -> None:
         if not self.runs:

@@ -4,61 +4,92 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sonde.model.probe import Internal, PerfEvent, Probe, RawTracepoint, Syscall, Timer
+from sonde.machine.event_sources import CLOCKS
+from sonde.model.probe import Internal, Packet, PerfEvent, Probe, RawTracepoint, StaticProbe, Syscall, Timer, Uprobe
 from sonde.runtime.kernel_types import TRACEPOINTS, description
 
 _PROVIDERS = ("dtrace", "syscall", "profile", "rawtp", "proc", "sched", "cpc", "perf")
 
 FEATURES = frozenset(
-    ("raw_tp_cookie", "perf_cookie", "ringbuf", "syscalls_apart", "native_calls", "interpreted", "paths")
+    (
+        "raw_tp_cookie",
+        "perf_cookie",
+        "ringbuf",
+        "syscalls_apart",
+        "native_calls",
+        "interpreted",
+        "paths",
+        "tcx",
+        "packet_lengths",
+        "general_probes",
+        "uprobe_cookie",
+    )
 )
 """What it offers to programs, as `sonde doctor` names it of kernels. Besides: a program attached to system calls is run
 for those alone, so that what one of them needs is no burden of the others; they are calls of 64-bit programs; sonde
-executes the programs, slowly; and a helper gives paths as text."""
+executes the programs, slowly; a helper gives paths as text, and another the lengths of packets of a file; and
+programs of any kind may call general probes."""
 
-_HELPERS = ("open_file", "cpu_time")
+_HELPERS = ("open_file", "cpu_time", "inject_result", "delay_task")
 
-_CLOCKS = (0, 1)
+_SOFTWARE = (*CLOCKS, 2, 3, 4, 5, 6, 7, 8)
+"""The software events that a thread counts, to PERF_COUNT_SW_EMULATION_FAULTS."""
 """PERF_COUNT_SW_CPU_CLOCK and PERF_COUNT_SW_TASK_CLOCK, which are the same of a thread that is looked at as it runs."""
 
-_KERNEL = "the kernel engine (root, or CAP_BPF and CAP_PERFMON)"
+KERNEL = "the kernel engine (root, or CAP_BPF and CAP_PERFMON)"
 
 _VARIABLES = {
-    "caller": f"{_KERNEL} can tell which function of the kernel it is; ucaller is that of the process",
-    "chip": f"{_KERNEL} can tell",
-    "curcpu": f"{_KERNEL} can tell",
-    "curthread": f"it is the kernel's own structure, which {_KERNEL} can read; pid, tid, execname, curpsinfo and "
+    "caller": f"{KERNEL} can tell which function of the kernel it is; ucaller is that of the process",
+    "chip": f"{KERNEL} can tell",
+    "curcpu": f"{KERNEL} can tell",
+    "curthread": f"it is the kernel's own structure, which {KERNEL} can read; pid, tid, execname, curpsinfo and "
     "curlwpsinfo tell of the thread with both engines",
-    "lgrp": f"{_KERNEL} can tell",
-    "pset": f"{_KERNEL} can tell",
-    "stackdepth": f"{_KERNEL} can look at the kernel's stack; ustackdepth is that of the process",
+    "lgrp": f"{KERNEL} can tell",
+    "pset": f"{KERNEL} can tell",
+    "stackdepth": f"{KERNEL} can look at the kernel's stack; ustackdepth is that of the process",
 }
 _FUNCTIONS = {
-    "d_path": f"{_KERNEL} can follow its structures; fds[fd].fi_pathname, cwd and root are paths with both engines",
-    "getf": f"it is the kernel's own structure, which {_KERNEL} can read; fds[fd] describes the file with both engines",
-    "stack": f"{_KERNEL} can walk the kernel's stack; ustack() walks that of the process",
+    "d_path": f"{KERNEL} can follow its structures; fds[fd].fi_pathname, cwd and root are paths with both engines",
+    "getf": f"it is the kernel's own structure, which {KERNEL} can read; fds[fd] describes the file with both engines",
+    "stack": f"{KERNEL} can walk the kernel's stack; ustack() walks that of the process",
 }
-_DATA = f"it sees no data of the kernel; {_KERNEL} does"
+_DATA = f"it sees no data of the kernel; {KERNEL} does"
+
+
+SAMPLED = f"the embedded engine samples by software events alone, as cpu-clock and page-faults, all or user; {KERNEL}"
+"""Why it has no other perf events."""
+
+
+def counts(event: PerfEvent) -> bool:
+    """Whether it has that perf event."""
+    return event.source == "software" and event.config[0] in _SOFTWARE and event.mode != "kernel"
 
 
 class EmbeddedOffer:
+    """`has_packets`: it is given a file of them."""
+
+    def __init__(self, has_packets: bool = False) -> None:
+        self._providers = (*_PROVIDERS, "packet") if has_packets else _PROVIDERS
+
     def types(self) -> bytes:
         return description()
 
     def has_provider(self, name: str) -> bool:
-        return name in _PROVIDERS
+        return name in self._providers
 
     def has_helper(self, name: str) -> bool:
         return name in _HELPERS
 
     def fires(self, probe: Probe) -> bool:
         match probe.firing:
-            case Internal() | Timer():
+            case Internal() | Timer() | Packet():
                 return True
-            case PerfEvent(source="software", config=(number, _, _), mode=mode):
-                return number in _CLOCKS and mode != "kernel"
+            case PerfEvent() as event:
+                return counts(event)
             case Syscall(compat=compat):
                 return not compat
+            case Uprobe() | StaticProbe():
+                return True
             case RawTracepoint(name=name):
                 return name in TRACEPOINTS
         return False
@@ -66,29 +97,33 @@ class EmbeddedOffer:
     def refused(self, probe: Probe) -> str:
         """Why a probe of a provider that there is cannot fire, and what would help."""
         if isinstance(probe.firing, PerfEvent):
-            text = "the embedded engine samples by the clock alone: cpu_clock and task_clock, all or user"
-            return f"{text}; {_KERNEL} counts other events"
+            return f"{SAMPLED} counts other events"
         return ""
 
+    def recorded(self, provider: str, module: str, function: str, name: str) -> None:
+        """Processes are those that run."""
+
     def absence(self, provider: str) -> str:
-        if provider in ("", *_PROVIDERS) or not provider.isalnum():
+        if provider in ("", *self._providers) or not provider.isalnum():
             return ""
+        if provider == "packet":
+            return f"the embedded engine has the packets of a file: --packets FILE.pcapng; {KERNEL} those of devices"
         text = f"the embedded engine has no {provider} probes, `--engine embedded -l` lists its own"
-        return f"{text}; {_KERNEL} traces the kernel itself"
+        return f"{text}; {KERNEL} traces the kernel itself"
 
     def part(self, provider: str, names: Iterable[str]) -> str:
         """That it has these probes of a provider alone."""
         if provider == "syscall":
-            return f"the embedded engine sees the calls of 64-bit programs alone; {_KERNEL} sees the others"
+            return f"the embedded engine sees the calls of 64-bit programs alone; {KERNEL} sees the others"
         some = ", ".join(sorted(set(names)))
         if provider == "sched":
             why = "the kernel tells users when their threads leave a CPU, but neither why they sleep nor who wakes them"
-            return f"of sched probes the embedded engine has {some} alone: {why}; {_KERNEL} has the others"
-        return f"of {provider} probes the embedded engine has {some or 'none'} alone; {_KERNEL} has the others"
+            return f"of sched probes the embedded engine has {some} alone: {why}; {KERNEL} has the others"
+        return f"of {provider} probes the embedded engine has {some or 'none'} alone; {KERNEL} has the others"
 
     def lacks(self, what: str, name: str) -> tuple[str, str]:
         if what == "argument":
-            return f"{name} is not known to the embedded engine", f"{_KERNEL} knows it"
+            return f"{name} is not known to the embedded engine", f"{KERNEL} knows it"
         help_ = _DATA if what == "data" else (_VARIABLES if what == "variable" else _FUNCTIONS).get(name, "")
         return (f"{name} is not available with the embedded engine", help_) if help_ else ("", "")
 
@@ -97,9 +132,11 @@ def needs_processes(probes: Iterable[Probe]) -> tuple[str, str]:
     """Why these probes cannot fire where there are no processes to trace, and what would help; "" where they can."""
     for probe in probes:
         match probe.firing:
-            case Internal() | Timer(every_cpu=False):
+            case Internal() | Timer(every_cpu=False) | Packet():
                 continue
-        what = "profile-n" if probe.provider == "profile" else probe.provider
-        text = f"{what} probes need -c or -p with the embedded engine, which sees only those processes"
-        return text, f"{_KERNEL} traces the whole system"
+        what = {"profile": "profile-n probes", "object": "programs of objects"}.get(
+            probe.provider, f"{probe.provider} probes"
+        )
+        text = f"{what} need -c or -p with the embedded engine, which sees only those processes"
+        return text, f"{KERNEL} traces the whole system"
     return "", ""

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from sonde.engines.kernel.ring import KernelRing
 from sonde.model.errors import EngineError
-from sonde.model.spec import PERF_RINGS, UNWIND_WANTED, TracingSpec, element_name
+from sonde.model.spec import (
+    PERF_RINGS,
+    PRINTED,
+    PRINTED_LOST,
+    PRINTED_RECORD,
+    UNWIND_WANTED,
+    TracingSpec,
+    element_name,
+)
 from sonde.runtime.machine.memory import MachineMemory
 from sonde.runtime.maps.base import Map, MapTable
 from sonde.runtime.maps.creation import create
@@ -17,6 +25,7 @@ from sonde.runtime.maps.task_storage import TaskStorage
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from sonde.engines.embedded.perf_outputs import EmbeddedPerfOutput
     from sonde.engines.embedded.record_rings import RecordRing
     from sonde.engines.merged_ring import MergedRing
 
@@ -31,6 +40,7 @@ class SessionMaps:
         self.asked: Callable[[], None] | None = None
         """Called as soon as a program has asked for tables of a file."""
         self._memory = memory
+        self._outputs: list[EmbeddedPerfOutput] = []
         self._record_ring: RecordRing | None = None
         self._elements: dict[str, tuple[MapArray, int]] = {}
         self._ring_buffers: list[RingBuffer] = []
@@ -42,8 +52,8 @@ class SessionMaps:
             if map_spec.name == UNWIND_WANTED:
                 self._tell_wanted(made)
             if isinstance(made, MapArray):
-                found = {element_name(map_spec.name, index): (made, index) for index in range(len(made.elements))}
-                self._elements.update(found)
+                own = range(len(made.elements) if map_spec.elements is None else 0)
+                self._elements.update({element_name(map_spec.name, index): (made, index) for index in own})
         if spec.rings == (PERF_RINGS,):
             self._open_record_ring(spec)
             return
@@ -56,12 +66,44 @@ class SessionMaps:
 
     def _open_record_ring(self, spec: TracingSpec) -> None:
         from sonde.engines.embedded.record_rings import RecordRing
-        from sonde.runtime.maps.object_array import ObjectArray  # imports that most runs do without
+        from sonde.runtime.maps.object_array import ObjectArray  # of events, as of programs: few sessions have one
 
         array = self.by_name[PERF_RINGS]
         assert isinstance(array, ObjectArray)
         self._record_ring = RecordRing(array, spec.ring_bytes)
         self.rings.append(self._record_ring.ring)
+
+    def fill(self, programs: Mapping[str, Callable[..., object] | None]) -> None:
+        """Put the named programs and maps into the maps that hold them."""
+        for made in self.by_name.values():
+            for key, name in made.spec.elements or ():
+                if isinstance(made, MapArray):
+                    made.hold(key, self.by_name[name])
+                else:
+                    from sonde.runtime.maps.object_array import ObjectArray  # as above
+
+                    assert isinstance(made, ObjectArray)
+                    made.set(key, programs[name])
+
+    def perf_output(self, name: str, realtime_offset: int) -> EmbeddedPerfOutput:
+        """The ring of an array of perf events; `realtime_offset`: the wall clock less CLOCK_MONOTONIC, in ns."""
+        from sonde.engines.embedded.perf_outputs import EmbeddedPerfOutput  # programs of objects alone write so
+        from sonde.runtime.maps.object_array import ObjectArray  # as above
+
+        array = self.by_name[name]
+        assert isinstance(array, ObjectArray)
+        made = EmbeddedPerfOutput(array, realtime_offset)
+        self._outputs.append(made)
+        return made
+
+    def printed(self, text: bytes) -> None:
+        """What a program prints goes to the ring for that, if somebody reads it."""
+        ring = self.by_name.get(PRINTED)
+        if not isinstance(ring, RingBuffer):
+            return
+        ((key, value),) = self.by_name[PRINTED_LOST].items()
+        if ring.output(PRINTED_RECORD.pack(len(text) + 1, 0) + text, 0) < 0:
+            self.by_name[PRINTED_LOST].update(key, (int.from_bytes(value, "little") + 1).to_bytes(len(value), "little"))
 
     def _tell_wanted(self, wanted: Map) -> None:
         """Have what programs write to the map be told."""
@@ -80,6 +122,8 @@ class SessionMaps:
         """Whether a ring should be looked at: if it has something, or before it is full."""
         if self._record_ring is not None:
             return self._record_ring.is_enough(for_data)
+        if self._outputs and any(each.is_enough(for_data) for each in self._outputs):
+            return True
         for ring in self._ring_buffers:
             if for_data and ring.is_awake:
                 return True
@@ -129,4 +173,5 @@ class SessionMaps:
         if self._record_ring is not None:
             self._record_ring.close()
         self.table.close()
+        self._outputs.clear()
         self.rings, self.by_name, self._elements, self._ring_buffers = [], {}, {}, []

@@ -8,16 +8,18 @@ from sonde.model.spec import Stamp
 
 
 class EmbeddedStamps:
-    """What each stamp but a cookie is. `process` is the process of -c or -p."""
+    """What each stamp but a cookie is. `process` is the process of -c or -p. `realtime_offset`: the wall clock less
+    CLOCK_MONOTONIC, in ns, the same for all programs."""
 
-    def __init__(self, process: int = 0) -> None:
+    def __init__(self, process: int = 0, realtime_offset: int | None = None) -> None:
         self._process = process
+        self.realtime_offset = system.realtime_offset() if realtime_offset is None else realtime_offset
 
     def value(self, stamp: Stamp) -> int:
         """64 bits. Raises EngineError for what only a kernel has."""
         match stamp.kind:
             case "realtime_offset":
-                return system.realtime_offset()
+                return self.realtime_offset
             case "namespace_device" | "namespace_inode":
                 return 0
             case "target":

@@ -10,6 +10,7 @@ from sonde import children
 from sonde.engines.embedded.tracer import ptrace
 from sonde.engines.embedded.tracer.memory import ProcessMemory
 from sonde.engines.kernel.survey import SurveyRow
+from sonde.formats.perf_events import SOFTWARE_CPU_CLOCK
 from sonde.machine import system
 from sonde.model.units import MILLISECOND
 from sonde.untrusted import kernel_text
@@ -70,11 +71,12 @@ def _seccomp() -> SurveyRow:
 
 def _samples() -> SurveyRow:
     from sonde.engines.embedded.sources.inherited_events import why_not
-    from sonde.engines.embedded.sources.task_events import TaskEvents, WantedClocks
+    from sonde.engines.embedded.sources.task_events import TaskEvents, WantedEvent, WantedEvents
 
     purpose = "profile-n with registers and stacks, and sched:::on-cpu, of the embedded engine"
+    wanted = WantedEvent(SOFTWARE_CPU_CLOCK, MILLISECOND, True, False)
     try:
-        events = TaskEvents(WantedClocks(((MILLISECOND, True),), True, True), [os.getpid()])
+        events = TaskEvents(WantedEvents((wanted,), True, True), [os.getpid()])
     except OSError as error:
         return SurveyRow("samples", "refused", purpose, error.strerror or "", why_not(error))
     events.close()

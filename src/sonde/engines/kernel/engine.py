@@ -20,6 +20,8 @@ class KernelEngine:
     `values` are the numbers that programs are stamped with. `request` says how perf events are opened.
     """
 
+    tells_printed = False
+
     def __init__(
         self, cpu: int | None = None, values: StampValues | None = None, request: SampleRequest | None = None
     ) -> None:

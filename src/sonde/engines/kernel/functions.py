@@ -127,7 +127,7 @@ def _open(kallsyms: Kallsyms, probe: ProbeSpec) -> Iterator[int]:
     """An event for each function of the name, by the name itself where addresses are hidden."""
     firing = _firing(probe)
     addresses = _addresses(kallsyms, probe)
-    if not addresses:
+    if not addresses and firing.which is None:
         symbol = firing.name if firing.module == "vmlinux" else f"{firing.module}:{firing.name}"
         yield perf_events.open_kprobe_at(symbol, firing.is_return, firing.offset)
     for address in addresses:
@@ -135,10 +135,11 @@ def _open(kallsyms: Kallsyms, probe: ProbeSpec) -> Iterator[int]:
 
 
 def _addresses(kallsyms: Kallsyms, probe: ProbeSpec) -> list[int]:
-    """Where the functions of that name in the module begin."""
+    """Where the functions of that name in the module begin, of which it may be one that is meant."""
     firing = _firing(probe)
-    found = kallsyms.all(firing.name, firing.module)
-    return sorted({symbol.address for symbol in found if symbol.kind in "tTwW"})
+    named = kallsyms.all(firing.name, firing.module)
+    found = sorted({symbol.address for symbol in named if symbol.kind in "tTwW"})
+    return found if firing.which is None else found[firing.which : firing.which + 1]
 
 
 def _firing(probe: ProbeSpec) -> KernelFunction:
@@ -151,6 +152,7 @@ def _is_return(probes: Sequence[ProbeSpec]) -> bool:
 
 
 _NOT_PROBED = "the kernel lets no such function be probed"
+_NOT_PROBED_THERE = "the kernel lets no probe be at this place of the function"
 
 
 def _failure(probe: ProbeSpec, error: OSError, kallsyms: Kallsyms) -> EngineError:
@@ -165,4 +167,6 @@ def _failure(probe: ProbeSpec, error: OSError, kallsyms: Kallsyms) -> EngineErro
         return EngineError(f"{what}: this kernel ({os.uname().release}) has no kprobes (CONFIG_KPROBES)")
     if not kallsyms.all(firing.name):
         return EngineError(f"{what}: this kernel has no function {firing.name}")
-    return EngineError(f"{what}: {_NOT_PROBED}")
+    if error.errno == errno.EILSEQ:
+        return EngineError(f"{what}: no instruction of {firing.name} begins at offset {firing.offset:#x}")
+    return EngineError(f"{what}: {_NOT_PROBED_THERE if firing.offset else _NOT_PROBED}")

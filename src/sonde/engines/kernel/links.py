@@ -13,10 +13,10 @@ from sonde.bpf import programs
 from sonde.engines.kernel import commands, perf_events
 from sonde.engines.kernel.failures import NOT_SUPPORTED, explain
 from sonde.engines.kernel.programs import LoadedProgram
+from sonde.formats.perf_events import SAMPLE_CGROUP
 from sonde.machine.system import online_cpus
 from sonde.model.errors import EngineError
 from sonde.model.probe import (
-    General,
     Internal,
     KernelFunction,
     Packet,
@@ -30,7 +30,6 @@ from sonde.model.probe import (
     Uprobe,
 )
 from sonde.typed import TYPE_CHECKING, NamedTuple, TypeAlias
-from sonde.untrusted import read_kernel
 
 if TYPE_CHECKING:
     from sonde.symbols.kallsyms import Kallsyms
@@ -95,8 +94,12 @@ def attach(
 
                     overflows(program, probe, hold)
                 case Tracepoint(group=group, name=name):
-                    event = perf_events.open_trace_event(_event_number(group, name), online_cpus()[0])
+                    from sonde.engines.kernel.trace_events import number_of  # an import that most runs do without
+
+                    event = perf_events.open_trace_event(number_of(group, name), online_cpus()[0])
                     own(Attachment(_perf_event(program, event, cookie), closing_waits=True))
+                    if probe.firing.period and program.spec.samples:
+                        overflows(program, probe, lambda event: own(_sampled(event)))
                 case Uprobe() | KernelFunction():
                     pass  # all of them at a time, below
                 case StaticPattern():
@@ -105,10 +108,8 @@ def attach(
                     from sonde.engines.kernel import packet_hooks  # an import that most runs do without
 
                     own(Attachment(packet_hooks.attach(program, probe.firing)))
-                case General():
-                    raise EngineError(f"{probe} is a general probe, which only --engine embedded has")
         except OSError as error:
-            raise _failure(probe, error) from None
+            raise _failure(probe, error, program.spec.sample_fields) from None
     if any(isinstance(probe.firing, Uprobe) for probe, _ in program.probes):
         from sonde.engines.kernel import uprobes  # an import that most runs do without
 
@@ -119,6 +120,18 @@ def attach(
         from sonde.engines.kernel import functions  # an import that most runs do without
 
         functions.attach(program, lambda link: own(Attachment(link, True)), _perf_event, symbols.kallsyms())
+
+
+def _sampled(event: int) -> Attachment:
+    """An event that samples a trace event, enabled. The program that decides on the samples is another event's: of this
+    one, the first child that has inherited it would take it off for all when it ends (perf_event_free_bpf_prog,
+    kernel/events/core.c)."""
+    try:
+        perf_events.enable(event)
+    except BaseException:
+        os.close(event)
+        raise
+    return Attachment(event, closing_waits=True)
 
 
 def _raw_tracepoint(program: LoadedProgram, name: str, cookie: int) -> int:
@@ -136,13 +149,6 @@ def _raw_tracepoint(program: LoadedProgram, name: str, cookie: int) -> int:
             if error.errno not in NOT_SUPPORTED:
                 raise
     return commands.open_raw_tracepoint(descriptor, None if typed else name)
-
-
-def _event_number(group: str, name: str) -> int:
-    """What perf_event_attr.config wants: a number that the kernel gives when it starts or loads a module."""
-    from sonde.machine.tracefs import find_tracefs  # an import that most runs do without
-
-    return int(read_kernel(f"{find_tracefs()}/events/{group}/{name}/id"))
 
 
 def _perf_event(program: LoadedProgram, event: int, cookie: int) -> int:
@@ -174,8 +180,10 @@ def _hold(program: LoadedProgram, event: int, cookie: int) -> int:
     return event
 
 
-def _failure(probe: Probe, error: OSError) -> EngineError:
+def _failure(probe: Probe, error: OSError, sample_fields: int) -> EngineError:
     match probe.firing:
+        case Timer() | PerfEvent() if error.errno == errno.EINVAL and sample_fields & SAMPLE_CGROUP:
+            return EngineError(f"cannot attach {probe}: this kernel's samples have no cgroup (CONFIG_CGROUP_PERF)")
         case RawTracepoint(name=name) if error.errno == errno.ENOENT:
             return EngineError(f"cannot attach {probe}: this kernel has no tracepoint {name}")
         case RawTracepoint() | Syscall() if error.errno == errno.EINVAL:

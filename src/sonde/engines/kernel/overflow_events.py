@@ -19,7 +19,7 @@ from sonde.formats import perf_events as perf
 from sonde.machine import event_sources, proc
 from sonde.machine.system import online_cpus
 from sonde.model.errors import EngineError
-from sonde.model.probe import PerfEvent, Probe, Timer
+from sonde.model.probe import PerfEvent, Probe, Timer, Tracepoint
 from sonde.model.samples import SAMPLE_TYPE, SampledEvent, SampleRequest, Take
 from sonde.model.spec import ProgramSpec
 from sonde.typed import TYPE_CHECKING
@@ -54,9 +54,10 @@ class OverflowEvents:
         return self._rings is not None
 
     def attach(self, program: LoadedProgram, probe: Probe, hold: Callable[[int], None]) -> None:
-        """Open the probe's events; `hold` attaches the program to each, and takes it over. Raises OSError."""
+        """Open the probe's events; `hold` attaches the program to each, where it has to be, and takes it over. Raises
+        OSError."""
         firing = probe.firing
-        assert isinstance(firing, (Timer, PerfEvent))
+        assert isinstance(firing, (Timer, PerfEvent, Tracepoint))
         places = self._places(firing)
         opening = self._opening(firing, program.spec, inherits=any(process >= 0 for process, _ in places))
         allow_more_descriptors(_DESCRIPTORS * len(places))
@@ -77,9 +78,14 @@ class OverflowEvents:
         if ids:
             self.events.append(SampledEvent(str(probe), bytes(perf_events.attributes(opening)), tuple(ids)))
 
-    def _opening(self, firing: Timer | PerfEvent, spec: ProgramSpec, inherits: bool) -> Opening:
+    def _opening(self, firing: Timer | PerfEvent | Tracepoint, spec: ProgramSpec, inherits: bool) -> Opening:
         if isinstance(firing, Timer):
             opening = perf_events.clock(firing.period)
+        elif isinstance(firing, Tracepoint):
+            from sonde.engines.kernel.trace_events import number_of  # few programs sample trace events
+
+            number = number_of(firing.group, firing.name)
+            opening = Opening(perf_events.TYPE_TRACEPOINT, (number, 0, 0), firing.period)
         else:
             mode = firing.mode
             opening = Opening(
@@ -89,9 +95,13 @@ class OverflowEvents:
                 no_user=mode == "kernel",
                 no_kernel=mode == "user",
             )
-        sample_type = perf.SAMPLE_ADDR if spec.reads_address else 0
+        sample_type = spec.sample_fields
         if spec.samples:
             sample_type |= SAMPLE_TYPE | self._request.sample_type
+            # Of a trace event the record, as perf has it.
+            sample_type |= perf.SAMPLE_RAW if isinstance(firing, Tracepoint) else 0
+            if _overflows_at_each(firing):
+                sample_type &= ~perf.SAMPLE_PERIOD
         return opening._replace(sample_type=sample_type, samples=spec.samples, inherits=inherits)
 
     def _redirect(self, event: int, output: int) -> int:
@@ -105,31 +115,30 @@ class OverflowEvents:
             raise
         return identifier
 
-    def _places(self, firing: Timer | PerfEvent) -> Sequence[tuple[int, int]]:
+    def _places(self, firing: Timer | PerfEvent | Tracepoint) -> Sequence[tuple[int, int]]:
         """(process or thread, CPU) for each event, as perf_event_open(2) takes them."""
         request = self._request
+        processes = request.processes
         if isinstance(firing, Timer):
             if not firing.every_cpu:
                 return [(-1, self._cpus[0])]
-            processes = request.processes if request.follows else ()
-        else:
-            shared = event_sources.cpus(firing.source)
-            if shared:
-                there = [(-1, cpu) for cpu in shared if cpu in self._cpus]
-                if not there:
-                    raise EngineError(f"events of {firing.source} are counted on CPU {shared[0]}, not on that of -xcpu")
-                return there
-            processes = request.processes
+            processes = processes if request.follows else ()
+        elif isinstance(firing, PerfEvent) and (shared := event_sources.cpus(firing.source)):
+            there = [(-1, cpu) for cpu in shared if cpu in self._cpus]
+            if not there:
+                raise EngineError(f"events of {firing.source} are counted on CPU {shared[0]}, not on that of -xcpu")
+            return there
         if not processes:
             return [(-1, cpu) for cpu in self._cpus]
         threads = [thread for pid in processes for thread in _threads(pid)]
         return [(thread, cpu) for thread in threads for cpu in self._cpus]
 
     def begin(self, records: SampledEvent | None = None) -> None:
-        """All events are attached; `records` is what programs write records with, where those are taken."""
+        """All events are attached. Where all that is in perf rings is taken, `records` is what programs write records
+        with, None where they write them elsewhere."""
         if self._rings is not None:
-            if records is not None:
-                self.events += [records, self._rings.side_band]
+            if self._request.take is not None:
+                self.events += [*([records] if records is not None else []), self._rings.side_band]
             self._rings.enable()
 
     @property
@@ -175,6 +184,14 @@ _DESCRIPTORS = 2
 
 _KINDS = {"hardware": perf_events.TYPE_HARDWARE, "software": perf_events.TYPE_SOFTWARE, "hw-cache": 3}
 """enum perf_type_id of what is no directory of event sources; 3 is PERF_TYPE_HW_CACHE."""
+
+
+def _overflows_at_each(firing: Timer | PerfEvent | Tracepoint) -> bool:
+    """Whether the event would overflow each time it happens, whatever its period, were its samples to have the period:
+    so do those that the kernel counts one by one (perf_swevent_event, kernel/events/core.c)."""
+    if isinstance(firing, PerfEvent):
+        return firing.source == "software" and firing.config[0] not in event_sources.CLOCKS
+    return isinstance(firing, Tracepoint)
 
 
 def _type_of(source: str) -> int:

@@ -75,13 +75,13 @@ def attributes(opening: Opening) -> bytearray:
     """The struct perf_event_attr."""
     flags = _DISABLED | (_INHERIT if opening.inherits else 0) | (_EXCLUDE_USER if opening.no_user else 0)
     flags |= _EXCLUDE_KERNEL | _EXCLUDE_HYPERVISOR if opening.no_kernel else 0
-    if opening.samples:
-        flags |= _SAMPLE_ID_ALL | _USE_CLOCKID
+    is_timed = opening.samples or opening.sample_type & SAMPLE_TIME
+    flags |= (_SAMPLE_ID_ALL if opening.samples else 0) | (_USE_CLOCKID if is_timed else 0)
     made = bytearray(ATTRIBUTES_SIZE)
     struct.pack_into("=IIQQQQQ", made, 0, opening.type, ATTRIBUTES_SIZE, opening.config[0], opening.period,
                      opening.sample_type, _FORMAT_LOST if opening.samples else 0, flags)  # fmt: skip
     struct.pack_into("=QQ", made, _CONFIG1, *opening.config[1:])
-    if opening.samples:
+    if is_timed:
         struct.pack_into("=I", made, _CLOCKID, CLOCK_MONOTONIC)
     return made
 
@@ -152,8 +152,9 @@ def open_trace_event(event_id: int, cpu: int) -> int:
 
 
 def open_output(cpu: int) -> int:
-    """An event whose ring takes what programs on `cpu` write with bpf_perf_event_output; each record wakes readers."""
-    made = _output(SAMPLE_RAW, _DISABLED, 1)
+    """An event whose ring takes what programs on `cpu` write with bpf_perf_event_output, with their times by
+    CLOCK_MONOTONIC; each record wakes readers."""
+    made = _output(SAMPLE_TIME | SAMPLE_RAW, _DISABLED | _USE_CLOCKID, 1)
     struct.pack_into("=Q", made, _READ_FORMAT, _FORMAT_LOST)
     return open_on_cpu(made, cpu)
 

@@ -25,13 +25,18 @@ _LOG_TAIL = 20
 _NETWORK = (programs.XDP, programs.SCHED_CLS)
 
 _STATISTICS = re.compile(r"processed \d+ insns|verification time|stack depth")
+_CALL = re.compile(r"^(\d+): \(85\) call pc([+-]\d+)", re.MULTILINE)
 _INSTRUCTION = re.compile(r"^(?:from \d+ to )?(\d+): \(", re.MULTILINE)
 
 
 def refusal(spec: ProgramSpec, program: ProgramCode, error: OSError) -> EngineError:
     """What to tell the user: the cause in one line, the end of the log, the D position of the refused instruction."""
-    log = _log(program)
     what = f"the kernel refuses program {spec.name}"
+    if spec.kind == programs.PROBE:
+        return EngineError(
+            f"{what}: it has no general programs; --engine embedded runs them, over the processes of -c and -p"
+        )
+    log = _log(program)
     if not log:
         requirement = PROGRAMS.get(spec.kind)
         if error.errno in NOT_SUPPORTED and requirement and (text := too_old(requirement)):
@@ -63,9 +68,17 @@ def _log(program: ProgramCode) -> str:
 
 
 def _place(spec: ProgramSpec, log: str) -> str:
-    """The D position of the last instruction the log speaks of: that of the nearest one before it that has one."""
+    """The position in the source of the last instruction the log speaks of: that of the nearest one before it that has
+    one; of a function that has none, that of the call it comes from."""
     numbers = _INSTRUCTION.findall(log)
     if not numbers:
         return ""
-    last = int(numbers[-1])
-    return max(((index, place) for index, place in spec.lines if index <= last), default=(0, ""))[1]
+    start, place = _nearest(spec, int(numbers[-1]))
+    if not place:
+        calls = [int(at) for at, distance in _CALL.findall(log) if int(at) + 1 + int(distance) == start]
+        place = _nearest(spec, calls[-1])[1] if calls else ""
+    return place
+
+
+def _nearest(spec: ProgramSpec, at: int) -> tuple[int, str]:
+    return max(((index, place) for index, place in spec.lines if index <= at), default=(0, ""))

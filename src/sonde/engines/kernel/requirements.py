@@ -9,7 +9,7 @@ import os
 import re
 
 from sonde.bpf import maps, programs
-from sonde.bpf.helpers import NAMES, name_of
+from sonde.bpf.helpers import NAMES, OWN, name_of
 from sonde.typed import NamedTuple
 
 
@@ -76,6 +76,8 @@ def missing_helper(log: str) -> str:
         return ""
     name = NAMES[int(found[1])] if int(found[1]) < len(NAMES) else ""
     helper = name_of(int(found[1]))
+    if int(found[1]) in OWN:
+        return f"it needs {helper}, which the embedded engine alone has: --engine embedded"
     if name not in _HELPERS:
         return f"it needs {helper}, which this kernel has not or does not allow programs of its type"
     purpose, since = _HELPERS[name]

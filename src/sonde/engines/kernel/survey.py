@@ -28,11 +28,6 @@ class SurveyRow(NamedTuple):
     remedy: str = ""
     lacks: str = ""
 
-    @property
-    def why(self) -> str:
-        """What it is for and, if it is not so, why."""
-        return f"{self.purpose}: {self.cause}" if self.cause else self.purpose
-
 
 def survey() -> list[SurveyRow]:
     """Everything, settings first. Takes a fraction of a second."""

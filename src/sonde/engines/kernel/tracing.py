@@ -168,6 +168,12 @@ class KernelTracing:
         """The samples that programs let through, None where no program does. There are none before `attach`."""
         return self._overflows if self._overflows is not None and self._overflows.has_rings else None
 
+    def packets(self) -> None:
+        """Packets are those of devices."""
+
+    def firings(self) -> None:
+        """What happens fires programs."""
+
     def process_events(self) -> SideBand | None:
         """What all processes map, None where perf does not tell."""
         from sonde.engines.kernel.side_band import SideBand  # an import that most runs do without
@@ -254,11 +260,11 @@ class KernelTracing:
         assert isinstance(found, KernelMap)
         return found
 
-    def perf_output(self, name: str) -> PerfOutput:
+    def perf_output(self, name: str, has_packets: bool = False) -> PerfOutput:
         """What programs write to an array of perf events; the caller's to close. Raises EngineError."""
         from sonde.engines.kernel.perf_outputs import PerfOutput  # programs of objects alone write so
 
-        return PerfOutput(self._map(name))
+        return PerfOutput(self._map(name), has_packets)
 
     def program_code(self, name: str) -> list[tuple[int, int]]:
         """Where in the kernel's memory a program's functions are, [start, end) each, as far as the kernel tells."""

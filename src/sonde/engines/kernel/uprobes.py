@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from sonde.bpf import programs
 from sonde.engines.base import SiteOfFile
 from sonde.engines.kernel import commands, perf_events
-from sonde.engines.kernel.failures import explain
+from sonde.engines.kernel.failures import TRACING, explain
 from sonde.engines.kernel.programs import LoadedProgram
 from sonde.model.errors import EngineError
 from sonde.model.probe import Probe, Uprobe
@@ -18,6 +18,9 @@ from sonde.model.spec import ProbeSpec
 
 _REFUSED_INSTRUCTION = frozenset({errno.ENOEXEC, errno.EOPNOTSUPP, 524})
 """What the kernel says of an instruction that it cannot run elsewhere (arch_uprobe_analyze_insn()); 524 is ENOTSUPP."""
+
+_FOR_EVENTS = "CAP_BPF, CAP_PERFMON and CAP_SYS_ADMIN"
+"""What perf events of uprobes take (perf_uprobe_event_init, kernel/events/core.c); links do without the last."""
 
 Hold = Callable[[LoadedProgram, int, int], int]
 """Attaches a program to a perf event and enables it, with a cookie; takes the event over."""
@@ -36,7 +39,7 @@ def attach(program: LoadedProgram, quick: Callable[[int], None], slow: Callable[
             try:
                 slow(hold(program, _open(probe), probe.cookie))
             except OSError as error:
-                raise _failure(probe, error) from None
+                raise _failure(probe, error, _FOR_EVENTS) from None
 
 
 def served(path: str, sites: Sequence[SiteOfFile], pid: int) -> tuple[ProbeSpec, ...]:
@@ -48,12 +51,13 @@ def served(path: str, sites: Sequence[SiteOfFile], pid: int) -> tuple[ProbeSpec,
 
 
 def _files(probes: Sequence[ProbeSpec]) -> Iterator[tuple[Uprobe, list[ProbeSpec]]]:
-    """The uprobes of each file, with one for all; a program has those of one process and one kind."""
-    by_file: dict[str, list[ProbeSpec]] = {}
+    """The uprobes of each file in one process and of one kind, with one for all: as many as a link takes."""
+    together: dict[tuple[str, int, bool], list[ProbeSpec]] = {}
     for probe in probes:
         if isinstance(probe.probe.firing, Uprobe):
-            by_file.setdefault(probe.probe.firing.path, []).append(probe)
-    for found in by_file.values():
+            firing = probe.probe.firing
+            together.setdefault((firing.path, firing.pid, firing.kind == "return"), []).append(probe)
+    for found in together.values():
         yield _firing(found[0]), found
 
 
@@ -88,11 +92,11 @@ def _open(probe: ProbeSpec) -> int:
     return perf_events.open_uprobe(firing.path, firing.offset, firing.kind == "return", firing.pid, firing.semaphore)
 
 
-def _failure(probe: ProbeSpec, error: OSError) -> EngineError:
+def _failure(probe: ProbeSpec, error: OSError, needed: str = TRACING) -> EngineError:
     firing = _firing(probe)
     what = f"cannot attach {probe.probe}"
     if error.errno == errno.ESRCH:
         return EngineError(f"{what}: process {firing.pid} has ended")
     if error.errno in _REFUSED_INSTRUCTION:
         return EngineError(f"{what}: the kernel cannot probe this instruction")
-    return explain(error, what)
+    return explain(error, what, needed)

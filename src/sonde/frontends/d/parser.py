@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator
 
 from sonde.frontends.d import gnu
 from sonde.frontends.d.clauses import probe_clause
-from sonde.frontends.d.declarations import STORAGE_WORDS, declaration, static_assertion, type_name
+from sonde.frontends.d.declarations import STORAGE_WORDS, declaration, static_assertion
 from sonde.frontends.d.errors import DError
 from sonde.frontends.d.expressions import constant, expression
 from sonde.frontends.d.lexer import END, NUMBER, SPEC, Lexer, Token
 from sonde.frontends.d.source import Macros, ProgramSource
 from sonde.frontends.d.stream import TYPE_WORDS, TokenStream
-from sonde.frontends.d.syntax import Expr, Item, Pragma, Program, TypeName
+from sonde.frontends.d.syntax import Expr, Item, Pragma
 from sonde.model.errors import Position
 
 IsTypeName = Callable[[str], bool]
@@ -114,41 +114,10 @@ class Parser:
         return follows and self._stream.is_type(name[0])
 
 
-def parse_items(
-    source: ProgramSource, macros: Macros = NO_MACROS, is_type_name: IsTypeName = no_type_names
-) -> Iterator[Item]:
-    """The items of a program, one at a time."""
-    return Parser(source, macros, is_type_name).items()
-
-
-def parse_program(
-    source: ProgramSource, macros: Macros = NO_MACROS, is_type_name: IsTypeName = no_type_names
-) -> Program:
-    """The whole program; whether it is empty, or leaves arguments unused, is for the caller to judge."""
-    parser = Parser(source, macros, is_type_name)
-    items = tuple(parser.items())
-    return Program(items, parser.used_arguments, parser.position)
-
-
-def check_not_empty(program: Program) -> None:
-    """Raise D_EMPTY for a program of nothing but pragmas and comments."""
-    if all(isinstance(item, Pragma) for item in program.items):
-        raise DError("D_EMPTY", "empty D program translation unit", program.end)
-
-
 def parse_expression(text: str, macros: Macros = NO_MACROS, is_type_name: IsTypeName = no_type_names) -> Expr:
     """An expression that is the whole text."""
     stream = TokenStream(Lexer(ProgramSource(text), macros), is_type_name, constant)
     stream.advance()
     result = expression(stream)
-    stream.expect_last(END)
-    return result
-
-
-def parse_type(text: str, is_type_name: IsTypeName = no_type_names) -> TypeName:
-    """A type that is the whole text, as in a cast."""
-    stream = TokenStream(Lexer(ProgramSource(text), NO_MACROS), is_type_name, constant)
-    stream.advance()
-    result = type_name(stream)
     stream.expect_last(END)
     return result

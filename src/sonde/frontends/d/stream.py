@@ -21,7 +21,7 @@ TAG_WORDS = frozenset({"enum", "struct", "union"})
 TYPE_WORDS = QUALIFIERS | BASE_WORDS | TAG_WORDS
 
 # Types that have names which are no keywords and that no catalog needs to declare.
-_KNOWN_TYPES = frozenset(BUILTIN_TYPEDEFS) | {"_Bool", "stack", "_symaddr", "_usymaddr"}
+_KNOWN_TYPES = frozenset(BUILTIN_TYPEDEFS) | {"_Bool", "stack", "_symaddr", "_text", "_usymaddr"}
 
 # How deep brackets, operands and types may nest in the source, and how high a tree may be: the parser calls itself up
 # to seven times a level, whoever walks the tree at least once, and Python allows a thousand calls.

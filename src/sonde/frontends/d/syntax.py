@@ -419,12 +419,3 @@ class Pragma(Node):
 
 
 Item: TypeAlias = ProbeClause | Declaration | InlineDefinition | Translator | ProviderDefinition | Pragma
-
-
-class Program(Node):
-    """The items in the order of the source; `used_arguments` are the numbers of the `$n` that it names; `end` is
-    where it ends."""
-
-    items: tuple[Item, ...]
-    used_arguments: frozenset[int]
-    end: Position

@@ -12,6 +12,9 @@ from sonde.runtime.maps.hash import Hash
 _MOST = 1 << 23
 """BPF_MAX_LOOPS (include/linux/bpf_verifier.h)."""
 
+_BETWEEN_LOOKS = 1024
+"""Turns between two looks at whether the session is to end: millions of them would keep the process waiting."""
+
 
 def make(environment: Environment) -> dict[str, Callable[..., int]]:
     functions, maps, memory = environment.functions, environment.table.maps, environment.memory
@@ -25,9 +28,13 @@ def make(environment: Environment) -> dict[str, Callable[..., int]]:
         if count > _MOST:
             return -E2BIG
         call = functions[function]
-        for index in range(count):
-            if call(index, context):
-                return index + 1
+        for begin in range(0, count, _BETWEEN_LOOKS):
+            end = min(begin + _BETWEEN_LOOKS, count)
+            for index in range(begin, end):
+                if call(index, context):
+                    return index + 1
+            if environment.is_ending():
+                return end
         return count
 
     def place(handle: int) -> int:

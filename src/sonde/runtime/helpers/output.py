@@ -9,10 +9,13 @@ from time import monotonic_ns
 
 from sonde.arch import registers
 from sonde.bpf import programs
+from sonde.bpf.helpers import DISCARD_SLOT
 from sonde.formats.perf_events import MISC_KERNEL, MISC_USER
 from sonde.runtime.environment import Environment
+from sonde.runtime.machine.memory import OFFSET_BITS, OFFSET_MASK, AccessError
 from sonde.runtime.maps.object_array import ObjectArray
 from sonde.runtime.perf.output import perf_event_output as write
+from sonde.runtime.perf.output import reserve
 from sonde.runtime.perf.sample import Sample
 
 _ONLY_THEIR_SIZE = 1
@@ -43,7 +46,29 @@ def make(environment: Environment) -> dict[str, Callable[..., int]]:
         record = view(data, size & 0xFFFF_FFFF)
         return write(events.elements, flags, record, environment.packet, sample)
 
+    rings = environment.perf_rings
+
+    def perf_event_reserve(handle: int, size: int, flags: int) -> int:
+        events = maps[handle]
+        assert isinstance(events, ObjectArray)
+        found = reserve(events.elements, size, flags, sample)
+        if found is None:
+            return 0
+        ring, at = found
+        if not ring.address:
+            ring.address = environment.memory.add(ring.direct)
+            rings[ring.address >> OFFSET_BITS] = ring
+        return ring.address + at
+
+    def perf_event_commit(slot: int, flags: int) -> int:
+        ring = rings.get(slot >> OFFSET_BITS)
+        if ring is None or not ring.commit(slot & OFFSET_MASK, bool(flags & DISCARD_SLOT)):
+            raise AccessError(slot, 0)
+        return 0
+
     return {
+        "perf_event_reserve": perf_event_reserve,
+        "perf_event_commit": perf_event_commit,
         "perf_event_output": perf_event_output,
         "skb_output": perf_event_output,
         "xdp_output": perf_event_output,

@@ -39,4 +39,10 @@ def make(environment: Environment) -> dict[str, Callable[..., int]]:
         copy(offset, destination, size)
         return 0
 
-    return {"skb_load_bytes": skb_load_bytes, "xdp_get_buff_len": xdp_get_buff_len, "xdp_load_bytes": xdp_load_bytes}
+    def packet_length(context: int) -> int:
+        return environment.packet_length
+
+    return {
+        "skb_load_bytes": skb_load_bytes, "xdp_get_buff_len": xdp_get_buff_len, "xdp_load_bytes": xdp_load_bytes,
+        "packet_length": packet_length,
+    }  # fmt: skip

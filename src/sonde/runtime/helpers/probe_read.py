@@ -15,6 +15,10 @@ Read = Callable[[int, int, int], int]
 
 
 def make(environment: Environment) -> dict[str, Callable[..., int]]:
+    if environment.recorded is not None:
+        from sonde.runtime.helpers import recorded_memory  # most runs replay nothing
+
+        return recorded_memory.make(environment)
     user, kernel = user_memory.make(environment), kernel_memory.make(environment)
     end = environment.addresses.user_end
     return {

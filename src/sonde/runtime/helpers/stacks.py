@@ -37,6 +37,17 @@ def make(environment: Environment) -> dict[str, Callable[..., int]]:
         memory.write(destination, data.ljust(size, b"\0"))
         return result
 
+    recorded = environment.recorded
+    if recorded is not None:
+
+        def put(destination: int, size: int, flags: int) -> int:
+            stack = recorded.stack(bool(flags & _USER))
+            if stack is not None and recorded.has_raw_stacks:
+                stack = stack[flags & _SKIP :]
+            data = b"" if stack is None else pack(f"={len(stack)}Q", *stack)[:size]
+            memory.write(destination, data.ljust(size, b"\0"))
+            return -EFAULT if stack is None else len(data)
+
     def get_stack(context: int, destination: int, size: int, flags: int) -> int:
         return put(destination, size & _SIZE, flags)
 

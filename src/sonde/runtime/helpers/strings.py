@@ -69,7 +69,7 @@ def make(environment: Environment) -> dict[str, Callable[..., int]]:
         if data_size % 8 or data_size > 8 * ARGUMENTS or (data_size and not data):
             return -EINVAL
         arguments = memoryview(memory.read(data, data_size) if data_size else b"").cast("Q").tolist()
-        made = formatted(_text(environment, template, 1 << 32), arguments, _reader(environment))
+        made = formatted(_text(environment, template, 1 << 32), arguments, make_reader(environment))
         if isinstance(made, int):
             return made
         if size:
@@ -79,7 +79,8 @@ def make(environment: Environment) -> dict[str, Callable[..., int]]:
     return {"strtol": strtol, "strtoul": strtoul, "strncmp": strncmp, "snprintf": snprintf}
 
 
-def _reader(environment: Environment) -> Reader:
+def make_reader(environment: Environment) -> Reader:
+    """What formats read with."""
     from sonde.runtime.helpers.printing import Reader  # an import that most runs do without
 
     memory, reads = environment.memory, make_reads(environment)

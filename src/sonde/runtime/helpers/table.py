@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from sonde.bpf.helpers import NUMBERS, name_of
+from sonde.bpf.helpers import NUMBERS, is_poison, name_of
 from sonde.model.errors import EngineError
 from sonde.runtime.environment import Environment
 from sonde.typed import Any, TypeAlias
@@ -30,13 +30,17 @@ SUBJECTS = {
     "time": "ktime_get_ns ktime_get_boot_ns ktime_get_coarse_ns ktime_get_tai_ns jiffies64",
     "loops": "loop for_each_map_elem",
     "stacks": "get_stack get_stackid get_task_stack",
-    "output": "perf_event_output skb_output xdp_output read_branch_records",
+    "output": ("perf_event_output skb_output xdp_output read_branch_records perf_event_reserve perf_event_commit"),
     "tail_call": "tail_call",
     "variables": "fetch_variables",
+    "probe_name": "probe_name",
     "files": "open_file path_text",
     "cpu_time": "cpu_time",
+    "firings": "firing_cpu firing_parent firing_image",
+    "interventions": "inject_result delay_task",
+    "trace_printk": "trace_printk trace_vprintk",
     "strings": "strtol strtoul strncmp snprintf",
-    "packet_bytes": "skb_load_bytes xdp_get_buff_len xdp_load_bytes",
+    "packet_bytes": "skb_load_bytes xdp_get_buff_len xdp_load_bytes packet_length",
 }
 """The helpers of each file of this package."""
 
@@ -57,7 +61,8 @@ def make_helpers(numbers: Iterable[int], environment: Environment) -> Helpers:
 
     made: Helpers = {}
     for number in numbers:
-        if number in made:
+        if number in made or is_poison(number):
+            # The verifier has proved that nothing comes to a call of one that there cannot be.
             continue
         subject = _SUBJECT_OF.get(number)
         if subject is None:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from errno import EINVAL, EPERM
 from struct import Struct
 
+from sonde.bpf.helpers import NUMBERS
 from sonde.runtime.environment import Environment
 
 _PIDS = Struct("=II")
@@ -55,6 +56,23 @@ def make(environment: Environment) -> dict[str, Callable[..., int]]:
 
     def get_prandom_u32() -> int:
         return bits(32)
+
+    note = environment.note_result
+    if note is not None:
+        drawn = get_prandom_u32
+
+        def get_prandom_u32() -> int:
+            number = drawn()
+            note(NUMBERS["get_prandom_u32"], number)
+            return number
+
+    if environment.recorded is not None:
+        own_random = get_prandom_u32
+
+        def get_prandom_u32() -> int:
+            recorded = environment.recorded
+            found = recorded.result(NUMBERS["get_prandom_u32"]) if recorded is not None else None
+            return own_random() if found is None else found
 
     def send(number: int, thread: bool) -> int:
         task, number = environment.task, number & _MASK

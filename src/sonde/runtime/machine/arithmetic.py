@@ -1,6 +1,6 @@
-"""What arithmetic and comparisons give, on unsigned numbers of 32 or 64 bits.
+"""What arithmetic gives, on unsigned numbers of 32 or 64 bits.
 
-Documentation/bpf/standardization/instruction-set.rst, "Arithmetic instructions" and "Jump instructions". Division by
+Documentation/bpf/standardization/instruction-set.rst, "Arithmetic instructions". Division by
 zero gives zero, the remainder of it the dividend; shifts use the low five or six bits of the count.
 """
 
@@ -56,36 +56,7 @@ _UNSIGNED: dict[int, Callable[[int, int], int]] = {
 }
 
 
-def extend(value: int, width: int, bits: int) -> int:
-    """The low `width` bits of `value` sign-extended to `bits`."""
-    return signed(value, width) & MASKS[bits]
-
-
 def swap(value: int, width: int) -> int:
     """The low `width` bits (16, 32, 64) of `value` with their bytes in the other order; the rest zero."""
     size = width // 8
     return int.from_bytes((value & (1 << width) - 1).to_bytes(size, "little"), "big")
-
-
-def holds(condition: int, left: int, right: int, bits: int) -> bool:
-    """Whether a jump on `condition` is taken; both operands are unsigned numbers of that many bits."""
-    if condition in _SIGNED_CONDITIONS:
-        return _CONDITIONS[_SIGNED_CONDITIONS[condition]](signed(left, bits), signed(right, bits))
-    return _CONDITIONS[condition](left, right)
-
-
-_SIGNED_CONDITIONS = {i.JSGT: i.JGT, i.JSGE: i.JGE, i.JSLT: i.JLT, i.JSLE: i.JLE}
-_CONDITIONS: dict[int, Callable[[int, int], bool]] = {
-    i.JEQ: lambda left, right: left == right,
-    i.JNE: lambda left, right: left != right,
-    i.JGT: lambda left, right: left > right,
-    i.JGE: lambda left, right: left >= right,
-    i.JLT: lambda left, right: left < right,
-    i.JLE: lambda left, right: left <= right,
-    i.JSET: lambda left, right: left & right != 0,
-}
-
-
-def atomic(operation: int, old: int, operand: int, bits: int) -> int:
-    """What memory holds after ADD, OR, AND, XOR (with or without FETCH) or XCHG."""
-    return operand if operation == i.XCHG else calculate(operation & ~i.FETCH, old, operand, bits)

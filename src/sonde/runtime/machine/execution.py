@@ -1,11 +1,11 @@
-"""What both executions offer, and what they take."""
+"""What an execution takes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from errno import ENOENT
 
-from sonde.typed import Any, Protocol
+from sonde.typed import Any
 
 TAIL_CALL = 12
 """The helper whose result is None (the program goes on) or a callable that is the rest of the run."""
@@ -22,17 +22,6 @@ Helpers = Mapping[int, Callable[..., Any]]
 ReadPacket = Callable[[int, int, int], int | None]
 """(context, offset, size) -> the number at that offset of the packet in network byte order; None if it is not there.
 LD_ABS and LD_IND call it with r6 as context; None ends the program with result 0."""
-
-
-class Execution(Protocol):
-    """A program that can run. What a call does not keep (r1 to r5 after it, r0 and r6 to r9 at a function's beginning)
-    is zero, and so are a frame's bytes, so that every program has one meaning."""
-
-    def run(self, *arguments: int) -> int:
-        """r0 at the end, given r1 and what follows. Raises RunError."""
-
-    def close(self) -> None:
-        """Give the frames back."""
 
 
 def arity(helper: Callable[..., Any]) -> int:

@@ -83,12 +83,6 @@ def link(
     return LinkedProgram(spec.name, tuple(code), pairs, frozenset(values), spec.lines)
 
 
-def bare(code: Sequence[Instruction], name: str = "program") -> LinkedProgram:
-    """A program without maps, stamps or addresses of functions. Raises StructureError."""
-    structure.check(code)
-    return LinkedProgram(name, tuple(code))
-
-
 def immediate(code: Sequence[Instruction], slot: int) -> int:
     """The 64-bit number that the LD_IMM64 at `slot` of linked code loads."""
     return code[slot].imm & _HALF | (code[slot + 1].imm & _HALF) << 32

@@ -87,9 +87,6 @@ class ArrayMap:
         self.buffer[at : at + self.spec.value_size] = value[: self.spec.value_size]
         return 0
 
-    def delete(self, key: bytes) -> int:
-        return -EINVAL
-
     def keys(self) -> list[bytes]:
         """In order."""
         return [_INDEX.pack(number) for number in range(self.spec.max_entries)]

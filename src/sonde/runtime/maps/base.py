@@ -44,8 +44,6 @@ class Map(Protocol):
     def update(self, key: bytes, value: bytes, flags: int = ANY) -> int:
         """A value's bytes in excess, those of further CPUs, are left out. Raises ValueError for one that is short."""
 
-    def delete(self, key: bytes) -> int: ...
-
     def items(self) -> list[tuple[bytes, bytes]]:
         """All keys and values, as they are at this moment; values of a per-CPU map padded to 8 bytes."""
 

@@ -128,9 +128,6 @@ class Hash:
             return -EPERM
         return self._set(bytes(key), value[: self.spec.value_size], flags)
 
-    def delete(self, key: bytes) -> int:
-        return -EPERM if self.is_frozen else self._remove(key)
-
     def _remove(self, key: bytes) -> int:
         address = self._values.pop(key, 0)
         if not address:

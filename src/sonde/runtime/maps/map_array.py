@@ -16,7 +16,8 @@ _LOW = 0xFFFF_FFFF
 
 
 class MapArray:
-    """Owns its elements, each made by `make`. Only the engine replaces them."""
+    """Owns its elements, each made by `make`, unless the spec names other maps, which `hold` puts in. Only the engine
+    replaces them."""
 
     handle = 0
 
@@ -24,8 +25,8 @@ class MapArray:
         self.spec = spec
         self._table = table
         self._make = make
-        self.elements = [make() for _ in range(spec.max_entries)]
-        self._handles = [element.handle for element in self.elements]
+        self.elements = [make() for _ in range(spec.max_entries)] if spec.elements is None else []
+        self._handles = [element.handle for element in self.elements] or [0] * spec.max_entries
         self.calls: Calls = {"map_lookup_elem": self._make_lookup(memory)}
 
     def _make_lookup(self, memory: MachineMemory) -> Callable[[int], int]:
@@ -39,6 +40,10 @@ class MapArray:
             return handles[index] if index < count else 0
 
         return lookup_at
+
+    def hold(self, index: int, element: Map) -> None:
+        """Have another map's handle looked up there."""
+        self._handles[index] = element.handle
 
     def replace(self, index: int) -> list[tuple[bytes, bytes]]:
         """Put an empty map in the place of one; return what that one held at its end."""
@@ -54,9 +59,6 @@ class MapArray:
         return self._handles[index] if index < len(self._handles) else 0
 
     def update(self, key: bytes, value: bytes, flags: int = ANY) -> int:
-        return -EINVAL
-
-    def delete(self, key: bytes) -> int:
         return -EINVAL
 
     def items(self) -> list[tuple[bytes, bytes]]:

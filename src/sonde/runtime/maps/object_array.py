@@ -5,15 +5,12 @@ The kernel's elements are set by descriptor; here the engine sets the objects th
 
 from __future__ import annotations
 
-from errno import E2BIG, EINVAL, ENOENT
-from struct import Struct
+from errno import E2BIG, EINVAL
 
 from sonde.model.spec import MapSpec
 from sonde.runtime.machine.memory import MachineMemory
 from sonde.runtime.maps.base import ANY, Calls
 from sonde.typed import Any
-
-_INDEX = Struct("=I")
 
 
 class ObjectArray:
@@ -32,15 +29,6 @@ class ObjectArray:
         if index >= len(self.elements):
             return -E2BIG
         self.elements[index] = element
-        return 0
-
-    def delete(self, key: bytes) -> int:
-        (index,) = _INDEX.unpack(key)
-        if index >= len(self.elements):
-            return -E2BIG
-        if self.elements[index] is None:
-            return -ENOENT
-        self.elements[index] = None
         return 0
 
     def lookup(self, key: bytes) -> int:

@@ -66,8 +66,5 @@ class Queue:
         """Push; the key is empty."""
         return self.push(value, flags)
 
-    def delete(self, key: bytes) -> int:
-        return -EINVAL
-
     def close(self) -> None:
         self._values.clear()

@@ -145,9 +145,6 @@ class RingBuffer:
     def update(self, key: bytes, value: bytes, flags: int = ANY) -> int:
         return -EINVAL
 
-    def delete(self, key: bytes) -> int:
-        return -EINVAL
-
     def items(self) -> list[tuple[bytes, bytes]]:
         return []
 

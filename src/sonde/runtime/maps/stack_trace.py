@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from errno import E2BIG, EEXIST, EINVAL, ENOENT, ENOMEM
+from errno import EEXIST, EINVAL, ENOMEM
 from struct import Struct, pack
 
 from sonde.model.spec import MapSpec
@@ -58,12 +58,6 @@ class StackTraceMap:
     def items(self) -> list[tuple[bytes, bytes]]:
         size = self.spec.value_size
         return [(_INDEX.pack(number), data.ljust(size, b"\0")) for number, (_, data) in sorted(self._buckets.items())]
-
-    def delete(self, key: bytes) -> int:
-        (number,) = _INDEX.unpack(key)
-        if number > self._mask:
-            return -E2BIG
-        return 0 if self._buckets.pop(number, None) else -ENOENT
 
     def lookup(self, key: bytes) -> int:
         return 0

@@ -62,9 +62,6 @@ class TaskStorage:
     def update(self, key: bytes, value: bytes, flags: int = ANY) -> int:
         return -EINVAL
 
-    def delete(self, key: bytes) -> int:
-        return -EINVAL
-
     def items(self) -> list[tuple[bytes, bytes]]:
         """None: the kernel does not tell them either (bpf_task_storage_map has no iteration by key)."""
         return []

@@ -5,12 +5,15 @@ from __future__ import annotations
 import errno
 from collections.abc import Callable, Mapping
 
+from sonde.bpf import programs
 from sonde.formats import perf_events as perf
 from sonde.runtime.perf.attributes import Attributes, check
 from sonde.runtime.perf.handlers import HandlerProgram, HandlerSlot
 from sonde.runtime.perf.layout import SampleLayout
-from sonde.runtime.perf.ring import PerfRing
+from sonde.runtime.perf.raw import Fragment, RawRecord
+from sonde.runtime.perf.ring import PerfRing, RecordSlot
 from sonde.runtime.perf.sample import Sample
+from sonde.runtime.perf.trace_events import event_numbered
 
 
 class OpenPerfEvent:
@@ -31,7 +34,7 @@ class OpenPerfEvent:
         self.number = number
         self.cpu = cpu
         self.parent = parent
-        self.handlers: HandlerSlot = HandlerSlot() if parent is None else parent.handlers
+        self.handlers: HandlerSlot = _slot(attributes) if parent is None else parent.handlers
         self.original = original or self.output
         self.lost = 0
         root = parent.number if parent else number
@@ -96,6 +99,36 @@ class OpenPerfEvent:
 
     def output(self, sample: Sample) -> int:
         """Write the sample into the ring: 0 or -errno (perf_event_output)."""
+        begun = self._begin(sample)
+        if isinstance(begun, int):
+            return begun
+        ring, slot, head = begun
+        try:
+            sample.write(slot, self.layout, head)
+            if self.attributes.wakeup_events:
+                ring.count_event(self.attributes.wakeup_events)
+        finally:
+            slot.end()
+        return 0
+
+    def reserve(self, sample: Sample, size: int) -> int:
+        """Room for the sample with `size` raw bytes, which the caller stores: where they begin in the ring's `direct`,
+        until the ring's `commit` of that; or -errno."""
+        if not self.layout.has_raw:
+            return -errno.EINVAL
+        sample.raw = RawRecord(Fragment(size))
+        begun = self._begin(sample)
+        if isinstance(begun, int):
+            return begun
+        ring, slot, head = begun
+        header = slot.at
+        sample.write(slot, self.layout, head)
+        at = (header + len(head)) % ring.size
+        ring.keep_open(header, at, self.attributes.wakeup_events)
+        return at
+
+    def _begin(self, sample: Sample) -> tuple[PerfRing, RecordSlot, bytes] | int:
+        """The ring, the sample's slot in it, and what it begins with; or -errno."""
         sample.values.update(self._identity)
         size = sample.prepare(self.layout)
         if size > perf.MAX_RECORD:
@@ -109,26 +142,31 @@ class OpenPerfEvent:
         if slot is None:
             (self.parent or self).lost += 1
             return -errno.ENOSPC
-        try:
-            sample.write(slot, self.layout, head)
-            if self.attributes.wakeup_events:
-                ring.count_event(self.attributes.wakeup_events)
-        finally:
-            slot.end()
-        return 0
+        return ring, slot, head
+
+
+def _slot(attributes: Attributes) -> HandlerSlot:
+    """A place for programs of the type that handles such an event. Raises OSError."""
+    if attributes.type != perf.TYPE_TRACEPOINT:
+        return HandlerSlot()
+    event = event_numbered(attributes.config)
+    if event is None:
+        raise OSError(errno.EINVAL, f"the embedded engine has no trace event {attributes.config}")
+    return HandlerSlot(programs.TRACEPOINT, event.size)
 
 
 def open_event(
-    attributes: Attributes, programs: Mapping[int, HandlerProgram], number: int = 1, cpu: int = 0
+    attributes: Attributes, loaded: Mapping[int, HandlerProgram], number: int = 1, cpu: int = 0, cookie: int = 0
 ) -> OpenPerfEvent:
-    """An event with the overflow handler that its attributes name, if they do: `config1` is its number in `programs`.
+    """An event with the handler that its attributes name, if they do, attached with the cookie: `config1` is its
+    descriptor, by which it is found in `loaded`.
 
-    Raises OSError: EINVAL (attributes.py, handlers.py), EBADF if there is no such program.
+    Raises OSError: EINVAL (attributes.py, handlers.py), EACCES (handlers.py), EBADF if there is no such program.
     """
     event = OpenPerfEvent(attributes, number, cpu)
     if attributes.handler:
-        program = programs.get(attributes.config1)
+        program = loaded.get(attributes.config1)
         if program is None:
             raise OSError(errno.EBADF, f"config1 names no program: {attributes.config1}")
-        event.attach(program)
+        event.attach(program, cookie)
     return event

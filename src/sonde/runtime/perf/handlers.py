@@ -10,14 +10,19 @@ import errno
 from _thread import allocate_lock
 
 from sonde.bpf import programs
+from sonde.bpf.programs import name_of
 from sonde.typed import NamedTuple, Protocol
 
 
 class HandlerProgram(Protocol):
-    """A loaded program: enum bpf_prog_type, and one run of it."""
+    """A loaded program: enum bpf_prog_type, how much of its context it accesses, and one run of it."""
 
     @property
     def kind(self) -> int: ...
+
+    @property
+    def context_end(self) -> int:
+        """Behind the last byte of the context that it accesses."""
 
     def run(self, context: int, cookie: int) -> int:
         """Run with the context at that address; `cookie` is what bpf_get_attach_cookie gives."""
@@ -31,15 +36,19 @@ class Handler(NamedTuple):
 
 
 class HandlerSlot:
-    """The place of one handler. `handler` is read once for each sample; the methods change it, from any thread."""
+    """The place of one handler. `handler` is read once for each sample; the methods change it, from any thread.
+    Programs are of type `kind`; they may access `room` bytes of the context, if that is not 0."""
 
-    def __init__(self) -> None:
+    def __init__(self, kind: int = programs.PERF_EVENT, room: int = 0) -> None:
         self.handler: Handler | None = None
+        self._kind = kind
+        self._room = room
         self._lock = allocate_lock()
 
     def attach(self, program: HandlerProgram, cookie: int = 0) -> None:
-        """Raises OSError: EINVAL for a program of another type, EEXIST if the slot has an owner."""
-        made = _checked(program, cookie)
+        """Raises OSError: EINVAL for a program of another type, EACCES for one that accesses more of the context than
+        there is, EEXIST if the slot has an owner (__perf_event_set_bpf_prog, kernel/events/core.c)."""
+        made = self._checked(program, cookie)
         with self._lock:
             if self.handler is not None:
                 raise OSError(errno.EEXIST, "the event has an overflow handler")
@@ -50,7 +59,7 @@ class HandlerSlot:
 
         Raises OSError: EINVAL as above, ENOENT if there is none, EPERM if it is another one (as BPF_LINK_UPDATE).
         """
-        made = _checked(program, cookie)
+        made = self._checked(program, cookie)
         with self._lock:
             if self.handler is None:
                 raise OSError(errno.ENOENT, "the event has no overflow handler to replace")
@@ -65,8 +74,10 @@ class HandlerSlot:
                 raise OSError(errno.ENOENT, "the event has no overflow handler")
             self.handler = None
 
-
-def _checked(program: HandlerProgram, cookie: int) -> Handler:
-    if program.kind != programs.PERF_EVENT:
-        raise OSError(errno.EINVAL, "an overflow handler is a program of type perf_event")
-    return Handler(program, cookie)
+    def _checked(self, program: HandlerProgram, cookie: int) -> Handler:
+        if program.kind != self._kind:
+            raise OSError(errno.EINVAL, f"the handler of such an event is a program of type {name_of(self._kind)}")
+        if self._room and program.context_end > self._room:
+            text = f"it reads {program.context_end} bytes of its context, which has {self._room}"
+            raise OSError(errno.EACCES, text)
+        return Handler(program, cookie)

@@ -3,6 +3,8 @@
 The flags are those of include/uapi/linux/bpf.h: the event's index or BPF_F_CURRENT_CPU in the lower 32 bits, how many
 bytes of the packet to append in the 20 bits from bit 32 on (BPF_F_CTXLEN_MASK), which only programs with a packet may
 use.
+
+`reserve` is the engine's own bpf_perf_event_reserve, whose flags are the event's index alone.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from sonde.formats import perf_events as perf
 from sonde.runtime.perf.events import OpenPerfEvent
 from sonde.runtime.perf.packet_pieces import PacketBytes
 from sonde.runtime.perf.raw import Fragment, RawRecord
+from sonde.runtime.perf.ring import PerfRing
 from sonde.runtime.perf.sample import Sample
 
 INDEX_MASK = 0xFFFFFFFF
@@ -54,6 +57,19 @@ def perf_event_output(
     taken = sample()
     taken.raw = RawRecord(Fragment(len(data), data, next_=fragment))
     return event.output(taken)
+
+
+def reserve(
+    events: Sequence[OpenPerfEvent | None], size: int, flags: int, sample: Callable[[], Sample]
+) -> tuple[PerfRing, int] | None:
+    """Room for `size` raw bytes of a sample of the event that the flags name: the ring, and where in its `direct`; None
+    if there is none, or no such event."""
+    event = _event(events, flags) if not flags & ~INDEX_MASK else None
+    if not isinstance(event, OpenPerfEvent):
+        return None
+    at = event.reserve(sample(), size)
+    ring = event.ring
+    return None if at < 0 or ring is None else (ring, at)
 
 
 def _event(events: Sequence[OpenPerfEvent | None], index: int) -> OpenPerfEvent | int:

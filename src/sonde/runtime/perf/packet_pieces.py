@@ -78,10 +78,3 @@ def _gather(destination: memoryview, offset: int, pieces: Iterable[memoryview]) 
         else:
             offset -= len(piece)
     return len(destination) - at, offset
-
-
-def flat(packet: PacketBytes) -> bytes:
-    """All of the packet's bytes in a row."""
-    whole = bytearray(packet.length)
-    packet.copy(memoryview(whole), 0, len(whole))
-    return bytes(whole)

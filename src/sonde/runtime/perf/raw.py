@@ -47,11 +47,6 @@ class RawRecord:
         self.size = 0
 
 
-def linear(data: memoryview) -> RawRecord:
-    """A record of one linear fragment."""
-    return RawRecord(Fragment(len(data), data))
-
-
 def prepare(record: RawRecord) -> None:
     """Compute the size, so that it and the u32 before it are a multiple of 8, and put the padding where the last
     fragment's `next` would be. Done once for a sample, however often its sizes are asked for."""

@@ -4,20 +4,28 @@
 step; what finds the ring full is counted, and the first record with room again has a PERF_RECORD_LOST before it.
 Between a record's begin and its end others may write theirs (a callback or a program may output something itself); the
 head moves when the outermost one ends.
+
+Beyond the kernel's rings, a slot can stay open for its writer to fill by stores, as in a BPF ring buffer: the data are
+mapped twice, one behind the other, so each slot is in one piece.
 """
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Mapping
 
 from sonde.arch import pages
 from sonde.formats import perf_events as perf
+from sonde.runtime.perf.mirrored import mirrored
 from sonde.runtime.perf.raw import Copy
 from sonde.typed import Protocol
 
 _PAGE = pages.PAGE
 
 _CAP_BIT0_IS_DEPRECATED = 2
+
+_SKIPPED = struct.pack("=I", 0)
+"""A type of records that there is not: readers pass over it."""
 
 
 class Writer(Protocol):
@@ -32,7 +40,8 @@ class Writer(Protocol):
 
 
 class PerfRing:
-    """A ring of `pages` pages of data. `memory` is what a reader maps: the control page and the data.
+    """A ring of `pages` pages of data. `memory` is what a reader maps: the control page and the data. `direct` are the
+    data twice, where the slots are that stay open; `address` is where programs see these, 0 as long as none does.
 
     `watermark` is after how many bytes a sleeping reader is woken; 0 is half of the data. `wakeups` counts how often
     it was.
@@ -41,8 +50,11 @@ class PerfRing:
     def __init__(self, pages: int, watermark: int = 0) -> None:
         if pages < 1 or pages & (pages - 1):
             raise ValueError(f"a perf ring has a power of 2 of pages, not {pages}")
-        self.memory = memoryview(bytearray((1 + pages) * _PAGE))
         self.size = pages * _PAGE
+        whole = mirrored(_PAGE, self.size)
+        self.memory = whole[: _PAGE + self.size]
+        self.direct = whole[_PAGE:]
+        self.address = 0
         self.lost = 0
         self.wakeups = 0
         self._watermark = min(self.size, watermark) or self.size // 2
@@ -53,6 +65,7 @@ class PerfRing:
         self._events = 0
         self._wakeup = 0
         self._woken = 0
+        self._open: dict[int, tuple[int, int]] = {}
         self._words[perf.PAGE_CAPABILITIES >> 3] = _CAP_BIT0_IS_DEPRECATED
         self._words[perf.PAGE_SIZE_FIELD >> 3] = perf.PAGE_RESERVED
         self._words[perf.PAGE_DATA_OFFSET >> 3] = _PAGE
@@ -93,6 +106,23 @@ class PerfRing:
         if self._woken != self._wakeup:
             self.wakeups += 1
 
+    def keep_open(self, header: int, at: int, wakeup_events: int) -> None:
+        """Leave a slot whose header is at `header` to its writer, who fills it from `at` on and commits it by that."""
+        self._open[at] = (header, wakeup_events)
+
+    def commit(self, at: int, is_discarded: bool) -> bool:
+        """A slot that was left open is filled, or is to be passed over; whether there is such a slot."""
+        found = self._open.pop(at, None)
+        if found is None:
+            return False
+        header, wakeup_events = found
+        if is_discarded:
+            self.direct[header : header + len(_SKIPPED)] = _SKIPPED
+        elif wakeup_events:
+            self.count_event(wakeup_events)
+        self.end()
+        return True
+
     def count_event(self, wakeup_events: int) -> None:
         """A sample is in its slot: wake the reader up after each `wakeup_events` of them."""
         self._events += 1
@@ -110,6 +140,11 @@ class RecordSlot:
         self._ring = ring
         self._data = data
         self._at = position & (len(data) - 1)
+
+    @property
+    def at(self) -> int:
+        """Where the next byte goes, counted from the beginning of the data."""
+        return self._at
 
     def copy(self, source: bytes | memoryview) -> None:
         """Write linear memory."""

@@ -84,6 +84,8 @@ def _write_raw(slot: RecordSlot, fragment: Fragment) -> None:
             slot.custom(fragment.copy, fragment.size)
         elif fragment.data is not None:
             slot.copy(fragment.data)
+        else:
+            slot.skip(fragment.size)
         if not isinstance(fragment.next, Fragment):
             break
         fragment = fragment.next

@@ -6,16 +6,21 @@ The functions take the environment and the caller's context, as the engine keeps
 from __future__ import annotations
 
 import struct
+from errno import EINTR
 
 from sonde.arch import convention, registers, system_calls
 from sonde.bpf import probe_context, programs
-from sonde.bpf.helpers import MAX_ERRNO
+from sonde.bpf.helpers import MAX_ERRNO, RESTARTING
 from sonde.runtime.environment import Environment
+from sonde.runtime.kernel_types import TRACEPOINTS
+from sonde.runtime.perf.trace_events import WORDS_AT
 from sonde.runtime.structures import THREAD_STATUS
 from sonde.runtime.verifier.contexts import CONTEXTS, RAW_ARGUMENTS, ContextTable, field_named
 from sonde.typed import NamedTuple
 
 _ON_STACK = "=4Q"
+_RAW = struct.Struct(f"={RAW_ARGUMENTS}Q")
+_WORDS = struct.Struct(f"={probe_context.REGISTERS_SIZE // 8}Q")
 _U64 = (1 << 64) - 1
 
 
@@ -29,14 +34,28 @@ class ProbeValues(NamedTuple):
 
 def from_raw_tracepoint(environment: Environment, context: int) -> ProbeValues:
     """The tracepoint's arguments; of sys_enter and sys_exit, those of the system call, and its result twice."""
-    arguments = struct.unpack(f"={RAW_ARGUMENTS}Q", environment.memory.read(context, 8 * RAW_ARGUMENTS))
+    arguments = _RAW.unpack(environment.memory.read(context, _RAW.size))
     if environment.tracepoint not in ("sys_enter", "sys_exit"):
-        return ProbeValues(arguments[: probe_context.MAX_ARGUMENTS])
-    taken = environment.memory.read(arguments[0], probe_context.REGISTERS_SIZE)
+        known = TRACEPOINTS.get(environment.tracepoint)
+        count = probe_context.MAX_ARGUMENTS if known is None else len(known)
+        return ProbeValues(arguments[:count])
+    return _of_call(environment, arguments[0], arguments[1])
+
+
+def from_trace_event(environment: Environment, context: int) -> ProbeValues:
+    """The same of a system call as at the raw tracepoint, which makes the event happen."""
+    (result,) = struct.unpack("=Q", environment.memory.read(context + WORDS_AT, 8))
+    return _of_call(environment, environment.task.registers, result)
+
+
+def _of_call(environment: Environment, address: int, result: int) -> ProbeValues:
+    """Of a system call with the registers at that address; it has the result when it returns."""
+    taken = environment.memory.read(address, probe_context.REGISTERS_SIZE)
     if environment.tracepoint == "sys_enter":
         return ProbeValues(_syscall_arguments(environment, taken), taken)
-    result = arguments[1]
     error = -result & _U64
+    if error in RESTARTING:
+        error = EINTR
     return ProbeValues((result, result), taken, error if 0 < error <= MAX_ERRNO else 0)
 
 
@@ -94,4 +113,5 @@ def _number(environment: Environment, context: int, table: ContextTable, name: s
 
 
 def _selected(taken: bytes, offsets: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(int.from_bytes(taken[at : at + 8], "little") for at in offsets)
+    words = _WORDS.unpack(taken)
+    return tuple([words[at >> 3] for at in offsets])

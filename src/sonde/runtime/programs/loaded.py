@@ -11,7 +11,7 @@ from sonde.runtime.environment import Environment
 from sonde.runtime.programs.conversions import ProbeValues
 from sonde.runtime.programs.program_types import CALLERS, Caller
 from sonde.runtime.programs.variables import ProbeVariables
-from sonde.runtime.verifier.contexts import CONTEXTS, field_named
+from sonde.runtime.verifier.contexts import CONTEXTS
 from sonde.typed import Protocol
 
 
@@ -24,13 +24,16 @@ class Executable(Protocol):
 class RunnableProgram:
     """A program of type `kind`. Overflow handlers, firings and program arrays have it as it is.
 
-    `variables` can be fetched where it is fired. Raises EngineError for what is none.
+    `variables` can be fetched where it is fired; `context_end` is behind the last byte of the context that it accesses.
+    Raises EngineError for what is none.
     """
 
     def __init__(
-        self, environment: Environment, kind: int, execution: Executable, variables: Iterable[VariablesSpec] = ()
-    ) -> None:
+        self, environment: Environment, kind: int, execution: Executable, variables: Iterable[VariablesSpec] = (),
+        context_end: int = 0,
+    ) -> None:  # fmt: skip
         self.kind = kind
+        self.context_end = context_end
         self._variables = {each.cookie: ProbeVariables(each.fetches) for each in variables}
         self._environment = environment
         self._execution = execution
@@ -43,6 +46,17 @@ class RunnableProgram:
         environment.variables = self._variables.get(cookie)
         try:
             return self._execution.run(context)
+        finally:
+            environment.kind, environment.cookie, environment.tail_calls, environment.variables = before
+
+    def fire(self, kind: int, context: int, cookie: int = 0) -> int:
+        """One firing of what has a context of another program type: that is converted. r0. The type is a caller of this
+        one's (program_types.py)."""
+        environment = self._environment
+        before = environment.kind, environment.cookie, environment.tail_calls, environment.variables
+        environment.kind, environment.cookie, environment.tail_calls = kind, cookie, 0
+        try:
+            return self._converted(CALLERS[self.kind][kind], context)
         finally:
             environment.kind, environment.cookie, environment.tail_calls, environment.variables = before
 
@@ -64,8 +78,7 @@ class RunnableProgram:
 
     def _converted(self, caller: Caller, context: int) -> int:
         environment = self._environment
-        made = bytearray(probe_bytes(caller.convert(environment, context), environment.cookie))
-        address = environment.memory.add(made)
+        address = environment.memory.add(probe_bytes(caller.convert(environment, context), environment))
         before, environment.kind = environment.kind, self.kind
         try:
             result = self._called(address)
@@ -75,15 +88,22 @@ class RunnableProgram:
         return result if caller.result is None else caller.result
 
 
-def probe_bytes(values: ProbeValues, cookie: int) -> bytes:
-    """The context of a general probe as the engine keeps it."""
-    table = CONTEXTS[programs.PROBE]
-    made = bytearray(table.size)
-    at = {name: field_named(table, name).at for name in ("registers", "arguments", "cookie", "count", "errno")}
+_TABLE = CONTEXTS[programs.PROBE]
+_AT = {field.name: field.at for field in _TABLE.fields}
+_REGISTERS, _ARGUMENTS = _AT["registers"], _AT["arguments"]
+_COOKIE, _WORDS = struct.Struct("=Q"), tuple(struct.Struct(f"={n}Q") for n in range(probe_context.MAX_ARGUMENTS + 1))
+_NUMBER = struct.Struct("=I")
+
+
+def probe_bytes(values: ProbeValues, environment: Environment) -> bytearray:
+    """The context of a general probe as the engine keeps it, where a program of another type runs."""
+    made = bytearray(_TABLE.size)
     arguments = values.arguments[: probe_context.MAX_ARGUMENTS]
-    made[at["registers"] : at["registers"] + len(values.registers)] = values.registers
-    struct.pack_into(f"={len(arguments)}Q", made, at["arguments"], *arguments)
-    struct.pack_into("=Q", made, at["cookie"], cookie)
-    struct.pack_into("=I", made, at["count"], len(arguments))
-    struct.pack_into("=I", made, at["errno"], values.errno)
-    return bytes(made)
+    made[_REGISTERS : _REGISTERS + len(values.registers)] = values.registers
+    _WORDS[len(arguments)].pack_into(made, _ARGUMENTS, *arguments)
+    _COOKIE.pack_into(made, _AT["cookie"], environment.cookie)
+    _NUMBER.pack_into(made, _AT["count"], len(arguments))
+    _NUMBER.pack_into(made, _AT["errno"], values.errno)
+    _NUMBER.pack_into(made, _AT["probe"], environment.probe)
+    _NUMBER.pack_into(made, _AT["kind"], environment.kind)
+    return made

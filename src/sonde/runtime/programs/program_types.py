@@ -31,6 +31,8 @@ _WHOLE_PACKET = 0xFFFF_FFFF
 CALLERS: Mapping[int, Mapping[int, Caller]] = {
     programs.PROBE: {
         programs.RAW_TRACEPOINT: Caller(conversions.from_raw_tracepoint),
+        programs.TRACING: Caller(conversions.from_raw_tracepoint),
+        programs.TRACEPOINT: Caller(conversions.from_trace_event),
         programs.PERF_EVENT: Caller(conversions.from_perf_event),
         programs.KPROBE: Caller(conversions.from_registers),
         programs.XDP: Caller(conversions.from_xdp, _XDP_PASS),

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 
 from sonde.bpf.instructions import CALL, JMP, decode, encode
+from sonde.bpf.maps import PROG_ARRAY
+from sonde.bpf.programs import PROBE
 from sonde.model.errors import EngineError
 from sonde.model.spec import ProbeSpec, ProgramSpec, Stamp
 from sonde.runtime.environment import Environment
@@ -14,8 +16,11 @@ from sonde.runtime.machine.linking import LinkError, link
 from sonde.runtime.machine.translation.translator import translate
 from sonde.runtime.maps.base import Map
 from sonde.runtime.programs.verification import verify_here
-from sonde.runtime.verifier.verify import Refusal
-from sonde.typed import NamedTuple
+from sonde.runtime.verifier.verify import Refusal, Verified
+from sonde.typed import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from sonde.runtime.programs.loaded import RunnableProgram
 
 Run = Callable[[int], int]
 """Runs a program with the address of its context."""
@@ -23,12 +28,15 @@ Run = Callable[[int], int]
 
 class ReadyProgram(NamedTuple):
     """A program, the probes that this copy of it serves, how to run it, and, when it runs no more, let go what it
-    refers to."""
+    refers to. `callable` is the program for those that may call it by tail call, None where nobody calls;
+    `context_end` is behind the last byte of the context that it accesses, as it was written."""
 
     spec: ProgramSpec
     probes: tuple[ProbeSpec, ...]
     run: Run
     forget: Callable[[], None]
+    callable: RunnableProgram | None = None
+    context_end: int = 0
 
 
 def called_helpers(spec: ProgramSpec) -> frozenset[int]:
@@ -46,6 +54,7 @@ def prepare(
 ) -> list[ReadyProgram]:
     """Make each ready once or, if cookies are stamped in, once for each probe. Raises EngineError."""
     ready = []
+    calls = any(made.spec.kind == PROG_ARRAY for made in maps.values())
     for spec in specs:
         is_stamped = any(stamp.kind == "cookie" for stamp in spec.stamps)
         for served in [(probe,) for probe in spec.probes] if is_stamped else [spec.probes]:
@@ -54,23 +63,23 @@ def prepare(
             def value(stamp: Stamp, cookie: int = cookie) -> int:
                 return cookie if stamp.kind == "cookie" else values(stamp)
 
-            ready.append(ReadyProgram(spec, served, *_run(spec, maps, environment, value)))
+            ready.append(ReadyProgram(spec, served, *_run(spec, maps, environment, value, calls)))
     return ready
 
 
-def _verified(spec: ProgramSpec, maps: Mapping[str, Map]) -> ProgramSpec:
+def _verified(spec: ProgramSpec, maps: Mapping[str, Map]) -> Verified:
     """The program, proved harmless, with its accesses to the context made the engine's. Raises EngineError."""
     try:
-        verified = verify_here(spec, {name: made.spec for name, made in maps.items()})
+        return verify_here(spec, {name: made.spec for name, made in maps.items()})
     except Refusal as error:
         raise EngineError(f"the verifier refuses program {spec.name}: {error}") from None
-    return spec._replace(code=encode(verified.code))
 
 
 def _run(
-    given: ProgramSpec, maps: Mapping[str, Map], environment: Environment, value: Callable[[Stamp], int]
-) -> tuple[Run, Callable[[], None]]:  # fmt: skip
-    spec = _verified(given, maps)
+    given: ProgramSpec, maps: Mapping[str, Map], environment: Environment, value: Callable[[Stamp], int], calls: bool
+) -> tuple[Run, Callable[[], None], RunnableProgram | None, int]:  # fmt: skip
+    verified = _verified(given, maps)
+    spec = given._replace(code=encode(verified.code))
     try:
         linked = link(spec, maps, value, environment.functions)
     except LinkError as error:
@@ -78,9 +87,9 @@ def _run(
     helpers = make_helpers(called_helpers(spec), environment)
     by_map = helpers_by_map(environment)
     execution = translate(linked, environment.memory, helpers, environment.functions, by_map=by_map)
-    if not spec.variables:
-        return execution.run, execution.forget
+    if not spec.variables and not calls and spec.kind != PROBE:
+        return execution.run, execution.forget, None, verified.context_end
     from sonde.runtime.programs.loaded import RunnableProgram  # an import that most runs do without
 
-    loaded = RunnableProgram(environment, spec.kind, execution, spec.variables)
-    return lambda context: loaded.run(context, environment.cookie), execution.forget
+    loaded = RunnableProgram(environment, spec.kind, execution, spec.variables, verified.context_end)
+    return lambda context: loaded.run(context, environment.cookie), execution.forget, loaded, verified.context_end

@@ -58,6 +58,8 @@ def _fetched(fetch: Fetch, task: Task, registers: memoryview | None, end: int) -
                 number = number + step.operand & _MASK
             case "dereference":
                 number = int.from_bytes(_read(task, number, step.operand, end), "little")
+            case "shift":
+                number >>= step.operand
             case "extend":
                 sign = 1 << 8 * step.operand - 1
                 number = ((number & 2 * sign - 1 ^ sign) - sign) & _MASK
@@ -93,6 +95,7 @@ _OPERANDS: dict[str, Callable[[int], bool]] = {
     "constant": lambda operand: 0 <= operand <= _MASK,
     "offset": lambda operand: -(1 << 63) <= operand < 1 << 63,
     "dereference": lambda operand: operand in (1, 2, 4, 8),
+    "shift": lambda operand: operand in range(8, 64, 8),
     "extend": lambda operand: operand in (1, 2, 4),
 }
 """Which operands each operation may have."""

@@ -22,6 +22,7 @@ from sonde.runtime.verifier.values import (
     OBJECT,
     PACKETS,
     RECORD,
+    SLOT,
     STACK,
     VALUE,
     PointerValue,
@@ -178,17 +179,22 @@ def _string(_subject: Subject, _state: State, signature: Signature, value: Value
     return None
 
 
-def _record(subject: Subject, state: State, signature: Signature, value: Value) -> str | None:
-    name = f"bpf_{signature.name}"
-    if type(value) is not PointerValue or value.kind != RECORD:
-        return f"is {show(value)}, but {name} takes a reserved record"
-    if value.maybe_null:
-        return null_problem(subject, value, f"{name} takes it")
-    if value.id not in state.references:
-        return f"is {show(value)}, a record that was released already: {name}"
-    if value.offset or value.variable.mask or value.variable.value:
-        return f"is {show(value)}, but {name} takes the record's start"
-    return None
+def _reserved(kind: str) -> Callable[[Subject, State, Signature, Value], str | None]:
+    """A record or a slot, as it was reserved."""
+
+    def check(subject: Subject, state: State, signature: Signature, value: Value) -> str | None:
+        name = f"bpf_{signature.name}"
+        if type(value) is not PointerValue or value.kind != kind:
+            return f"is {show(value)}, but {name} takes a reserved {kind}"
+        if value.maybe_null:
+            return null_problem(subject, value, f"{name} takes it")
+        if value.id not in state.references:
+            return f"is {show(value)}, a {kind} that was released already: {name}"
+        if value.offset or value.variable.mask or value.variable.value:
+            return f"is {show(value)}, but {name} takes the {kind}'s start"
+        return None
+
+    return check
 
 
 def _task(subject: Subject, _state: State, signature: Signature, value: Value) -> str | None:
@@ -229,7 +235,8 @@ _CHECKS: dict[str, Callable[[Subject, State, Signature, Value], str | None]] = {
     "constant": _constant,
     "long_out": _long,
     "string": _string,
-    "record": _record,
+    "record": _reserved(RECORD),
+    "slot": _reserved(SLOT),
     "task": _task,
     "task_or_null": _task_or_null,
     "callback": _callback,

@@ -19,6 +19,7 @@ from sonde.runtime.verifier.values import (
     PACKET,
     PACKET_META,
     RECORD,
+    SLOT,
     STACK,
     VALUE,
     PointerValue,
@@ -30,7 +31,7 @@ FARTHEST = 1 << 29
 """No pointer is farther from what it points to (BPF_MAX_VAR_OFF)."""
 
 _NAMES = {
-    VALUE: "the map's value", RECORD: "the record", MEMORY: "the memory", PACKET: "the packet",
+    VALUE: "the map's value", RECORD: "the record", SLOT: "the slot", MEMORY: "the memory", PACKET: "the packet",
     PACKET_META: "the packet's metadata",
 }  # fmt: skip
 

@@ -15,7 +15,7 @@ from sonde.runtime.verifier.scalar import UNKNOWN, ScalarValue, between
 from sonde.runtime.verifier.state import State
 from sonde.runtime.verifier.steps import Step
 from sonde.runtime.verifier.subject import Doubt, Subject
-from sonde.runtime.verifier.values import MAP, OBJECT, RECORD, STACK, VALUE, PointerValue, Value
+from sonde.runtime.verifier.values import MAP, OBJECT, RECORD, RESERVED, SLOT, STACK, VALUE, PointerValue, Value
 
 _MAX_CPUS = 8192
 
@@ -42,7 +42,7 @@ def call(subject: Subject, at: int) -> Step:
             effect = effect._replace(demands=effect.demands | key)
         result = _result(subject, state, signature, at, bool(key))
         for n, kind in enumerate(signature.arguments):
-            if kind == "record":
+            if kind in RESERVED:
                 record = state.frame.registers[n + 1]
                 assert type(record) is PointerValue
                 state.release(record.id)
@@ -179,7 +179,9 @@ def _result(subject: Subject, state: State, signature: Signature, at: int, is_th
             return PointerValue(MAP, referent=of.inner, maybe_null=True, id=identity)
         return PointerValue(VALUE, size=of.value_size, referent=of, maybe_null=True, id=identity)
     if kind == "record_or_null":
-        return _reserved(subject, state, signature, at)
+        return _reserved(RECORD, subject, state, signature, at)
+    if kind == "slot_or_null":
+        return _reserved(SLOT, subject, state, signature, at)
     return UNKNOWN
 
 
@@ -192,9 +194,9 @@ def _largest(state: State, signature: Signature) -> int:
     return (1 << 31) - 1
 
 
-def _reserved(subject: Subject, state: State, signature: Signature, at: int) -> PointerValue:
+def _reserved(kind: str, subject: Subject, state: State, signature: Signature, at: int) -> PointerValue:
     size = state.frame.registers[signature.arguments.index("constant") + 1]
     assert type(size) is ScalarValue
     identity = subject.identities.give(at)
     state.references = (*state.references, identity)
-    return PointerValue(RECORD, size=size.value, maybe_null=True, id=identity)
+    return PointerValue(kind, size=size.value, maybe_null=True, id=identity)

@@ -138,13 +138,15 @@ _PERF_EVENT = ContextTable(
 _PROBE = ContextTable(
     "the probe's context",
     (
-        ContextField("registers", probe_context.REGISTERS, registers.SIZE, 96, reads=frozenset({8})),
+        ContextField("registers", probe_context.REGISTERS, registers.SIZE, 104, reads=frozenset({8})),
         ContextField("arguments", probe_context.ARGUMENTS, 8 * probe_context.MAX_ARGUMENTS, 16, reads=frozenset({8})),
         ContextField("cookie", probe_context.COOKIE, 8, 0),
         ContextField("count", probe_context.COUNT, 4, 8),
         ContextField("errno", probe_context.ERRNO, 4, 12),
+        ContextField("probe", probe_context.PROBE, 4, 96),
+        ContextField("kind", probe_context.KIND, 4, 100),
     ),
-    96 + registers.SIZE,
+    104 + registers.SIZE,
 )
 
 _SYSCALL = ContextTable(

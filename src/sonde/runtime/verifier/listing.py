@@ -18,7 +18,7 @@ def listing(program: ProgramSpec, merged: Merged) -> str:
     for index, text in enumerate(disassemble(code, dict(program.map_references))):
         if places.get(index, place) != place:
             place = places[index]
-            lines.append(f"; {place}")
+            lines.append(f"; {place}" if place else "; generated")
         if not text:
             continue
         if not merged.visits(index):

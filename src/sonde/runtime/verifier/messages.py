@@ -42,12 +42,26 @@ def refusal(subject: Subject, at: int, state: State | None, problem: Problem) ->
     names = {index: of.name for index, of in subject.maps.items()}
     texts = disassemble(subject.code, names)
     return Refusal(
-        subject.program.name, line_of(subject, at), at, texts[at] if at < len(texts) else "", register, problem.text
+        subject.program.name,
+        line_of(subject, at, state),
+        at,
+        texts[at] if at < len(texts) else "",
+        register,
+        problem.text,
     )
 
 
-def line_of(subject: Subject, at: int) -> str:
-    """The D line that an instruction comes from, as "file:line"."""
+def line_of(subject: Subject, at: int, state: State | None = None) -> str:
+    """The line of the source that an instruction comes from, as "file:line"; of a function that has none that of the
+    call that it comes from in the state."""
+    sites = [each.site for each in reversed(state.frames)] if state is not None else []
+    found = _nearest(subject, at)
+    for site in sites:
+        found = found or _nearest(subject, site)
+    return found
+
+
+def _nearest(subject: Subject, at: int) -> str:
     found = ""
     for index, line in subject.program.lines:
         if index > at:

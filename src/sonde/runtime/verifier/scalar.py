@@ -177,11 +177,6 @@ def _unsigned(bits: int) -> ScalarValue:
 _UNSIGNED = {bits: _unsigned(bits) for bits in (8, 16, 32, 64)}
 
 
-def signed(bits: int) -> ScalarValue:
-    """Any number of so many bits, its sign in all the bits above."""
-    return between(-(1 << bits - 1), (1 << bits - 1) - 1)
-
-
 @lru_cache(256)
 def between(low: int, high: int) -> ScalarValue:
     """Any number low ... high, as signed numbers."""

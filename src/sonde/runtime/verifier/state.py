@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from sonde.runtime.verifier.scalar import UNKNOWN, ZERO, ScalarValue
 from sonde.runtime.verifier.stack import Stack, StackSlot
-from sonde.runtime.verifier.values import PACKETS, RECORD, STACK, PointerValue, Value
+from sonde.runtime.verifier.values import PACKETS, RESERVED, STACK, PointerValue, Value
 
 READABLE = 11
 
@@ -97,7 +97,7 @@ class State:
 
         def decided(held: PointerValue | ScalarValue) -> PointerValue | ScalarValue:
             assert isinstance(held, PointerValue)
-            return ZERO if is_null else held._replace(maybe_null=False, id=held.id if held.kind == RECORD else 0)
+            return ZERO if is_null else held._replace(maybe_null=False, id=held.id if held.kind in RESERVED else 0)
 
         self.replace(lambda held: type(held) is PointerValue and held.id == identity and held.maybe_null, decided)
         if is_null:
@@ -107,7 +107,7 @@ class State:
         """A record is given back: the pointers into it are but numbers from here on."""
         self.references = tuple(each for each in self.references if each != identity)
         self.replace(
-            lambda held: type(held) is PointerValue and held.kind == RECORD and held.id == identity,
+            lambda held: type(held) is PointerValue and held.kind in RESERVED and held.id == identity,
             lambda _held: UNKNOWN,
         )
 

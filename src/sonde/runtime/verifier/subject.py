@@ -62,6 +62,8 @@ class Subject:
         self.helpers = helpers
         self.identities = Identities()
         self.accesses: dict[int, Rewriting | None] = {}
+        self.context_end = 0
+        """Behind the last byte of the context that the program sees and accesses."""
         self.conflicts: set[int] = set()
         self.depths: dict[int, int] = {}
         self.written: dict[int, int] = {}

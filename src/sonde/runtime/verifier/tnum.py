@@ -81,8 +81,3 @@ def multiply(a_value: int, a_mask: int, b_value: int, b_mask: int) -> Tnum:
         a_value, a_mask = a_value >> 1, a_mask >> 1
         b_value, b_mask = b_value << 1 & MASK64, b_mask << 1 & MASK64
     return add(known, 0, *collected)
-
-
-def contains(a_value: int, a_mask: int, b_value: int, b_mask: int) -> bool:
-    """Whether every number of b is one of a."""
-    return not b_mask & ~a_mask and b_value & ~a_mask == a_value

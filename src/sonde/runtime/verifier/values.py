@@ -6,7 +6,9 @@ from sonde.model.spec import MapSpec
 from sonde.runtime.verifier.scalar import MASK64, MAX64, MIN64, ZERO, ScalarValue
 from sonde.typed import NamedTuple, TypeAlias
 
-CONTEXT, STACK, MAP, VALUE, RECORD = "context", "stack", "map", "value", "record"
+CONTEXT, STACK, MAP, VALUE = "context", "stack", "map", "value"
+RECORD, SLOT = "record", "slot"
+RESERVED = frozenset({RECORD, SLOT})
 PACKET, PACKET_META, PACKET_END = "packet", "packet_meta", "packet_end"
 OBJECT, MEMORY, FUNCTION = "object", "memory", "function"
 KEY = "key"
@@ -22,6 +24,7 @@ class PointerValue(NamedTuple):
       `map`        a map itself, the MapSpec `referent`: it can only be given to helpers;
       `value`      a value of the map `referent`, `size` bytes;
       `record`     a reserved record of a ring buffer, `size` bytes; `id` is the reference to be released;
+      `slot`       the same of a perf ring;
       `packet`, `packet_meta`
                    the packet, of which `size` bytes from its start have been compared with its end; pointers with the
                    same `id` differ by constants only;
@@ -44,7 +47,7 @@ class PointerValue(NamedTuple):
 Value: TypeAlias = ScalarValue | PointerValue | None
 
 _NAMES = {
-    CONTEXT: "ctx", STACK: "fp", MAP: "map", VALUE: "map_value", RECORD: "ringbuf_mem", PACKET: "pkt",
+    CONTEXT: "ctx", STACK: "fp", MAP: "map", VALUE: "map_value", RECORD: "ringbuf_mem", SLOT: "perf_mem", PACKET: "pkt",
     PACKET_META: "pkt_meta", PACKET_END: "pkt_end", OBJECT: "object", MEMORY: "mem", FUNCTION: "func",
 }  # fmt: skip
 

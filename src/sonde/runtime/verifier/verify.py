@@ -29,10 +29,12 @@ would take a fifth of the time."""
 
 class Verified(NamedTuple):
     """A program that may run. `code` has as many instructions as the program, its accesses to the context are those of
-    the engine's layouts (`contexts.py`); `steps` is how many instructions were gone through to prove it."""
+    the engine's layouts (`contexts.py`); `steps` is how many instructions were gone through to prove it. It reads the
+    first `context_end` bytes of its context at most (`max_ctx_offset` of struct bpf_prog_aux)."""
 
     code: tuple[Instruction, ...]
     steps: int
+    context_end: int = 0
 
 
 def verify(
@@ -65,7 +67,7 @@ def verify(
         exploration.run()
         check_depth(subject, shape)
         check_used(subject)
-        return Verified(rewritten(subject), exploration.steps)
+        return Verified(rewritten(subject), exploration.steps, subject.context_end)
     except MalformedError as error:
         raise refusal(subject, error.at, None, Problem(error.text)) from None
     except RefusedError as error:

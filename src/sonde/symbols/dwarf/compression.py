@@ -8,7 +8,7 @@ from collections.abc import Callable
 from importlib import import_module
 
 from sonde.symbols.dwarf.errors import DebugInfoError
-from sonde.symbols.elf.file import ElfFile
+from sonde.symbols.elf.file import ElfFile, Section
 from sonde.symbols.elf.file_bytes import Part
 
 _SHF_COMPRESSED = 0x800
@@ -49,6 +49,12 @@ def debug_sections(elf: ElfFile, wanted: Callable[[str], bool]) -> dict[str, Par
     return found
 
 
+def unpacked_section(elf: ElfFile, section: Section) -> bytes:
+    """The content of a section that is compressed (SHF_COMPRESSED). Raises DebugInfoError."""
+    _check_size(section.size, section.name, LARGEST)
+    return _unpack(elf.contents(section), elf.is_64_bit, section.name, LARGEST)
+
+
 def _unpack(data: bytes, wide: bool, name: str, left: int) -> bytes:
     layout = struct.Struct("<IIQQ" if wide else "<III")
     if len(data) < layout.size:
@@ -79,29 +85,34 @@ def _inflate(data: bytes, size: int, name: str, left: int) -> bytes:
 
 
 def _unpack_zstd(data: bytes, size: int, name: str, left: int) -> bytes:
-    """By Python's own module (3.14), else by the package `zstandard` of the extra of that name."""
     _check_size(size, name, left)
+    return _checked(unpacked_zstd(data, size, f"section {name}"), size, name)
+
+
+def unpacked_zstd(data: bytes, largest: int, what: str = "the file") -> bytes:
+    """What zstd has compressed, no more than a byte beyond the largest size, by Python's own module (3.14), else by the
+    package `zstandard` of the extra of that name. Raises DebugInfoError."""
     try:
         own = import_module("compression.zstd")
     except ImportError:
         pass
     else:
         try:
-            return _checked(own.ZstdDecompressor().decompress(data, size + 1), size, name)
+            return bytes(own.ZstdDecompressor().decompress(data, largest + 1))
         except own.ZstdError as error:
-            raise DebugInfoError(f"section {name} is damaged: {error}") from None
+            raise DebugInfoError(f"{what} is damaged: {error}") from None
     try:
         package = import_module("zstandard")
     except ImportError:
         text = (
             "is compressed by zstd, which this Python cannot read: install sonde-trace[zstd], or the package zstandard"
         )
-        raise DebugInfoError(f"section {name} {text}") from None
+        raise DebugInfoError(f"{what} {text}") from None
     try:
         with package.ZstdDecompressor().stream_reader(data) as stream:
-            return _checked(stream.read(size + 1), size, name)
+            return bytes(stream.read(largest + 1))
     except package.ZstdError as error:
-        raise DebugInfoError(f"section {name} is damaged: {error}") from None
+        raise DebugInfoError(f"{what} is damaged: {error}") from None
 
 
 def _check_size(size: int, name: str, left: int) -> None:

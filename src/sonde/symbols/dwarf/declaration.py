@@ -31,10 +31,12 @@ class DeclaredMember(NamedTuple):
 
 
 class StructureDeclaration(NamedTuple):
-    """The declaration's text, the size of the structure in bytes, its members, and what fetches all of it."""
+    """The declaration's text, the size of the structure and the alignment in bytes, its members, and what fetches all
+    of it."""
 
     text: str
     size: int
+    alignment: int
     members: tuple[DeclaredMember, ...]
     fetches: tuple[Fetch, ...]
 
@@ -61,7 +63,7 @@ def declaration(name: str, fields: Sequence[DeclaredField]) -> StructureDeclarat
         at += size
     size = at + -at % alignment
     body = "".join(f"{line}\n" for line in lines)
-    return StructureDeclaration(f"struct {name} {{\n{body}}};\n", size, tuple(members), tuple(fetched))
+    return StructureDeclaration(f"struct {name} {{\n{body}}};\n", size, alignment, tuple(members), tuple(fetched))
 
 
 def _boundary(kind: Type) -> int:

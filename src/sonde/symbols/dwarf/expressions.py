@@ -16,6 +16,7 @@ from sonde.model.location import (
     InRegister,
     IsBytes,
     IsValue,
+    KernelAddress,
     Load,
     Nowhere,
     Piece,
@@ -349,10 +350,12 @@ def _parts(value: Value, left: int) -> int:
             waiting.append(each.offset)
         elif isinstance(each, Chosen):
             waiting.append(each.key)
-        elif not isinstance(each, (Constant, Address, Register, EntryRegister, EntryParameter, ThreadPointer)):
+        elif not isinstance(each, _LEAVES):
             waiting.append(each.value)
     return left
 
+
+_LEAVES = (Constant, Address, KernelAddress, Register, EntryRegister, EntryParameter, ThreadPointer)
 
 _E = _Evaluation
 _HANDLERS: dict[int, Callable[[_Evaluation], None]] = {

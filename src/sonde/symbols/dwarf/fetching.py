@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from sonde.arch import registers
 from sonde.model.location import (
     MASK,
@@ -21,6 +23,7 @@ from sonde.model.location import (
     PointsInto,
     Register,
     ThreadLocal,
+    ThreadPointer,
     Value,
     VariablePlace,
     signed,
@@ -78,15 +81,16 @@ def _piece(place: VariablePlace, inside: int, size: int, offset: int, bias: int)
             raise UnsupportedError("it is optimised out here")
 
 
-def _constant(offset: int, content: bytes) -> Fetch:
-    return Fetch(offset, len(content), "value", (FetchStep("constant", int.from_bytes(content, "little")),))
-
-
 def _number(way: tuple[FetchStep, ...], inside: int, size: int, offset: int) -> list[Fetch]:
-    """The lowest bytes of a number; no step shifts, so that it can be taken only as a whole."""
-    if inside or size not in _SIZES:
-        raise UnsupportedError("a part of a register cannot be fetched alone")
-    return [Fetch(offset, size, "value", way)]
+    """Bytes of a number, from `inside` on."""
+    if inside + size > _SIZES[0]:
+        raise UnsupportedError("it is larger than the register that it is in")
+    return [Fetch(offset + at, width, "value", (*way, *shifted(8 * (inside + at)))) for at, width in _widths(size)]
+
+
+def shifted(bits: int) -> tuple[FetchStep, ...]:
+    """The step to the part of a number that is above so many bits."""
+    return (FetchStep("shift", bits),) if bits else ()
 
 
 def _widths(size: int) -> list[tuple[int, int]]:
@@ -126,6 +130,21 @@ def steps(value: Value, bias: int = 0) -> tuple[FetchStep, ...]:
             return (*steps(inner, bias), FetchStep("extend", size))
         case EntryRegister() | EntryParameter():
             raise UnsupportedError("it is what a register had when the function was entered")
-        case ThreadLocal():
-            raise UnsupportedError("it is thread-local")
-    raise UnsupportedError("it has to be computed")
+    raise UnsupportedError(_why_not(value))
+
+
+def _why_not(value: Value) -> str:
+    """Why no steps make a value: they change one number."""
+    inside = list(_inside(value))
+    if any(isinstance(each, (ThreadLocal, ThreadPointer)) for each in inside):
+        return "it is thread-local"
+    of = {each.number for each in inside if isinstance(each, Register)}
+    return f"it has to be computed{', from two registers' if len(of) > 1 else ''}"
+
+
+def _inside(value: object) -> Iterator[object]:
+    """A value and all that it is made of."""
+    yield value
+    if isinstance(value, tuple):
+        for each in value:
+            yield from _inside(each)

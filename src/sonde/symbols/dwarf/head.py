@@ -55,10 +55,6 @@ class Head:
         return self._text(at.AT_DIRECTORY)
 
     @property
-    def producer(self) -> str:
-        return self._text(at.AT_PRODUCER)
-
-    @property
     def split_name(self) -> str:
         """The file of a split unit, "" if this is no skeleton."""
         return self._text(at.AT_DWO_NAME, at.AT_GNU_DWO_NAME)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
 
 from sonde.symbols.dwarf.aranges import told_ranges
@@ -12,24 +12,22 @@ from sonde.symbols.dwarf.compression import debug_sections
 from sonde.symbols.dwarf.errors import DebugInfoError
 from sonde.symbols.dwarf.gdb_index import SECTION as GDB_INDEX
 from sonde.symbols.dwarf.gdb_index import indexed_ranges
-from sonde.symbols.dwarf.names import copies, functions_named, variables_named
+from sonde.symbols.dwarf.names import copies, functions_named, variables_at, variables_named
+from sonde.symbols.dwarf.relocated import relocated
 from sonde.symbols.dwarf.source import EntrySource
 from sonde.symbols.dwarf.source_lines import SourceLines
 from sonde.symbols.dwarf.split import SplitUnits, is_skeleton
 from sonde.symbols.dwarf.unit_addresses import Range, UnitAddresses
 from sonde.symbols.dwarf.units import DebugUnit
-from sonde.symbols.elf.costs import Costs
-from sonde.symbols.elf.debug_files import DIRECTORIES, find_debug_file
-from sonde.symbols.elf.file import ElfError, ElfFile
+from sonde.symbols.elf.costs import SPEED, Costs
+from sonde.symbols.elf.debug_files import DIRECTORIES, find_debug_file, has_debug_information
+from sonde.symbols.elf.file import ET_DYN, ET_EXEC, ET_REL, ElfError, ElfFile
 from sonde.typed import Any
 
 _EXECUTABLE = 1
 _FEW = 1 << 10
 _MOST_RANGES = 1 << 20
 """Of all units: about 150 bytes each."""
-
-_SPEED = 4 << 20
-"""Bytes of a file for which reading its debug information may take a second more."""
 
 _WORTH = 0.25
 """Seconds of reading that a question may take beside what preparing for all takes."""
@@ -102,6 +100,16 @@ class DebugInformation:
         with self.costs:
             return [
                 source.entry(offset) for source in self._sources() for offset in sorted(variables_named(source, name))
+            ]
+
+    def variables_at(self, name: str, addresses: Collection[int]) -> list[Any]:
+        """The entries of those that may be at these link-time addresses, of which a symbol tells: of a large object, in
+        which most units declare what few define, that is a fraction of the work."""
+        with self.costs:
+            return [
+                source.entry(offset)
+                for source in self._sources()
+                for offset in sorted(variables_at(source, name, addresses))
             ]
 
     def _refuse_missing(self) -> None:
@@ -221,7 +229,7 @@ def open_information(
     if costs is None:
         # Whoever has named the object waits longer for a large one; holes in the file do not make it large.
         for each in found.files:
-            made.allow(each.on_disk / _SPEED)
+            made.allow(each.on_disk / SPEED)
     return found
 
 
@@ -230,7 +238,9 @@ def _opened(
 ) -> DebugInformation:
     elf = ElfFile.open(path, costs)
     elf.check()
-    if elf.kind not in (2, 3):
+    if elf.kind == ET_REL:
+        return linked_information(path, relocated(elf))
+    if elf.kind not in (ET_EXEC, ET_DYN):
         raise ElfError("neither an executable nor a library")
     found, tried = find_debug_file(path, elf, root, debug_directories, cache)
     if found is None:
@@ -245,6 +255,14 @@ def _opened(
     directories = tuple(dict.fromkeys(os.path.dirname(each) for each in reversed(places)))
     files = (found.elf, *([found.shared] if found.shared else ()))
     return DebugInformation(path, elf, main, SplitUnits(main, directories, root, packages), files)
+
+
+def linked_information(path: str, elf: ElfFile) -> DebugInformation:
+    """That of a relocatable file, which is given as if it were linked: its own. Raises DebugInfoError."""
+    if not has_debug_information(elf):
+        raise DebugInfoError(_without(path, ()))
+    main = EntrySource(path, debug_sections(elf, _is_debug), costs=elf.costs)
+    return DebugInformation(path, elf, main, SplitUnits(main, (os.path.dirname(path),), "", ()), (elf,))
 
 
 def _is_debug(name: str) -> bool:

@@ -8,7 +8,7 @@ that one's offset among its bytes in the same way.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from sonde.symbols.dwarf import abbreviations as at
 from sonde.symbols.dwarf import forms
@@ -70,6 +70,20 @@ def functions_named(source: EntrySource, name: str) -> set[int]:
 def variables_named(source: EntrySource, name: str) -> set[int]:
     """The entries of global and static variables that have the name, and those that complete them."""
     return _declared(source, name, source.variables)
+
+
+def variables_at(source: EntrySource, name: str, addresses: Collection[int]) -> set[int]:
+    """The entries of global and static variables that have the name, in the units that name any of the addresses."""
+    spelling = NameSpelling(source, name.encode(), False)
+    found: set[int] = set()
+    for unit in dict.fromkeys(unit for address in addresses for unit in source.units_naming(address)):
+        is_it = spelling.test(unit)
+        variables = source.variables(unit)
+        named = {
+            each.offset for each in variables if at.AT_NAME in each.attributes and is_it(*each.attributes[at.AT_NAME])
+        }
+        found |= named | {each.offset for each in variables if _origin(source, unit, each) in named}
+    return found
 
 
 def copies(source: EntrySource, origins: set[int]) -> list[int]:

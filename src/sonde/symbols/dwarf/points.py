@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection, Sequence
 
 from sonde.model.location import Piece
 from sonde.model.spec import Fetch
@@ -55,10 +56,11 @@ class Named(NamedTuple):
 class Points:
     """Finds the points of one object."""
 
-    def __init__(self, information: DebugInformation, elsewhere: Elsewhere = tuple) -> None:
-        """`elsewhere` gives the other objects of the process, where types may be defined."""
+    def __init__(self, information: DebugInformation, elsewhere: Elsewhere = tuple, is_user: bool = True) -> None:
+        """`elsewhere` gives the other objects of the process, where types may be defined; `is_user`: the object is of
+        processes, not of the kernel."""
         self._information = information
-        self._types = Types(Definitions(information, elsewhere).of)
+        self._types = Types(Definitions(information, elsewhere).of, is_user)
         self._places = Places(information)
         self._entry_values = EntryValues(information, self._places)
 
@@ -128,8 +130,15 @@ class Points:
 
         More than one where files of the program have a static of that name each. Raises DebugInfoError.
         """
+        return self._defined(name, self._information.variables(name))
+
+    def globals_at(self, name: str, addresses: Collection[int]) -> tuple[Named, ...]:
+        """Those of a name that may be at these link-time addresses, of which a symbol tells. Raises DebugInfoError."""
+        return self._defined(name, self._information.variables_at(name, addresses))
+
+    def _defined(self, name: str, entries: Sequence[Any]) -> tuple[Named, ...]:
         found: dict[object, Named] = {}
-        for entry in self._information.variables(name):
+        for entry in entries:
             variable = global_variable(entry, self._types)
             if variable.locations or variable.constant is not None:
                 point = CodePoint(name, 0, entry, ())

@@ -292,6 +292,8 @@ class EntrySource:
         """Where the offsets of strings begin and end in .debug_str_offsets to which the indexes of a unit lead, for
         each unit, by its offset, that says it."""
         found: dict[int, tuple[int, int]] = {}
+        if not self.sections.get(".debug_str_offsets"):
+            return found
         for unit in self.units:
             head, width = self.head(unit), unit.sizes.offset
             if unit.sizes.version < 5 or at.AT_STRING_BASE not in head.attributes:

@@ -51,7 +51,6 @@ _QUALIFIERS = {
     "DW_TAG_const_type": "const", "DW_TAG_volatile_type": "volatile", "DW_TAG_restrict_type": "restrict",
     "DW_TAG_atomic_type": "volatile",
 }  # fmt: skip
-_STATIC = frozenset(("DW_AT_external", "DW_AT_declaration"))
 _REFERENCES = ("DW_TAG_reference_type", "DW_TAG_rvalue_reference_type")
 _KEYWORDS = {"DW_TAG_structure_type": "struct", "DW_TAG_class_type": "struct", "DW_TAG_union_type": "union"}
 _PLAIN = {
@@ -66,8 +65,9 @@ _PLAIN = {
 class Types:
     """Each entry becomes one type, however often it is asked for: structures are the same only as the same object."""
 
-    def __init__(self, definition: Callable[[Any], Any] = lambda entry: None) -> None:
-        """`definition` gives the entry that defines the type that one declares, None if there is none."""
+    def __init__(self, definition: Callable[[Any], Any] = lambda entry: None, is_user: bool = True) -> None:
+        """`definition` gives the entry that defines the type that one declares, None if there is none; `is_user`: the
+        program is one that processes run, not the kernel."""
         self._definition = definition
         self._known: dict[tuple[int, int], Type | None] = {}
         self._makers: dict[str, Callable[[Any], Type]] = {
@@ -77,8 +77,8 @@ class Types:
             "DW_TAG_array_type": self._array,
             "DW_TAG_enumeration_type": self._enum,
             "DW_TAG_subroutine_type": self.function,
-            "DW_TAG_pointer_type": lambda entry: Pointer(self.of(entry), True),
-            **dict.fromkeys(_REFERENCES, lambda entry: Pointer(self.of(entry), True, True)),
+            "DW_TAG_pointer_type": lambda entry: Pointer(self.of(entry), is_user),
+            **dict.fromkeys(_REFERENCES, lambda entry: Pointer(self.of(entry), is_user, True)),
             **dict.fromkeys(_QUALIFIERS, lambda entry: Qualified(_QUALIFIERS[entry.tag], self.of(entry))),
             **dict.fromkeys(_KEYWORDS, self._struct),
         }

@@ -32,7 +32,6 @@ LARGEST = 16 << 20
 
 _MOST_RULES = 1 << 16
 _NOBITS = 8
-_LARGEST_FILE = 1 << 32
 _EXECUTABLE = 1
 
 _WORTH = 1e-6
@@ -55,17 +54,6 @@ class UnwindRows(NamedTuple):
 
 
 NO_ROWS = UnwindRows(b"", b"", b"")
-
-
-def unwind_rows(file: ElfFile) -> UnwindRows:
-    """The table of an object, NO_ROWS if it has none; what cannot be read is left out. Raises ElfError."""
-    making = make_rows(file)
-    while True:
-        try:
-            next(making)
-        except StopIteration as end:
-            found: UnwindRows = end.value
-            return found
 
 
 def make_rows(file: ElfFile) -> Generator[None, None, UnwindRows]:

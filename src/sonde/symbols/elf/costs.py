@@ -13,6 +13,8 @@ from sonde.typed import Any
 
 SECONDS = 2.0
 BYTES = 256 << 20
+SPEED = 4 << 20
+"""Bytes of a file for which reading its debug information may take a second more."""
 
 
 class Costs:

@@ -105,9 +105,14 @@ def _candidates(
             inside = where.removeprefix(root) if root else where
             yield root + directory + os.path.join(inside, name), checksum
     if build_id:
-        kept = os.path.join(cache or _cache(), build_id, "debuginfo")
-        if _is_trusted(kept):
-            yield kept, None
+        yield from ((each, None) for each in cached(build_id, cache))
+
+
+def cached(build_id: str, cache: str | None = None) -> Iterator[str]:
+    """The file of a build that a client of debuginfod has fetched, if there may be one; `cache` as above."""
+    kept = os.path.join(cache or _cache(), build_id, "debuginfo")
+    if _is_trusted(kept):
+        yield kept
 
 
 def _by_build_id(directory: str, build_id: str) -> str:

@@ -13,15 +13,15 @@ from sonde.arch import object_files
 from sonde.symbols.elf.costs import Costs
 from sonde.symbols.elf.errors import ElfError as ElfError
 from sonde.symbols.elf.file_bytes import FileBytes, Part
+from sonde.symbols.elf.notes import note_of
 from sonde.symbols.elf.symbol_table import ElfSymbol, SymbolTable
 from sonde.typed import NamedTuple
 from sonde.untrusted import open_regular
 
-ET_EXEC, ET_DYN = 2, 3
+ET_REL, ET_EXEC, ET_DYN = 1, 2, 3
 _SHT_SYMTAB, _SHT_NOTE, _SHT_DYNSYM, _SHT_NOBITS = 2, 7, 11, 8
 _PT_LOAD, _PT_TLS = 1, 7
 _DT_FLAGS_1, _DF_1_PIE = 0x6FFFFFFB, 0x08000000
-_NT_GNU_BUILD_ID = 3
 _SECTION_SIZE = 400
 """Bytes of memory that a section takes, about."""
 
@@ -30,7 +30,10 @@ _LARGEST_HEADER = 64
 _LONGEST_NAME = 1 << 10
 """Bytes of a section's name that are looked at."""
 
-_LONGEST_BUILD_ID = 64
+_BUILD_ID_NOTES = (".note.gnu.build-id", ".notes")
+"""The second is where the kernel's linker script puts the notes of vmlinux."""
+
+_LARGEST_NOTES = 1 << 12
 _LARGEST_DYNAMIC = 1 << 20
 _LARGEST_TABLE = 48 << 20
 """Bytes of a symbol table that are read, two million entries; the rest of a larger one is left out."""
@@ -59,6 +62,7 @@ class Section(NamedTuple):
     entry_size: int
     flags: int = 0
     info: int = 0
+    alignment: int = 1
 
 
 class _Layout(NamedTuple):
@@ -98,6 +102,11 @@ class ElfFile:
     def on_disk(self) -> int:
         """The bytes of the file that are not holes: so much somebody has really written."""
         return self._data.on_disk if isinstance(self._data, FileBytes) else len(self._data)
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file."""
+        return len(self._data)
 
     @property
     def changed(self) -> int:
@@ -159,8 +168,8 @@ class ElfFile:
         ]
         names = raw[self._names][4] if self._names < len(raw) else 0
         found = tuple(
-            Section(self._string(names + name), kind, address, offset, size, link, entry_size, flags, info)
-            for name, kind, flags, address, offset, size, link, info, _, entry_size in raw
+            Section(self._string(names + name), kind, address, offset, size, link, entry_size, flags, info, alignment)
+            for name, kind, flags, address, offset, size, link, info, alignment, entry_size in raw
         )
         self.costs.take(sum(len(each.name) + _SECTION_SIZE for each in found))
         return found
@@ -202,11 +211,10 @@ class ElfFile:
     def build_id(self) -> str | None:
         """The build id in hexadecimal digits."""
         for section in self.sections:
-            if section.kind == _SHT_NOTE and section.name == ".note.gnu.build-id":
-                name_size, size, kind = self._unpack(struct.Struct("<III"), section.offset)
-                start = section.offset + 12 + (name_size + 3 & ~3)
-                if kind == _NT_GNU_BUILD_ID and size <= _LONGEST_BUILD_ID:
-                    return self._data[start : start + size].hex()
+            if section.kind == _SHT_NOTE and section.name in _BUILD_ID_NOTES:
+                found = note_of(self.contents(section, _LARGEST_NOTES))
+                if found:
+                    return found.hex()
         return None
 
     def address_at(self, offset: int) -> int | None:
@@ -231,11 +239,6 @@ class ElfFile:
                 end = min(start + size, segment.offset + segment.file_size)
                 return self._data[start:end]
         return b""
-
-    @property
-    def symbols(self) -> tuple[ElfSymbol, ...]:
-        """The defined functions, objects and labels, by address; of those at one address the best name last."""
-        return self.table.symbols
 
     def symbolize(self, address: int) -> tuple[str, int] | None:
         """The name of the symbol that has a link-time address in it, and the distance from its start."""

@@ -10,7 +10,6 @@ from sonde.arch import instructions, object_files, unwinding
 from sonde.symbols.elf.file import ElfError, ElfFile
 from sonde.symbols.elf.indirect import relocations
 
-_ENTRIES = (8, 16)
 _SIZE = 200
 """Bytes of memory that the name of a word takes besides its characters, about."""
 

@@ -85,12 +85,6 @@ class SymbolTable:
         self._wide = wide
         self._asked = 0
 
-    @cached_property
-    def symbols(self) -> tuple[ElfSymbol, ...]:
-        """The defined functions, objects and labels, by address; of those at one address the best name last."""
-        addresses = dict.fromkeys(key >> _SHIFT for key in self._keys)
-        return tuple(symbol for address in addresses for symbol in self.at(address))
-
     def at(self, address: int) -> list[ElfSymbol]:
         """The symbols that begin at a link-time address, the one with the best name last."""
         keys, first = self._keys, address << _SHIFT
@@ -111,6 +105,21 @@ class SymbolTable:
         entered = sorted((each.symbol.address, each) for number in numbers if (each := self._entry(number)))
         found = [each.symbol for _, each in entered]
         return [each for each in found if each.name == name or each.name.startswith(f"{name}@")]
+
+    def addresses(self, names: Collection[str]) -> dict[str, int]:
+        """The address of a symbol of each name, as far as there is one, found in one pass: for a few names of which
+        there is one each."""
+        with self._costs:
+            places = {
+                place: name for name in names for place in self._places(name.encode(errors="surrogateescape") + b"\0")
+            }
+            found = {}
+            for fields in self._entries():
+                if fields[0] in places:
+                    start, _, index, address = self._parts(fields)
+                    if index not in _NOT_DEFINED:
+                        found[places[start]] = address
+        return found
 
     def _search(self, name: str) -> list[int]:
         """The entries of a name: its bytes are looked for, since an index of all takes longer than a few searches."""
@@ -175,6 +184,13 @@ class SymbolTable:
         """The addresses, at or before one, at which symbols of some types begin, the nearest first."""
         keys = self._keys
         for place in range(bisect_right(keys, address << _SHIFT | _INDEX) - 1, -1, -1):
+            if self._fields(keys[place] & _INDEX)[1] & 15 in kinds:
+                yield keys[place] >> _SHIFT
+
+    def behind(self, address: int, kinds: Collection[int]) -> Iterator[int]:
+        """The addresses behind one at which symbols of some types begin, the nearest first."""
+        keys = self._keys
+        for place in range(bisect_right(keys, address << _SHIFT | _INDEX), len(keys)):
             if self._fields(keys[place] & _INDEX)[1] & 15 in kinds:
                 yield keys[place] >> _SHIFT
 

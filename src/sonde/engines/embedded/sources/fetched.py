@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from errno import EFAULT
 
+from sonde.arch import registers
 from sonde.engines.embedded.tracer import plan, stops
 from sonde.engines.embedded.tracer.plan import EntryFetch
 from sonde.runtime.machine.memory import AccessError
@@ -27,6 +28,7 @@ class FetchedMemory:
         self.pieces: Sequence[Piece] = ()
         self._read = read
         self._places = places
+        self._sites: dict[int, tuple[tuple[int, int, int, int], ...]] = {}
         self._fetches = {
             number: tuple(zip([fetch.argument for fetch in each], [fetch.offset for fetch in each],
                               [fetch.size for fetch in each], plan.offsets(each), strict=False))
@@ -40,6 +42,28 @@ class FetchedMemory:
         for argument, behind, size, offset in self._fetches[number]:
             begin = start + offset
             found.append((arguments[argument] + behind & _U64, size, bytes(places[begin : begin + (lengths & 0xFFFF)])))
+            lengths >>= 16
+        self.pieces = found
+
+    def know_sites(self, fetches: Mapping[int, Sequence[EntryFetch]]) -> None:
+        """What is fetched at the sites of breakpoints, by their numbers."""
+        self._sites = {
+            number: tuple(
+                (fetch.argument, fetch.offset, fetch.size, registers.USER_SIZE + offset)
+                for fetch, offset in zip(each, plan.offsets(each), strict=False)
+            )
+            for number, each in fetches.items()
+        }
+
+    def take_at_site(self, number: int, lengths: int, place: int) -> None:
+        """Find what was fetched at a breakpoint that is not held (stops.HIT)."""
+        start = place * stops.PLACE
+        places, found = self._places, []
+        for register, behind, size, offset in self._sites.get(number, ()):
+            at = start + 8 * register
+            address = int.from_bytes(places[at : at + 8], "little") + behind & _U64
+            begin = start + offset
+            found.append((address, size, bytes(places[begin : begin + (lengths & 0xFFFF)])))
             lengths >>= 16
         self.pieces = found
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from sonde.engines.embedded.sources.contexts import Contexts, event_of
 from sonde.formats.perf_events import SOFTWARE_CPU_CLOCK
-from sonde.model.probe import Firing, PerfEvent, RawTracepoint, Syscall, Timer
-from sonde.model.spec import TracingSpec
+from sonde.machine.event_sources import CLOCKS
+from sonde.model.probe import Firing, PerfEvent, Probe, RawTracepoint, Syscall, Timer, Tracepoint, Uprobe
+from sonde.model.spec import ProbeSpec, TracingSpec
 from sonde.runtime.programs.ready import ReadyProgram, Run
 from sonde.typed import NamedTuple
 
@@ -20,7 +22,8 @@ class Shot(NamedTuple):
 
 class Clock(NamedTuple):
     """A program to be run every `period` ns: once, or for each thread that runs (`samples`). It handles the overflows
-    of a software event, cpu-clock or task-clock (`config`), for the probe `name`; `in_kernel`: time there counts."""
+    of a software event (`config`), for the probe `name`, whose identifier is `probe`; `in_kernel`: the kernel counts,
+    too. Where the event is none of the clocks (`is_counted`), it is run each time a thread has counted `period`."""
 
     period: int
     samples: bool
@@ -28,7 +31,12 @@ class Clock(NamedTuple):
     cookie: int
     config: int
     name: str
+    probe: int
     in_kernel: bool = True
+
+    @property
+    def is_counted(self) -> bool:
+        return self.config not in CLOCKS
 
 
 class Shots(NamedTuple):
@@ -40,35 +48,65 @@ class Shots(NamedTuple):
     returns: dict[int, tuple[Shot, ...]]
 
 
-def shots(programs: Sequence[ReadyProgram]) -> Shots:
+def shots(programs: Sequence[ReadyProgram], contexts: Contexts) -> Shots:
     """What these programs, in their order, are run for."""
-    return Shots(_by_tracepoint(programs), _by_call(programs, False), _by_call(programs, True))
+    return Shots(
+        _by_tracepoint(programs, contexts), _by_call(programs, contexts, False), _by_call(programs, contexts, True)
+    )
 
 
-def _by_tracepoint(programs: Sequence[ReadyProgram]) -> dict[str, tuple[Shot, ...]]:
+def _by_tracepoint(programs: Sequence[ReadyProgram], contexts: Contexts) -> dict[str, tuple[Shot, ...]]:
     found: dict[str, list[Shot]] = {}
     for program in programs:
         for probe, cookie in program.probes:
-            if isinstance(probe.firing, RawTracepoint):
-                found.setdefault(probe.firing.name, []).append(Shot(program.run, cookie))
+            name = _raw_tracepoint(probe.firing)
+            if name:
+                found.setdefault(name, []).append(Shot(contexts.run(program, probe), cookie))
     return {name: tuple(each) for name, each in found.items()}
 
 
-def _by_call(programs: Sequence[ReadyProgram], is_return: bool) -> dict[int, tuple[Shot, ...]]:
+def _raw_tracepoint(firing: Firing) -> str:
+    """The tracepoint all of whose hits are firings, "" for none."""
+    if isinstance(firing, RawTracepoint):
+        return firing.name
+    event = event_of(firing) if isinstance(firing, Tracepoint) else None
+    return event.tracepoint if event is not None and event.number is None else ""
+
+
+def _by_call(programs: Sequence[ReadyProgram], contexts: Contexts, is_return: bool) -> dict[int, tuple[Shot, ...]]:
     name = "sys_exit" if is_return else "sys_enter"
-    found: dict[int, list[Shot]] = {number: [] for program in programs for number in _numbers(program, is_return)}
+    found: dict[int, list[Shot]] = {call.number: [] for each in programs for call in calls_of(each.probes, is_return)}
     for program in programs:
-        for number in _numbers(program, is_return):
-            found[number].append(Shot(program.run, 0))
-        for_all = _by_tracepoint([program]).get(name, ())
+        for call in calls_of(program.probes, is_return):
+            found[call.number].append(Shot(contexts.run(program, call.probe), call.cookie))
+        for_all = _by_tracepoint([program], contexts).get(name, ())
         for each in found.values():
             each += for_all
     return {number: tuple(each) for number, each in found.items()}
 
 
-def _numbers(program: ReadyProgram, is_return: bool) -> frozenset[int]:
-    firings = [probe.firing for probe, _ in program.probes]
-    return frozenset(f.number for f in firings if isinstance(f, Syscall) and f.is_return == is_return and not f.compat)
+class CallFiring(NamedTuple):
+    """A system call that something fires at alone."""
+
+    number: int
+    probe: Probe
+    cookie: int
+
+
+def calls_of(probes: Iterable[ProbeSpec], is_return: bool) -> list[CallFiring]:
+    """What single calls fire of these probes; one call fires all of its own system call probes at once."""
+    found, own = [], set()
+    for probe, cookie in probes:
+        firing = probe.firing
+        if isinstance(firing, Syscall) and firing.is_return == is_return and not firing.compat:
+            # Which of the probes of one call it is the program finds out by itself.
+            if firing.number not in own:
+                found.append(CallFiring(firing.number, probe, cookie))
+            own.add(firing.number)
+        event = event_of(firing) if isinstance(firing, Tracepoint) else None
+        if event is not None and event.number is not None and event.is_return == is_return:
+            found.append(CallFiring(event.number, probe, cookie))
+    return found
 
 
 def has_samples(spec: TracingSpec) -> bool:
@@ -87,10 +125,15 @@ def clocks(programs: Iterable[ReadyProgram]) -> tuple[Clock, ...]:
         for probe, cookie in program.probes:
             match probe.firing:
                 case Timer(period=period, every_cpu=every_cpu):
-                    found.append(Clock(period, every_cpu, program, cookie, SOFTWARE_CPU_CLOCK, str(probe)))
+                    found.append(Clock(period, every_cpu, program, cookie, SOFTWARE_CPU_CLOCK, str(probe), probe.id))
                 case PerfEvent(period=period, config=(config, _, _), mode=mode):
-                    found.append(Clock(period, True, program, cookie, config, str(probe), mode != "user"))
+                    found.append(Clock(period, True, program, cookie, config, str(probe), probe.id, mode != "user"))
     return tuple(found)
+
+
+def has_user_probes(spec: TracingSpec) -> bool:
+    """Whether anything fires at instructions of processes."""
+    return any(isinstance(each, Uprobe) for each in _firings(spec))
 
 
 SWITCHES = ("switch_out", "switch_in")

@@ -1,4 +1,5 @@
-"""Which memory a program reads behind the arguments of a system call, where that can be proved.
+"""Which memory a program reads behind the arguments of a system call, or registers at a breakpoint, where that can be
+proved.
 
 What a program reads of the process is known before it runs if each address is an argument as the system call got it, or
 so far from one, and each size a number or bounded by one: then it can be fetched where the call is entered, and the
@@ -8,8 +9,11 @@ a store or a helper that may write to the stack puts in doubt all that it could 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from sonde.arch import registers
 from sonde.bpf import instructions as i
+from sonde.bpf import programs
 from sonde.bpf.helpers import NUMBERS
 from sonde.bpf.instructions import Instruction, decode
 from sonde.engines.embedded.sources.registers import following
@@ -22,6 +26,7 @@ READING = frozenset(
 
 _TAIL_CALL, _CURRENT, _REGISTERS = NUMBERS["tail_call"], NUMBERS["get_current_task_btf"], NUMBERS["task_pt_regs"]
 _ARGUMENTS = {offset: number for number, offset in enumerate(registers.CALL_ARGUMENTS)}
+_ALL = {offset: offset // 8 for offset in range(0, registers.SIZE, 8)}
 _FRAME = i.R10
 _MOVED = ("stack", "argument")
 """Values to which numbers may be added."""
@@ -50,13 +55,14 @@ class _Doubt(Exception):  # noqa: N818 - it is no error
 
 def pointers_read(program: ProgramSpec) -> dict[tuple[int, int], int] | None:
     """Argument and what is added to it -> the most bytes that are read there; None if the program may read other memory
-    of the process."""
+    of the process. For a program of a uprobe it is a register's place in struct pt_regs, in words, for the argument."""
     code = decode(program.code)
+    is_uprobe = program.kind == programs.KPROBE
     calls = [n for n, x in enumerate(code) if x.opcode == i.JMP | i.CALL and x.src == i.CALL_HELPER]
     if any(code[n].imm == _TAIL_CALL for n in calls):
         return None
     try:
-        reads = _explore(code)
+        reads = _explore(code, _ALL if is_uprobe else _ARGUMENTS, {1: _OF_TASK} if is_uprobe else {})
     except _Doubt:
         return None
     if reads.keys() != {n for n in calls if code[n].imm in READING}:
@@ -68,10 +74,11 @@ def pointers_read(program: ProgramSpec) -> dict[tuple[int, int], int] | None:
     return found
 
 
-def _explore(code: list[Instruction]) -> dict[int, Read]:
-    """What each call reads, by its slot. Raises _Doubt."""
+def _explore(code: list[Instruction], arguments: Mapping[int, int], given: State) -> dict[int, Read]:
+    """What each call reads, by its slot; `arguments` are known by their offsets in struct pt_regs, `given` is what the
+    program begins with. Raises _Doubt."""
     reads = {}
-    seen: dict[int, State] = {0: {_FRAME: ("stack", 0, 0)}}
+    seen: dict[int, State] = {0: {_FRAME: ("stack", 0, 0), **given}}
     pending = [0]
     while pending:
         slot = pending.pop()
@@ -81,7 +88,7 @@ def _explore(code: list[Instruction]) -> dict[int, Read]:
                 reads[slot] = _read(state)
             _call(x, state)
         else:
-            _step(x, state)
+            _step(x, state, arguments)
         for after in following(x, slot):
             known = seen.get(after)
             merged = dict(state) if known is None else _merged(known, state)
@@ -137,12 +144,12 @@ def _forget_from(state: State, pointer: Value, size: int = 1 << 16) -> None:
             del state[place]
 
 
-def _step(x: Instruction, state: State) -> None:
+def _step(x: Instruction, state: State, arguments: Mapping[int, int]) -> None:
     kind = x.opcode & 7
     if kind in (i.ALU, i.ALU64):
         _set(state, x.dst, _calculated(x, state))
     elif kind == i.LDX:
-        _set(state, x.dst, _loaded(x, state))
+        _set(state, x.dst, _loaded(x, state, arguments))
     elif kind in (i.ST, i.STX):
         _store(x, state)
     elif x.opcode == i.LD_IMM64:
@@ -178,11 +185,11 @@ def _calculated(x: Instruction, state: State) -> Value | None:
     return _ANYWHERE if _is_stack(first) or (operation != i.END and _is_stack(second)) else None
 
 
-def _loaded(x: Instruction, state: State) -> Value | None:
+def _loaded(x: Instruction, state: State, arguments: Mapping[int, int]) -> Value | None:
     base = state.get(x.src)
     is_word = x.opcode == i.LDX | i.MEM | i.DW
-    if base == _OF_TASK and is_word and x.offset in _ARGUMENTS:
-        return "argument", 0, _ARGUMENTS[x.offset]
+    if base == _OF_TASK and is_word and x.offset in arguments:
+        return "argument", 0, arguments[x.offset]
     if base is not None and base[0] == "stack" and is_word:
         place = base[1] + x.offset
         return state.get(place) if place < 0 else None

@@ -1,23 +1,37 @@
 """Which programs look at registers that the record of a stop does not tell.
 
-A record has a system call's arguments, the instruction and the stack pointer. A program that loads another member of
-the struct pt_regs that task_pt_regs returned needs the thread to be held and all its registers to be read.
+Where a system call is entered a record has its arguments, the instruction and the stack pointer; where it returns only
+the latter and its result; where a new thread begins the result alone, and at other events nothing. A program that loads
+another member of the struct pt_regs that task_pt_regs returned needs the thread to be held and all its registers to be
+read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 
 from sonde.arch import call_registers, registers
 from sonde.bpf import instructions as i
+from sonde.bpf import probe_context, programs
 from sonde.bpf.helpers import NUMBERS
 from sonde.bpf.instructions import Instruction, decode
-from sonde.model.spec import ProgramSpec
+from sonde.model.probe import RawTracepoint
+from sonde.model.spec import ProbeSpec, ProgramSpec
 from sonde.runtime.kernel_types import layout
 
-_PT_REGS = i.JMP | i.CALL
+_CALL = i.JMP | i.CALL
 FRAME = 10
-_SLOTS = 512
+
+_GIVEN = frozenset(range(1, 6))
+"""The registers that a call takes."""
+
+_READING_THIRD = frozenset(
+    NUMBERS[name]
+    for name in (
+        "probe_read", "probe_read_str", "probe_read_kernel", "probe_read_kernel_str", "loop", "for_each_map_elem",
+    )
+)  # fmt: skip
+"""Helpers that read where their third argument leads, or give it to a function of the program."""
 
 State = frozenset[int]
 """What may hold the pointer: registers by number, stack slots by their offset from the frame pointer, below 0."""
@@ -26,22 +40,29 @@ State = frozenset[int]
 _STATE = layout("struct task_struct").offsets["__state"]
 
 
-def needs_all_registers(program: ProgramSpec) -> bool:
-    """Whether the program may load a register that records do not tell: an answer on the safe side."""
-    return _loads(program, lambda offset: offset not in call_registers.TOLD)
+def needs_more_registers(program: ProgramSpec, told: Set[int], fired: Sequence[ProbeSpec]) -> bool:
+    """Whether the program, run where these probes fire, may load a register that is not `told`: an answer on the safe
+    side."""
+    steps = [step for each in program.variables for fetch in each.fetches for step in fetch.steps]
+    if any(step.operation == "register" and step.operand not in told for step in steps):
+        return True
+    return _loads(program, lambda offset: offset not in told, fired)
 
 
 def needs_stack_pointer(program: ProgramSpec) -> bool:
     """Whether it may load the stack pointer, or what is not the beginning of a register that records tell."""
-    return _loads(program, lambda offset: offset == registers.STACK_POINTER or offset not in call_registers.TOLD)
+    told = call_registers.TOLD_ENTERING - {registers.STACK_POINTER}
+    return _loads(program, lambda offset: offset not in told, program.probes)
 
 
 def samples_registers(program: ProgramSpec) -> bool:
-    """Whether an overflow's handler may look at registers: those of its context, or by task_pt_regs."""
+    """Whether an overflow's handler, or a general program, may look at registers or what follows from them: in its
+    context, or by task_pt_regs."""
     code = decode(program.code)
     if any(map(_is_call, code)):
         return True
-    return _loads_from(code, [(0, frozenset((1,)))], lambda offset: offset < registers.SIZE)
+    looked_at = probe_context.COOKIE if program.kind == programs.PROBE else registers.SIZE
+    return _loads_from_context(code, lambda offset: offset < looked_at)
 
 
 def may_load_state(program: ProgramSpec) -> bool:
@@ -60,13 +81,51 @@ def may_load_state(program: ProgramSpec) -> bool:
     return _loads_from(code, starts + given, lambda offset: offset == _STATE)
 
 
-def _loads(program: ProgramSpec, is_meant: Callable[[int], bool]) -> bool:
+def _loads(program: ProgramSpec, is_meant: Callable[[int], bool], fired: Sequence[ProbeSpec]) -> bool:
     code = decode(program.code)
-    return _loads_from(code, [(n + 1, frozenset((0,))) for n, x in enumerate(code) if _is_call(x)], is_meant)
+    if program.kind == programs.PROBE:
+        if _loads_from_context(code, lambda offset: offset < probe_context.ARGUMENTS and is_meant(offset)):
+            return True
+    elif any(map(_has_registers, fired)) and _loads_from_context(code, lambda offset: not offset):
+        # The address of the registers, from which they are read in any way.
+        return True
+    starts = [(n + 1, frozenset((0,))) for n, x in enumerate(code) if _is_call(x)]
+    return _loads_from(code, starts, is_meant, _are_lost)
 
 
-def _loads_from(code: Sequence[Instruction], pending: list[tuple[int, State]], is_meant: Callable[[int], bool]) -> bool:
-    """Whether the pointer may be loaded from, which the states at these slots have."""
+def _has_registers(served: ProbeSpec) -> bool:
+    """Whether the first word of the context is the address of registers."""
+    return isinstance(served.probe.firing, RawTracepoint) and served.probe.firing.name in ("sys_enter", "sys_exit")
+
+
+def _loads_from_context(code: Sequence[Instruction], is_meant: Callable[[int], bool]) -> bool:
+    """Whether what is meant of the context may be loaded, also by a function that is given it."""
+    return _loads_from(code, [(0, frozenset((1,)))], is_meant, _is_lost)
+
+
+def _is_lost(x: Instruction, state: State) -> bool:
+    """Whether a context is moved within, or given to a helper otherwise than as the context."""
+    return bool(state & (_GIVEN - {1})) if _is_helper(x) else _is_moved(x, state)
+
+
+def _are_lost(x: Instruction, state: State) -> bool:
+    """Whether the address of registers is moved from, or given to a helper that reads there, or has it read."""
+    return 3 in state and x.imm in _READING_THIRD if _is_helper(x) else _is_moved(x, state)
+
+
+def _is_helper(x: Instruction) -> bool:
+    return x.opcode == _CALL and x.src == i.CALL_HELPER
+
+
+def _is_moved(x: Instruction, state: State) -> bool:
+    return x.opcode & 7 in (i.ALU64, i.ALU) and x.opcode & 0xF0 != i.MOV and x.dst in state
+
+
+def _loads_from(
+    code: Sequence[Instruction], pending: list[tuple[int, State]], is_meant: Callable[[int], bool],
+    is_lost: Callable[[Instruction, State], bool] = lambda x, state: False,
+) -> bool:  # fmt: skip
+    """Whether the pointer may be loaded from, which the states at these slots have, or may be where it `is_lost`."""
     seen: dict[int, State] = {}
     while pending:
         slot, state = pending.pop()
@@ -81,6 +140,10 @@ def _loads_from(code: Sequence[Instruction], pending: list[tuple[int, State]], i
         x = code[slot]
         if x.opcode & 7 == i.LDX and x.src in state and is_meant(x.offset):
             return True
+        if is_lost(x, state):
+            return True
+        if x.opcode == _CALL and x.src == i.CALL_LOCAL and state & _GIVEN:
+            pending.append((slot + 1 + x.imm, state & _GIVEN))
         behind = after(x, state, _is_call)
         if behind:
             pending += [(place, behind) for place in following(x, slot)]
@@ -88,7 +151,7 @@ def _loads_from(code: Sequence[Instruction], pending: list[tuple[int, State]], i
 
 
 def _is_call(x: Instruction) -> bool:
-    return x.opcode == _PT_REGS and x.src == i.CALL_HELPER and x.imm == NUMBERS["task_pt_regs"]
+    return x.opcode == _CALL and x.src == i.CALL_HELPER and x.imm == NUMBERS["task_pt_regs"]
 
 
 def after(x: Instruction, state: State, gives: Callable[[Instruction], bool]) -> State:

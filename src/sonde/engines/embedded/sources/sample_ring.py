@@ -4,7 +4,7 @@ them, the names of the threads that were sampled."""
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from time import CLOCK_MONOTONIC, clock_gettime_ns
 
 from sonde.arch import pages, registers
@@ -13,7 +13,8 @@ from sonde.formats.perf_ring import PerfRingReader
 from sonde.model.samples import SAMPLE_TYPE, SampledEvent, Take
 from sonde.runtime.environment import Environment
 from sonde.runtime.perf.attributes import Attributes
-from sonde.runtime.perf.events import OpenPerfEvent
+from sonde.runtime.perf.events import OpenPerfEvent, open_event
+from sonde.runtime.perf.handlers import HandlerProgram
 from sonde.runtime.perf.layout import Fields
 from sonde.runtime.perf.sample import Sample
 
@@ -36,10 +37,12 @@ class SampleRing:
         self._sampled: list[OpenPerfEvent] = []
         self._told: dict[int, bytes] = {}
 
-    def open(self, name: str, attributes: Attributes) -> OpenPerfEvent:
-        """An event whose samples are of the probe `name`."""
+    def open(
+        self, name: str, attributes: Attributes, loaded: Mapping[int, HandlerProgram], cookie: int = 0
+    ) -> OpenPerfEvent:
+        """An event whose samples are of the probe `name`, opened as `open_event` does. Raises OSError."""
         wanted = attributes._replace(sample_type=attributes.sample_type | SAMPLE_TYPE, sample_id_all=True)
-        event = OpenPerfEvent(wanted, _OWNER + 1 + len(self._sampled), _CPU)
+        event = open_event(wanted, loaded, _OWNER + 1 + len(self._sampled), _CPU, cookie)
         event.redirect(self._owner)
         event.original = lambda sample: self._write(event, sample)
         self._sampled.append(event)

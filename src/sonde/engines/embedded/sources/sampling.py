@@ -18,8 +18,9 @@ from sonde.engines.embedded.sources.inherited_events import why_not
 from sonde.engines.embedded.sources.interleaving import Interleaving
 from sonde.engines.embedded.sources.registers import samples_registers
 from sonde.engines.embedded.sources.stops import SAMPLED, Record
+from sonde.engines.embedded.sources.tail_callees import TailCallees
 from sonde.engines.embedded.sources.task import TracedTask
-from sonde.engines.embedded.sources.task_events import ClockSample, TaskEvents, WantedClocks
+from sonde.engines.embedded.sources.task_events import ClockSample, TaskEvents, WantedEvent, WantedEvents
 from sonde.engines.embedded.sources.timers import TimerSource
 from sonde.engines.embedded.sources.wishes import STACK, USER
 from sonde.machine.facts import facts
@@ -82,25 +83,49 @@ def require_running(probe: str, program: ProgramSpec) -> None:
         )
 
 
-def open_events(clocks: Sequence[Clock], tids: Callable[[], Iterable[int]], is_recorded: bool) -> TaskEvents | None:
-    """Events of the threads for the clocks that have samples, which are recorded, too, if `is_recorded`. None where the
-    kernel gives none and programs can do without. Raises EngineError."""
+def open_events(
+    clocks: Sequence[Clock], callees: TailCallees, tids: Callable[[], Iterable[int]],
+    is_recorded: bool,
+) -> TaskEvents | None:  # fmt: skip
+    """Events of the threads for the clocks that have samples, which are recorded, too, if `is_recorded`. `callees` may
+    run where one is fired. None where the kernel gives none and programs can do without.
+    Raises EngineError."""
     sampled = [clock for clock in clocks if clock.samples]
-    programs = [clock.program.spec for clock in sampled]
-    helpers = frozenset[int]().union(*map(called_helpers, programs))
+    programs = []
     for clock in sampled:
-        require_running(clock.name, clock.program.spec)
+        for each in callees.running(clock.program.spec):
+            require_running(clock.name, each)
+            programs.append(each)
+    helpers = frozenset[int]().union(*map(called_helpers, programs))
     stack = bool(helpers & (USER | STACK))
     registers = stack or is_recorded or any(map(samples_registers, programs))
-    wanted = WantedClocks(tuple((clock.period, clock.in_kernel) for clock in sampled), registers, stack)
+    wanted = WantedEvents(tuple(dict.fromkeys(map(_event, sampled))), registers, stack)
+    _require_apart(wanted.events, sampled)
     try:
         return TaskEvents(wanted, tids())
     except OSError as error:
+        counted = next((clock for clock in sampled if clock.is_counted), None)
+        if counted is not None:
+            raise EngineError(f"{counted.name}: the kernel counts it for nobody here: {why_not(error)}") from None
         if registers:
             text = "a thread's registers and stack where it runs are not to be had without the kernel's samples"
             help_ = "what counts by pid, tid or execname works without"
             raise EngineError(f"{sampled[0].name}: {text}: {why_not(error)}; {help_}") from None
         return None
+
+
+def _event(clock: Clock) -> WantedEvent:
+    return WantedEvent(clock.config, clock.period, clock.in_kernel, clock.is_counted)
+
+
+def _require_apart(events: Iterable[WantedEvent], clocks: Sequence[Clock]) -> None:
+    """Raises EngineError for two events of one kind: where both overflow at once, the samples of both have the
+    identifier of one (perf_prepare_sample, kernel/events/core.c)."""
+    counted = [each.config for each in events if each.is_counted]
+    twice = next((each for each in counted if counted.count(each) > 1), None)
+    if twice is not None:
+        names = " and ".join(dict.fromkeys(clock.name for clock in clocks if clock.config == twice))
+        raise EngineError(f"{names}: the kernel does not tell apart what counts the same; have one of them")
 
 
 class Sampling:
@@ -119,7 +144,10 @@ class Sampling:
         self._environment = environment
         self._buffers = buffers
         self._fire = timers.fire
-        self._clocks = timers.sampled
+        self._clocks: list[list[int]] = [[] for _ in events.wanted.events]
+        """By the place of an event, the numbers of clocks that fire with it."""
+        for number in timers.sampled:
+            self._clocks[events.wanted.events.index(_event(timers.clocks[number]))].append(number)
         self._task = task
         self._lost = 0
         self._order = Interleaving(SAMPLED)
@@ -149,7 +177,8 @@ class Sampling:
         self._environment.task, self._environment.now = task, sample.time
         self._memory.sample = sample
         try:
-            self._fire(self._clocks[sample.clock])
+            for number in self._clocks[sample.clock]:
+                self._fire(number, sample.address)
         finally:
             self._memory.sample = None
 

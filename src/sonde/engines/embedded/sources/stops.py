@@ -40,8 +40,14 @@ a: the sample."""
 SWITCHED = -1
 """Another such kind: a CPU was given to a thread or taken from it (switching.py). a: which of those that came."""
 
+PACKETS = -2
+"""Another: packets of a file are to be taken up (filed_packets.py)."""
+
+FIRINGS = -3
+"""Another: firings of a recording are to be taken up (replayed.py)."""
+
 Record = tuple[int, ...]
-"""A record's fields in the order of stops.StopRecord."""
+"""A record's fields in the order of stops.RECORD."""
 
 Handler = Callable[[Record], None]
 
@@ -159,6 +165,7 @@ class StopSource:
         buffer, arguments, context = self._buffers.registers, self._buffers.arguments, self._buffers.arguments_at
         registers_at, fill, pack_two = self._buffers.registers_at, call_registers.leaving(buffer), _TWO.pack_into
         pack_number, sigreturn = _ONE.pack_into, system_calls.SIGRETURN
+        set_unfinished = call_registers.set_unfinished
         copy, look_again, sent = self._copy_registers, self._threads.look_again, self._signals.sent
         sending = SENDING if self._shots.tracepoints.get("signal_generate") else ()
 
@@ -186,6 +193,8 @@ class StopSource:
                 environment.cookie = cookie
                 run(context)
             if number in sending:
+                # It sends before it returns.
+                set_unfinished(buffer)
                 sent(task, value)
 
         return returned
@@ -198,12 +207,16 @@ class StopSource:
         self._buffers.registers[:] = found[: registers.SIZE]
         return True
 
+    def _take_registers(self, flags: int) -> None:
+        """Those of this stop, zeros where they are not told, and in no case another thread's."""
+        if not self._copy_registers(flags):
+            self._buffers.registers[:] = bytes(registers.SIZE)
+
     def _with_registers(self, handler: Callable[[Record, TracedTask], None]) -> Handler:
         def handle(record: Record) -> None:
             task = self.task(record[2])
             if task is not None:
-                if not self._copy_registers(record[1]):
-                    self._buffers.registers[:] = bytes(registers.SIZE)
+                self._take_registers(record[1])
                 handler(record, task)
 
         return handle
@@ -225,10 +238,11 @@ class StopSource:
             return
 
     def _forked(self, record: Record) -> None:
-        _, _, tid, when, child, is_thread, *_ = record
+        _, flags, tid, when, child, is_thread, *_ = record
         maker = self.task(tid)
         if maker is None:
             return
+        self._take_registers(flags)
         made = self._threads.made(child, maker, bool(is_thread))
         self.fire("sched_process_fork", maker, when, maker.address, made.address)
         early = self._early.pop(child, None)
@@ -261,14 +275,14 @@ class StopSource:
         _, flags, tid, when, former, *_ = record
         task = self._threads.executed(tid, former, bool(flags & stops.HELD))
         if task is not None and not flags & BEFORE:
-            self._copy_registers(flags)
+            self._take_registers(flags)
             self.fire("sched_process_exec", task, when, task.address, former or tid)
 
     def _exiting(self, record: Record) -> None:
         _, flags, tid, when, status, *_ = record
         task = self.task(tid)
         if task is not None:
-            self._copy_registers(flags)
+            self._take_registers(flags)
             is_last = self._threads.ending(task, status)
             self.fire("sched_process_exit", task, when, task.address, int(is_last))
             if is_last and self._shots.tracepoints.get("signal_generate"):

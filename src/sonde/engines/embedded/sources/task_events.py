@@ -42,22 +42,38 @@ _TAKEN = struct.Struct(f"={perf_registers.REGISTERS.bit_count()}Q")
 _NO_CALL = (1 << 64) - 1
 
 
+CONTEXT_SWITCHES, CPU_MIGRATIONS = 3, 4
+OF_KERNEL = (CONTEXT_SWITCHES, CPU_MIGRATIONS)
+"""What happens in the kernel alone."""
+
+
 class ClockSample(NamedTuple):
-    """What the clock of that number found of a thread: struct pt_regs, b"" where it was not asked for; the address of
-    the stack, and what is there from it on."""
+    """What the event of that number found of a thread: the address that a counted one tells, struct pt_regs, b"" where
+    it was not asked for; the address of the stack, and what is there from it on."""
 
     time: int
     tid: int
     clock: int
+    address: int
     registers: bytes
     sp: int
     stack: bytes
 
 
-class WantedClocks(NamedTuple):
-    """Clocks, each with its period in ns and whether time in the kernel counts, and what their samples shall have."""
+class WantedEvent(NamedTuple):
+    """A software event: its number (PERF_COUNT_SW_ of include/uapi/linux/perf_event.h), the ns or the count between two
+    samples, whether the kernel counts, too, and whether it is none of the clocks."""
 
-    clocks: tuple[tuple[int, bool], ...]
+    config: int
+    period: int
+    in_kernel: bool
+    is_counted: bool
+
+
+class WantedEvents(NamedTuple):
+    """Events, and what their samples shall have."""
+
+    events: tuple[WantedEvent, ...]
     registers: bool
     stack: bool
 
@@ -66,10 +82,11 @@ class TaskEvents:
     """`descriptors` are readable when a ring has filled in part. `lost` counts the ticks that found it full, or that
     the kernel left out since they came too fast. `sees_kernel`: whether time in the kernel is sampled."""
 
-    def __init__(self, wanted: WantedClocks, tids: Iterable[int]) -> None:
+    def __init__(self, wanted: WantedEvents, tids: Iterable[int]) -> None:
         """Events of these threads and of all that they make, not yet enabled. Raises OSError."""
         self.sees_kernel = True
-        self._wanted = wanted
+        self.wanted = wanted
+        self._is_counting = any(each.is_counted for each in wanted.events)
         self._lost = 0
         self._events = InheritedEvents()
         self._clock_of: dict[int, int] = {}
@@ -92,30 +109,33 @@ class TaskEvents:
         return self._lost + self._events.broken
 
     def _open(self, tid: int) -> None:
-        for clock, (period, in_kernel) in enumerate(self._wanted.clocks):
+        for clock, wanted in enumerate(self.wanted.events):
             for cpu in online_cpus():
-                event = self._open_one(period, in_kernel, tid, cpu)
+                event = self._open_one(wanted, tid, cpu)
                 self._clock_of[perf_events.identifier(event)] = clock
                 self._events.add(event, cpu)
 
-    def _open_one(self, period: int, in_kernel: bool, tid: int, cpu: int) -> int:
-        if in_kernel and self.sees_kernel:
+    def _open_one(self, wanted: WantedEvent, tid: int, cpu: int) -> int:
+        if wanted.in_kernel and self.sees_kernel:
             try:
-                return perf_event_open(self._attributes(period, 0), tid, cpu, -1, perf_events.FLAG_CLOSE_ON_EXEC)
+                return perf_event_open(self._attributes(wanted, 0), tid, cpu, -1, perf_events.FLAG_CLOSE_ON_EXEC)
             except PermissionError:
+                if wanted.config in OF_KERNEL:
+                    raise
                 self.sees_kernel = False
-        made = self._attributes(period, _EXCLUDE_KERNEL)
+        made = self._attributes(wanted, _EXCLUDE_KERNEL)
         return perf_event_open(made, tid, cpu, -1, perf_events.FLAG_CLOSE_ON_EXEC)
 
-    def _attributes(self, period: int, flags: int) -> bytearray:
+    def _attributes(self, wanted: WantedEvent, flags: int) -> bytearray:
         kinds = perf.SAMPLE_IDENTIFIER | perf.SAMPLE_TID | perf.SAMPLE_TIME
-        kinds |= perf.SAMPLE_REGS_USER if self._wanted.registers else 0
-        kinds |= _SAMPLE_STACK_USER if self._wanted.stack else 0
+        kinds |= perf.SAMPLE_ADDR if self._is_counting else 0
+        kinds |= perf.SAMPLE_REGS_USER if self.wanted.registers else 0
+        kinds |= _SAMPLE_STACK_USER if self.wanted.stack else 0
         flags |= _DISABLED | _INHERIT | _EXCLUDE_HYPERVISOR | _WATERMARK | _USE_CLOCKID
         made = bytearray(perf.ATTRIBUTES_SIZE)
         _ATTRIBUTES.pack_into(
-            made, 0, perf.TYPE_SOFTWARE, len(made), perf.SOFTWARE_CPU_CLOCK, period, kinds, 0, flags, RING // 64,
-            perf_registers.REGISTERS if self._wanted.registers else 0, STACK_SIZE if self._wanted.stack else 0,
+            made, 0, perf.TYPE_SOFTWARE, len(made), wanted.config, wanted.period, kinds, 0, flags, RING // 64,
+            perf_registers.REGISTERS if self.wanted.registers else 0, STACK_SIZE if self.wanted.stack else 0,
             CLOCK_MONOTONIC,
         )  # fmt: skip
         return made
@@ -142,13 +162,17 @@ class TaskEvents:
         elif record.type == _UNTHROTTLE:
             time, identifier = _STATE.unpack_from(record.body)
             begin = self._throttled.pop(identifier, time)
-            period, _ = self._wanted.clocks[self._clock_of.get(identifier, 0)]
-            self._lost += (time - begin) // period
+            wanted = self.wanted.events[self._clock_of.get(identifier, 0)]
+            # Of other events nobody knows how many there were.
+            self._lost += 1 if wanted.is_counted else (time - begin) // wanted.period
 
     def _sample(self, body: memoryview) -> ClockSample:
         identifier, _, tid, time = _HEAD.unpack_from(body)
-        place, taken, sp, stack = _HEAD.size, b"", 0, b""
-        if self._wanted.registers:
+        place, address, taken, sp, stack = _HEAD.size, 0, b"", 0, b""
+        if self._is_counting:
+            (address,) = _WORD.unpack_from(body, place)
+            place += _WORD.size
+        if self.wanted.registers:
             (abi,) = _WORD.unpack_from(body, place)
             place += _WORD.size
             if abi:
@@ -157,12 +181,12 @@ class TaskEvents:
             else:
                 # The thread has no memory of its own any more.
                 taken = bytes(registers.SIZE)
-        if self._wanted.stack:
+        if self.wanted.stack:
             (size,) = _WORD.unpack_from(body, place)
             if size:
                 (filled,) = _WORD.unpack_from(body, place + _WORD.size + size)
                 stack = bytes(body[place + _WORD.size : place + _WORD.size + filled])
-        return ClockSample(time, tid, self._clock_of.get(identifier, 0), taken, sp, stack)
+        return ClockSample(time, tid, self._clock_of.get(identifier, 0), address, taken, sp, stack)
 
     def close(self) -> None:
         """Closing twice is harmless."""

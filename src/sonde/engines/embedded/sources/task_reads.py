@@ -22,9 +22,10 @@ _UNCONCERNED = frozenset(
         "for_each_map_elem", "task_storage_get", "task_storage_delete", "task_pt_regs", "ktime_get_ns",
         "ktime_get_boot_ns", "ktime_get_tai_ns", "get_smp_processor_id", "get_prandom_u32", "get_current_pid_tgid",
         "get_current_task_btf", "get_attach_cookie", "ringbuf_output", "ringbuf_reserve", "ringbuf_submit",
-        "ringbuf_discard", "ringbuf_query", "perf_event_output", "probe_read_user", "probe_read_user_str",
+        "ringbuf_discard", "ringbuf_query", "perf_event_output", "perf_event_reserve", "perf_event_commit",
+        "probe_read_user", "probe_read_user_str",
         "copy_from_user", "loop", "spin_lock", "spin_unlock", "strncmp", "strtol", "strtoul", "open_file", "path_text",
-        "cpu_time",
+        "cpu_time", "tail_call", "probe_name",
     )
 )  # fmt: skip
 """Helpers that say nothing of the thread but its number, and read at most its own memory."""

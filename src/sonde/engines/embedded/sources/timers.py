@@ -18,6 +18,7 @@ from sonde.runtime.environment import Environment, Task
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from sonde.engines.embedded.sources.clock_events import ClockEvents
     from sonde.engines.embedded.sources.sample_ring import SampleRing
 
 
@@ -28,11 +29,12 @@ class TimerSource:
         self, clocks: Sequence[Clock], threads: Threads, environment: Environment, buffers: Buffers,
         are_sampled: bool = False, ring: SampleRing | None = None,
     ) -> None:  # fmt: skip
-        self._clocks = clocks
+        self.clocks = clocks
         self.sampled = [n for n, clock in enumerate(clocks) if clock.samples and are_sampled]
         """The numbers of clocks that are fired from elsewhere."""
         self._timed = [n for n in range(len(clocks)) if n not in self.sampled]
-        self.fire = _firing(clocks, environment, buffers, ring)
+        self._events = _events(clocks, environment, buffers, ring)
+        self.fire: Callable[..., None] = self._events.overflow if self._events is not None else _fire_nothing
         """To be called with a clock's number, the firing's thread and registers being set."""
         self._threads = threads
         self._environment = environment
@@ -44,9 +46,19 @@ class TimerSource:
         self.lost = 0
         """Samples that were due and not taken: sonde came too late for them."""
 
+    @property
+    def skipped(self) -> int:
+        """Firings that came while a program of a clock ran, and were dropped."""
+        return self._events.skipped if self._events is not None else 0
+
+    def forget(self, tid: int) -> None:
+        """The thread has ended."""
+        if self._events is not None:
+            self._events.forget(tid)
+
     def start(self) -> None:
         now = time.monotonic_ns()
-        self._due = {number: now + self._clocks[number].period for number in self._timed}
+        self._due = {number: now + self.clocks[number].period for number in self._timed}
         self.next = min(self._due.values(), default=0)
 
     def advance(self, now: int) -> None:
@@ -55,7 +67,7 @@ class TimerSource:
         for number, due in self._due.items():
             if due > now:
                 continue
-            clock = self._clocks[number]
+            clock = self.clocks[number]
             late = (now - due) // clock.period
             self._due[number] = due + clock.period * (late + 1)
             if clock.samples:
@@ -81,12 +93,15 @@ class TimerSource:
         self.fire(number)
 
 
-def _firing(
+def _events(
     clocks: Sequence[Clock], environment: Environment, buffers: Buffers, ring: SampleRing | None
-) -> Callable[[int], None]:
-    """What is called with the index of a clock that is due."""
+) -> ClockEvents | None:
     if not clocks:
-        return lambda number: None
+        return None
     from sonde.engines.embedded.sources.clock_events import ClockEvents  # an import that most runs do without
 
-    return ClockEvents(clocks, environment, buffers, ring).overflow
+    return ClockEvents(clocks, environment, buffers, ring)
+
+
+def _fire_nothing(number: int, address: int = 0) -> None:
+    pass

@@ -9,18 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from sonde.arch import system_calls
+from sonde.arch import call_registers, system_calls
 from sonde.arch.call_numbers import native
 from sonde.bpf.helpers import NUMBERS
 from sonde.bpf.programs import TRACING
+from sonde.engines.embedded.sources.contexts import event_of
 from sonde.engines.embedded.sources.pointers import READING, pointers_read
-from sonde.engines.embedded.sources.registers import needs_all_registers, needs_stack_pointer
+from sonde.engines.embedded.sources.registers import needs_more_registers, needs_stack_pointer
+from sonde.engines.embedded.sources.tail_callees import TailCallees
 from sonde.engines.embedded.sources.task_reads import looks_at_task
 from sonde.engines.embedded.tracer import plan as plans
 from sonde.engines.embedded.tracer import stops
 from sonde.engines.embedded.tracer.plan import ENTRY, HOLD_ENTRY, HOLD_RETURN, RETURN, EntryFetch, StopPlan
-from sonde.model.probe import Internal, Probe, RawTracepoint, Syscall, Timer
-from sonde.model.spec import ProgramSpec, TracingSpec
+from sonde.model.probe import Internal, Probe, RawTracepoint, Syscall, Timer, Tracepoint
+from sonde.model.spec import ProbeSpec, ProgramSpec, TracingSpec
 from sonde.runtime.programs.ready import called_helpers
 
 USER = frozenset(
@@ -28,7 +30,7 @@ USER = frozenset(
     for name in (
         "probe_read", "probe_read_str", "probe_read_user", "probe_read_user_str", "probe_write_user", "copy_from_user",
         "copy_from_user_task", "get_stack", "get_stackid", "send_signal", "send_signal_thread", "open_file",
-        "path_text", "cpu_time",
+        "path_text", "cpu_time", "trace_printk", "trace_vprintk", "inject_result", "delay_task",
     )
 )  # fmt: skip
 """Helpers for which the thread must stand still."""
@@ -53,6 +55,9 @@ _DERIVED = {
 }  # fmt: skip
 """Probes that follow from the raw tracepoints of system calls, and of which calls."""
 
+_NOTHING: frozenset[int] = frozenset()
+"""The registers that records of other events tell."""
+
 _EVENTS = {
     "sched_process_fork": (stops.FORK,), "sched_process_exec": (stops.EXEC,), "sched_process_exit": (stops.EXIT,),
     "signal_generate": (stops.SIGNAL, stops.EXIT), "signal_deliver": (stops.SIGNAL,),
@@ -66,22 +71,32 @@ def plan_of(spec: TracingSpec, seccomp: bool) -> StopPlan:
     events, held = set(), set()
     registers = False
     pointers: dict[int, dict[tuple[int, int], int]] = {}
+    callees = TailCallees(spec)
     for program in programs:
-        helpers = called_helpers(program)
-        registers_used = needs_all_registers(program)
-        stands_still = bool(helpers & USER) or registers_used
-        registers = registers or registers_used or bool(helpers & STACK)
-        reads = pointers_read(program) if stands_still and not registers_used and not helpers & USER - READING else None
+        running = callees.running(program)
+        helpers = frozenset[int]().union(*map(called_helpers, running))
+        has_variables = any(map(fetches_memory, running))
+        stands_still = bool(helpers & USER) or has_variables
+        registers = registers or bool(helpers & STACK)
+        needs = _Needs(running, program.probes)
+        is_followed = not (has_variables or helpers & USER - READING) and len(running) == 1
+        reads = pointers_read(program) if stands_still and is_followed else None
         for probe, _ in program.probes:
-            for number, wanted in _calls(probe, stands_still):
-                if wanted & HOLD_ENTRY and reads is not None:
+            for number, wanted, told in _calls(probe, stands_still):
+                more = needs.more_than(told)
+                if more:
+                    wanted |= HOLD_RETURN if wanted & RETURN else HOLD_ENTRY
+                    registers = True
+                elif wanted & HOLD_ENTRY and reads is not None:
                     wanted &= ~HOLD_ENTRY
-                    _merge(pointers.setdefault(number, {}), reads)
+                    merge(pointers.setdefault(number, {}), reads)
                 calls[number] = calls.get(number, 0) | wanted
             for kind in _kinds(probe):
+                more = needs.more_than(_NOTHING)
+                registers = registers or more
                 events.add(kind)
                 # What a process ignores is looked at before it can change.
-                if stands_still or _generates(probe):
+                if stands_still or more or _generates(probe):
                     held.add(kind)
     if any(calls.get(number, 0) & HOLD_RETURN for number in _FORK):
         held.add(stops.START)
@@ -97,7 +112,28 @@ def plan_of(spec: TracingSpec, seccomp: bool) -> StopPlan:
     )  # fmt: skip
 
 
-def _merge(pointers: dict[tuple[int, int], int], reads: dict[tuple[int, int], int]) -> None:
+class _Needs:
+    """What the programs that run where these probes fire need besides what a record tells."""
+
+    def __init__(self, running: Sequence[ProgramSpec], fired: Sequence[ProbeSpec]) -> None:
+        self._running = running
+        self._fired = fired
+        self._found: dict[frozenset[int], bool] = {}
+
+    def more_than(self, told: frozenset[int]) -> bool:
+        """Whether they may load registers that are not told."""
+        if told not in self._found:
+            self._found[told] = any(needs_more_registers(each, told, self._fired) for each in self._running)
+        return self._found[told]
+
+
+def fetches_memory(program: ProgramSpec) -> bool:
+    """Whether a variable that it asks for is in the process's memory."""
+    fetches = [fetch for each in program.variables for fetch in each.fetches]
+    return any(each.kind != "value" or any(s.operation == "dereference" for s in each.steps) for each in fetches)
+
+
+def merge(pointers: dict[tuple[int, int], int], reads: dict[tuple[int, int], int]) -> None:
     for pointer, size in reads.items():
         pointers[pointer] = max(pointers.get(pointer, 0), size)
 
@@ -116,18 +152,32 @@ def _fetches(
     return found
 
 
-def _calls(probe: Probe, stands_still: bool) -> Iterator[tuple[int, int]]:
-    """The system calls that a program attached to the probe fires with, and what is wanted of them."""
+def _calls(probe: Probe, stands_still: bool) -> Iterator[tuple[int, int, frozenset[int]]]:
+    """The system calls that a program attached to the probe fires with, what is wanted of them, and which registers a
+    record tells."""
     numbers: Iterable[int]
     match probe.firing:
         case Syscall(number=number, is_return=is_return, compat=compat):
             numbers = () if compat or (is_return and number == system_calls.SIGRETURN) else (number,)
+        case Tracepoint() as firing:
+            event = event_of(firing)
+            if event is None:
+                return
+            is_return = event.is_return
+            numbers = range(plans.NUMBERS) if event.number is None else (event.number,)
         case RawTracepoint(name="sys_enter" | "sys_exit" as name):
             numbers, is_return = _DERIVED.get((probe.provider, probe.name), range(plans.NUMBERS)), name == "sys_exit"
         case _:
             return
     wanted = (RETURN | stands_still * HOLD_RETURN) if is_return else (ENTRY | stands_still * HOLD_ENTRY)
-    yield from ((number, wanted) for number in numbers)
+    for number in numbers:
+        yield number, wanted, _told(is_return, number)
+
+
+def _told(is_return: bool, number: int) -> frozenset[int]:
+    if is_return:
+        return call_registers.TOLD_BEGINNING if number in _FORK else call_registers.TOLD_LEAVING
+    return call_registers.TOLD_ENTERING
 
 
 def _kinds(probe: Probe) -> tuple[int, ...]:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from sonde.arch import system_calls
+from contextlib import suppress
+
+from sonde.arch import registers, system_calls
 from sonde.bpf.helpers import MAX_ERRNO
 from sonde.engines.embedded.tracer import interruptions, own_filters, ptrace, seccomp, stops
 from sonde.engines.embedded.tracer.plan import ENTRY, HOLD_ENTRY, HOLD_RETURN, RETURN
 from sonde.engines.embedded.tracer.threads import TracedThreads
 
+_U32, _U64 = 0xFFFF_FFFF, 0xFFFF_FFFF_FFFF_FFFF
+_EXECUTE = 4
+"""PROT_EXEC of mmap(2)."""
+
+_MAPPING = (system_calls.MMAP, system_calls.MPROTECT)
 _OPERATION, _NUMBER = 0, 3
 """Words of struct ptrace_syscall_info: operation and, 32 bits up, architecture; a call's number."""
 
@@ -69,6 +76,20 @@ def _enters(threads: TracedThreads, tid: int) -> None:
         threads.proceed(tid)
 
 
+def _mapped(threads: TracedThreads, tid: int, number: int, result: int) -> None:
+    """The thread has mapped something, or may execute more: what is wanted there is put in before it goes on."""
+    space = threads.spaces.by_tid.get(tid)
+    if space is None or -MAX_ERRNO <= result < 0:
+        return
+    with suppress(OSError):
+        given = [ptrace.call(ptrace.PEEKUSER, tid, place) for place in registers.CALL_ARGUMENTS[1:5]]
+        size, protection, _, file = given
+        if number == system_calls.MMAP:
+            space.without(result & _U64, (result & _U64) + size)
+        if (number == system_calls.MMAP and file & _U32 != _U32) or protection & _EXECUTE:
+            threads.spaces.look(tid, space.pid)
+
+
 def _leaves(threads: TracedThreads, tid: int, wanted: int | None) -> None:
     """`wanted` is None where the thread was in the call when tracing began."""
     if wanted is None and threads.writer.info_words[_OPERATION] >> 32 == system_calls.AUDIT_ARCHITECTURE:
@@ -79,6 +100,8 @@ def _leaves(threads: TracedThreads, tid: int, wanted: int | None) -> None:
         interruptions.ask_again(threads, tid)
         threads.proceed(tid)
     elif wanted is not None and wanted & RETURN:
+        if wanted >> 4 in _MAPPING and threads.spaces.wanted:
+            _mapped(threads, tid, wanted >> 4, result)
         threads.tell(tid, stops.RETURN, wanted & HOLD_RETURN, wanted >> 4)
     else:
         threads.proceed(tid)

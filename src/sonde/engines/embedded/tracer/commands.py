@@ -40,6 +40,16 @@ WRITE = 9
 STAND = 10
 """Threads of processes that were there stop and wait for GO. Not answered: one blocked in the kernel may not stop."""
 
+SITES = 11
+"""Breakpoints are wanted: `argument` bytes of sites (sites.py) follow. In processes that stand they are put at GO."""
+
+INJECT = 12
+"""The system call of the thread, held by a record, is not made if the thread enters it, and has another result: an
+INJECTION follows, `argument` bytes."""
+
+INJECTION = struct.Struct("=Qq")
+"""The number of the record, the result."""
+
 TRANSFER = struct.Struct("=QQ")
 """Address and size."""
 
@@ -59,7 +69,7 @@ DATA = 5
 ANSWER = struct.Struct("=IIq")
 """What it is, of which thread, the value."""
 
-_LONG = (PLAN, READ, WRITE)
+_LONG = (PLAN, READ, WRITE, SITES, INJECT)
 
 
 class SondeEnded(Exception):  # noqa: N818 - it is no error

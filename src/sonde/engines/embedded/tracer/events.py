@@ -7,7 +7,16 @@ import signal
 import time
 from contextlib import suppress
 
-from sonde.engines.embedded.tracer import commands, interruptions, orphans, ptrace, stepping, stops, unbegun
+from sonde.engines.embedded.tracer import (
+    commands,
+    interruptions,
+    orphans,
+    ptrace,
+    signals_in_slots,
+    stepping,
+    stops,
+    unbegun,
+)
 from sonde.engines.embedded.tracer.threads import TracedThreads
 
 GROUP_STOPS = (signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
@@ -60,6 +69,10 @@ def _made(threads: TracedThreads, tid: int, made: int, event: int) -> None:
     is_thread = event == ptrace.EVENT_CLONE and os.path.exists(f"/proc/{tid}/task/{made}")
     if not is_thread and event != ptrace.EVENT_VFORK:
         remove_copy(threads, tid, made)
+    if threads.spaces.by_tid:
+        threads.spaces.forked(tid, made, is_thread or event == ptrace.EVENT_VFORK)
+        if not is_thread and tid in threads.calls and made in threads.spaces.by_tid:
+            threads.calls[made] = list(threads.calls[tid])
     inside = threads.inside.get(tid, 0)
     if made not in threads.requests:
         threads.requests[made] = threads.requests.get(tid, ptrace.CONT)
@@ -107,6 +120,12 @@ def _note_repetition(threads: TracedThreads, tid: int) -> None:
 def _exec(threads: TracedThreads, tid: int, former: int) -> None:
     """All other threads are gone, some without a word: the old leader has given its number to the caller."""
     threads.forget_hold(tid)
+    if threads.spaces.wanted:
+        threads.spaces.executed(tid, former)
+        for each in {tid, former}:
+            threads.calls.pop(each, None)
+        if threads.tracing:
+            threads.spaces.look(tid, tid)
     # A library's constructor has called exec: the command begins here, short of its entry.
     begins = threads.breakpoints.pop(tid, None) is not None
     if former != tid:
@@ -144,6 +163,8 @@ def _signal(threads: TracedThreads, tid: int, number: int) -> None:
             wait_for_go(threads, tid)
             return
     threads.notifications.begin_again(tid)
+    if tid in threads.spaces.by_tid:
+        signals_in_slots.leave(threads, tid, number)
     unbegun.begin(tid, number)
     if tid in threads.renewed:
         interruptions.signalled(threads, tid)
@@ -184,9 +205,11 @@ def _ended(threads: TracedThreads, tid: int, status: int) -> None:
         group.discard(tid)
     threads.forget_filters(tid)
     threads.early.pop(tid, 0)
+    threads.calls.pop(tid, None)
     threads.note(tid, stops.END, status)
     if not threads.requests:
         # Nothing more is to come that a nap would wait for.
         threads.writer.ring()
     if threads.early:
         orphans.adopt(threads, tid)
+    threads.spaces.forget(tid)

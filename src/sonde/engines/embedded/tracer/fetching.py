@@ -12,7 +12,7 @@ import struct
 from collections.abc import Callable
 from mmap import mmap
 
-from sonde.arch import address_space, pages
+from sonde.arch import address_space, pages, registers
 from sonde.engines.embedded.tracer import plan, stops
 from sonde.engines.embedded.tracer.memory import ProcessMemory
 from sonde.engines.embedded.tracer.plan import EntryFetch
@@ -48,7 +48,28 @@ class Fetcher:
         # As ptrace.prepared(): arguments of at most 31 bits as they are, and no errno.
         self._call: Any = ctypes.PyDLL(None)["process_vm_readv"]
         self._slow = ProcessMemory()
+        self._all = self._memory.cast("Q")
+        self._by_site: dict[int, tuple[tuple[int, int, int, _Transfer], ...]] = {}
         self._by_call = {number: self._prepared(each) for number, each in fetches.items()}
+
+    def want_sites(self, fetches: dict[int, tuple[EntryFetch, ...]]) -> None:
+        """What is to be read behind registers, by the numbers of sites: behind the registers in the record's place."""
+        self._by_site = {
+            number: tuple(
+                (fetch.argument, fetch.offset, registers.USER_SIZE + offset, self._transfer(fetch.size))
+                for fetch, offset in zip(each, plan.offsets(each), strict=False)
+            )
+            for number, each in fetches.items()
+        }
+
+    def fetch_at_site(self, number: int, tid: int, place: int) -> int:
+        """Fill the place, which begins with the thread's registers: the lengths as stops.HIT has them."""
+        at = self._places + place * stops.PLACE
+        words, first, lengths, shift = self._all, at // stops.WORD, 0, 0
+        for register, behind, offset, transfer in self._by_site.get(number, ()):
+            lengths |= transfer(tid, at + offset, words[first + register] + behind & _U64) << shift
+            shift += 16
+        return lengths
 
     def __contains__(self, number: int) -> bool:
         return number in self._by_call

@@ -7,6 +7,7 @@ import select
 import signal
 
 from sonde.engines.embedded.tracer import commands, events, obeying, orphans, ptrace, stops
+from sonde.engines.embedded.tracer.breakpoints import Breakpoints
 from sonde.engines.embedded.tracer.placement import WAIT, Placement
 from sonde.engines.embedded.tracer.quick import Quick
 from sonde.engines.embedded.tracer.threads import TracedThreads
@@ -16,10 +17,11 @@ _PATIENCE = 2
 
 
 class Follower:
-    """The loop and the commands that reach it. `threads` and `quick` are set before anything else is done."""
+    """The loop and the commands that reach it. `threads`, `quick` and `breakpoints` are set first."""
 
     threads: TracedThreads
     quick: Quick
+    breakpoints: Breakpoints
 
     def __init__(self, pipe: int, watcher: int) -> None:
         self._reader = commands.CommandReader(pipe)
@@ -34,6 +36,7 @@ class Follower:
         threads, reader, wait = self.threads, self._reader, os.waitpid
         words, held, known = threads.writer.words, threads.held, threads.requests
         filtered, called = self.quick
+        hit = self.breakpoints.hit
         next_stop = self.placement.wait
         status = 0
         try:
@@ -61,6 +64,9 @@ class Follower:
                     filtered(tid)
                 elif status == ptrace.SYSCALL_STOP:
                     called(tid)
+                elif status == ptrace.TRAP_STOP and hit(tid):
+                    while threads.ended_early:
+                        events.handle(threads, *threads.ended_early.pop())
                 elif tid == self._watcher:
                     self._knocked(status)
                 else:

@@ -16,6 +16,7 @@ from mmap import mmap
 
 from sonde import launch
 from sonde.engines.embedded.tracer import notifier, quick, slices, watch
+from sonde.engines.embedded.tracer.breakpoints import Breakpoints
 from sonde.engines.embedded.tracer.following import Follower
 from sonde.engines.embedded.tracer.notifications import Notifications
 from sonde.engines.embedded.tracer.outliving import outlive
@@ -77,6 +78,7 @@ def _guard(memory: mmap, notes: mmap, ends: Ends) -> None:
     threads = follower.threads = TracedThreads(memory, ends.bell, ends.answers, follower.listen, notifications)
     threads.notes = memoryview(notes).cast("Q")
     follower.quick = quick.prepared(threads, memory)
+    follower.breakpoints = Breakpoints(threads, memory)
     left = follower.follow()
     follower.end()
     outlive(threads, *left)

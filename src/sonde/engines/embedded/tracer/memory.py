@@ -90,16 +90,6 @@ class ProcessMemory:
                 break
         return bytes(found)
 
-    def read_string(self, tid: int, address: int, limit: int) -> bytes:
-        """Up to a NUL, which is not part of it, or `limit` bytes. Raises OSError: EFAULT if memory ends before."""
-        data = self.read_available(tid, address, limit)
-        end = data.find(b"\0")
-        if end >= 0:
-            return data[:end]
-        if len(data) < limit:
-            raise OSError(errno.EFAULT, os.strerror(errno.EFAULT))
-        return data
-
     def write(self, tid: int, address: int, data: bytes) -> None:
         """Raises OSError: EFAULT if not all could be written, where some may have been."""
         for start in range(0, len(data), _AT_ONCE):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import os
+from contextlib import suppress
 from functools import cache
 
-from sonde.engines.embedded.tracer import commands, plan, ptrace, stops
+from sonde.arch import registers
+from sonde.engines.embedded.tracer import commands, plan, ptrace, sites, stops
 from sonde.engines.embedded.tracer.events import wait_for_go
 from sonde.engines.embedded.tracer.memory import ProcessMemory
 from sonde.engines.embedded.tracer.threads import TracedThreads
@@ -18,6 +21,8 @@ def obey(threads: TracedThreads, asked: int, tid: int, argument: int, payload: b
     """One command (commands.py)."""
     if asked == commands.RESUME:
         threads.release(tid, argument)
+    elif asked == commands.INJECT:
+        _inject(threads, tid, *commands.INJECTION.unpack(payload))
     elif asked == commands.PLAN:
         threads.adopt_plan(plan.from_bytes(payload))
     elif asked == commands.SEIZE_COMMAND:
@@ -26,6 +31,8 @@ def obey(threads: TracedThreads, asked: int, tid: int, argument: int, payload: b
         threads.answer(commands.SEIZED, tid, _seize_process(threads, tid))
     elif asked == commands.RUN_TO:
         _run_to(threads, tid, argument)
+    elif asked == commands.SITES:
+        threads.want_sites(sites.from_bytes(payload))
     elif asked == commands.STAND:
         _stand(threads)
     elif asked == commands.GO:
@@ -34,6 +41,26 @@ def obey(threads: TracedThreads, asked: int, tid: int, argument: int, payload: b
         _read(threads, tid, payload)
     elif asked == commands.WRITE:
         _write(threads, tid, payload)
+
+
+@cache
+def _info() -> ctypes.Array[ctypes.c_char]:
+    return ctypes.create_string_buffer(ptrace.INFO_SIZE)
+
+
+def _inject(threads: TracedThreads, tid: int, record: int, result: int) -> None:
+    """A call whose number is -1 is not made, and its result is what is in the register (do_syscall_64)."""
+    held = threads.held.get(tid)
+    if held is None or held.record != record:
+        return
+    # Not where records are made: one may be on its way there, and wait for a slot.
+    info = _info()
+    if threads.ptrace(ptrace.GET_SYSCALL_INFO, tid, ptrace.INFO_SIZE, info) < 0:
+        return
+    with suppress(OSError):
+        if info.raw[0] in (ptrace.INFO_ENTRY, ptrace.INFO_SECCOMP):
+            ptrace.call(ptrace.POKEUSER, tid, registers.CALL_NUMBER, -1)
+        ptrace.call(ptrace.POKEUSER, tid, registers.CALL_RESULT, result)
 
 
 def _seize(threads: TracedThreads, tid: int, options: int, request: int) -> int:
@@ -112,6 +139,9 @@ def _stand(threads: TracedThreads) -> None:
 def _go(threads: TracedThreads) -> None:
     """Those that no filter stops are stopped once, so that their system calls do from then on."""
     threads.tracing = True
+    if threads.spaces.wanted:
+        for tid in sorted(threads.requests):
+            threads.spaces.find(tid)
     threads.notes[stops.TELLING] = 1
     for tid in threads.waiting:
         threads.proceed(tid)

@@ -12,13 +12,23 @@ import signal
 from collections.abc import Callable
 from contextlib import suppress
 
-from sonde.engines.embedded.tracer import events, interruptions, own_filters, ptrace, seccomp, unbegun
+from sonde.engines.embedded.tracer import (
+    breakpoint_ends,
+    events,
+    interruptions,
+    own_filters,
+    ptrace,
+    seccomp,
+    signals_in_slots,
+    unbegun,
+)
 from sonde.engines.embedded.tracer.placement import Placement
 from sonde.engines.embedded.tracer.threads import TracedThreads
 
 
 def outlive(threads: TracedThreads, tid: int, status: int) -> None:
     """Until no thread is left to look after. `tid` stopped with `status` and is not yet continued; 0: none is."""
+    breakpoint_ends.restore(threads)
     waiting = dict.fromkeys((*threads.waiting, *threads.early), 0)
     waiting.update((held, how.signal) for held, how in threads.held.items())
     for each, deliver in waiting.items():
@@ -87,6 +97,12 @@ def _stopped(threads: TracedThreads, tid: int, status: int) -> None:
                 return
             if events.remove_breakpoint(threads, tid) and number == signal.SIGTRAP:
                 number = 0
+        if threads.spaces.by_tid and event not in events.FORKS:
+            number_left = breakpoint_ends.leave(threads, tid, event, number)
+            if number_left < 0:
+                threads.ptrace(ptrace.CONT, tid, 0, 0)
+                return
+            number = number_left
     if event == ptrace.EVENT_STOP and number in events.GROUP_STOPS and not threads.is_free(tid):
         threads.ptrace(ptrace.LISTEN, tid, 0, 0)
     elif number == signal.SIGTRAP | 0x80 and threads.is_free(tid) and _fails_by_a_stop(tid):
@@ -113,12 +129,16 @@ def _made(threads: TracedThreads, tid: int, made: int) -> None:
     """A child is traced as its maker is."""
     is_free = threads.is_free(tid)
     threads.requests[made] = ptrace.SYSCALL if is_free else ptrace.CONT
+    breakpoint_ends.clean(threads, tid, made)
     if is_free:
         threads.ptrace(ptrace.INTERRUPT, made, 0, 0)
 
 
 def _let_go(threads: TracedThreads, tid: int, deliver: int) -> None:
     """The stopped thread runs on: for good if there is no filter."""
+    if tid in threads.spaces.by_tid:
+        with suppress(OSError):
+            signals_in_slots.resume(threads.spaces.by_tid[tid], tid)
     if tid == threads.notifications.awaited or tid in threads.installing:
         # It may have got its filter, and wait for ever if nobody reads the listener.
         threads.ptrace(ptrace.SYSCALL, tid, 0, deliver)

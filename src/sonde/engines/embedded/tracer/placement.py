@@ -18,10 +18,14 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from sonde.engines.embedded.tracer import ptrace, slices, turns
+from sonde.model.units import MILLISECOND, SECOND
 from sonde.typed import NamedTuple
 
 WAIT = 0x40000000 | os.WUNTRACED
 """__WALL of wait(2), also children of clone; and the stops of children that are not traced: the watcher's."""
+
+_JOINING = (ptrace.SYSCALL_STOP, ptrace.SECCOMP_STOP, ptrace.TRAP_STOP)
+"""Statuses of stops that come one after the other."""
 
 _SOON, _LATE = 4, 512
 """Stops in a row by one thread after which the guardian joins it: at first, and where joining has disturbed others."""
@@ -31,6 +35,10 @@ _PROVEN = 16
 
 _BUSY = 200_000_000
 """ns until joining is tried again where somebody else wants the CPU."""
+
+_HELD, _PAUSE, _LONGEST_PAUSE = MILLISECOND, SECOND, 16 * SECOND
+"""ns: if the thread beside ran that long and another has stopped meanwhile elsewhere, that one had to wait for the CPU.
+Joining is then tried again after a pause, which is doubled each time."""
 
 _LONG = 3_000_000
 """ns: if the thread beside takes longer to stop, it may have been another that had the CPU."""
@@ -52,6 +60,7 @@ class Placement:
         self._cpu = -1
         self._since = 0
         self._not_before = 0
+        self._pause = _PAUSE
         self._turns = turns.Turns(0, 0, 0)
         self._last = 0
         self._row = 0
@@ -82,7 +91,7 @@ class Placement:
             self._last, self._row = tid, 0
             return tid, status
         self._row += 1
-        if self._row >= self._enough and status in (ptrace.SYSCALL_STOP, ptrace.SECCOMP_STOP):
+        if self._row >= self._enough and status in _JOINING:
             self._join(tid)
         return tid, status
 
@@ -126,6 +135,10 @@ class Placement:
 
     def _interrupted(self, tid: int) -> None:
         """Not the thread that was joined is next, but this one, or none yet."""
+        now = time.monotonic_ns()
+        if tid and now - self._since > _HELD:
+            self._not_before = now + self._pause
+            self._pause = min(2 * self._pause, _LONGEST_PAUSE)
         if self._row >= _PROVEN:
             self._enough = _SOON
         elif tid and self._last:

@@ -41,9 +41,9 @@ def offsets(fetches: Sequence[EntryFetch]) -> list[int]:
     return found
 
 
-def can_fetch(fetches: Sequence[EntryFetch]) -> bool:
-    """Whether there is room for all of them in a record's place."""
-    return len(fetches) <= MOST_FETCHES and offsets(fetches)[-1] <= stops.PLACE
+def can_fetch(fetches: Sequence[EntryFetch], room: int = stops.PLACE) -> bool:
+    """Whether there is room for all of them in a record's place, of which there are so many bytes."""
+    return len(fetches) <= MOST_FETCHES and offsets(fetches)[-1] <= room
 
 
 class StopPlan(NamedTuple):

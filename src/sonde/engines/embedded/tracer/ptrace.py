@@ -14,9 +14,21 @@ from functools import cache
 from sonde.arch import instructions, registers
 from sonde.typed import Any
 
-PEEKDATA, POKEDATA, PEEKUSER, POKEUSER, CONT, GETREGS, SETREGS, DETACH, SYSCALL = 2, 5, 3, 6, 7, 12, 13, 17, 24
+PEEKDATA, POKEDATA, PEEKUSER, POKEUSER, CONT, SINGLESTEP, GETREGS, SETREGS, DETACH, SYSCALL = (
+    2,
+    5,
+    3,
+    6,
+    7,
+    9,
+    12,
+    13,
+    17,
+    24,
+)
 TRACEME = 0
-SETOPTIONS, GETEVENTMSG, GETSIGINFO = 0x4200, 0x4201, 0x4202
+SETOPTIONS, GETEVENTMSG, GETSIGINFO, SETSIGINFO = 0x4200, 0x4201, 0x4202, 0x4203
+GETSIGMASK, SETSIGMASK = 0x420A, 0x420B
 SEIZE, INTERRUPT, LISTEN, GET_SYSCALL_INFO = 0x4206, 0x4207, 0x4208, 0x420E
 
 O_SYSGOOD, O_FORK, O_VFORK, O_CLONE, O_EXEC, O_EXIT = 0x1, 0x2, 0x4, 0x8, 0x10, 0x40
@@ -28,6 +40,9 @@ EVENT_STOP = 128
 
 SYSCALL_STOP = 0x857F
 """waitpid's status of an entry to or exit from a system call (SIGTRAP | 0x80, PTRACE_O_TRACESYSGOOD)."""
+
+TRAP_STOP = 0x57F
+"""waitpid's status of a thread that gets SIGTRAP: it has run onto a breakpoint, made a step, or was sent the signal."""
 
 SECCOMP_STOP = 0x7057F
 """waitpid's status where a filter said SECCOMP_RET_TRACE."""

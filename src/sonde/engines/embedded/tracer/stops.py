@@ -21,7 +21,6 @@ from __future__ import annotations
 import struct
 
 from sonde.arch import pages
-from sonde.typed import NamedTuple
 
 ENTRY = 1
 """A system call begins: `value` is its number, `arguments` its six arguments. With FETCHED, a: the lengths of what was
@@ -52,6 +51,13 @@ SIGNAL = 8
 GROUP_STOP = 9
 """Job control stopped the thread. a: the signal. It stays stopped until SIGCONT, held or not."""
 
+HIT = 10
+"""A breakpoint was hit. a: the number of its site (sites.py); b: the place where the thread's struct user_regs_struct
+is, with the breakpoint's address for the program counter; c: the lengths of what was fetched, behind that."""
+
+FUNCTION_RETURN = 11
+"""A function that begins at a site has returned: as HIT, with the registers as the caller gets them."""
+
 HELD = 1
 """The thread stays stopped until sonde says that it may go on."""
 
@@ -64,6 +70,9 @@ BEFORE = 4
 REGISTERS_SHIFT = 4
 
 RECORD = struct.Struct("=HHIQqqqB3xIQQq6QI4x")
+"""kind, flags, tid, time, a, b and c; of the system call: operation, architecture, ip, sp, value, six arguments; which
+of what was fetched is wanted."""
+
 HEADER = struct.Struct("=HHIQqqq")
 INFO_OFFSET = 40
 SIZE = 128
@@ -94,30 +103,6 @@ PLACES = 2048
 
 PLACE = 2048
 """Bytes. What is fetched for one record begins at multiples of 8."""
-
-
-class StopRecord(NamedTuple):
-    """A record's fields in their order (RECORD.iter_unpack gives them as tuples)."""
-
-    kind: int
-    flags: int
-    tid: int
-    time: int
-    a: int
-    b: int
-    c: int
-    operation: int
-    architecture: int
-    ip: int
-    sp: int
-    value: int
-    arg0: int
-    arg1: int
-    arg2: int
-    arg3: int
-    arg4: int
-    arg5: int
-    wanted: int
 
 
 def memory_size(slots: int) -> int:

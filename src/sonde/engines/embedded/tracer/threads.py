@@ -5,15 +5,17 @@ from __future__ import annotations
 import ctypes
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from mmap import mmap
 
 from sonde.engines.embedded.tracer import commands, ptrace, stops
+from sonde.engines.embedded.tracer.code_spaces import CodeSpaces
 from sonde.engines.embedded.tracer.executables import Executables
 from sonde.engines.embedded.tracer.fetching import Fetcher
 from sonde.engines.embedded.tracer.notifications import Notifications
 from sonde.engines.embedded.tracer.plan import StopPlan
 from sonde.engines.embedded.tracer.ring import RecordWriter
+from sonde.engines.embedded.tracer.sites import FileSites
 from sonde.typed import NamedTuple
 
 _NUMBER = 3
@@ -36,6 +38,16 @@ class Installation(NamedTuple):
     changed: tuple[tuple[int, int], ...] = ()
 
 
+class AwaitedReturn(NamedTuple):
+    """A function that has not returned: where it returns to, the stack pointer behind that, the number of its site, and
+    whether its return is held."""
+
+    address: int
+    stack: int
+    number: int
+    held: int
+
+
 class TracedThreads:
     """What is known of the threads traced.
 
@@ -48,6 +60,8 @@ class TracedThreads:
     again: its number; `renewed`: such that fail by a stop (interruptions.py). `breakpoints`: address and the
     word that was there. `stopped`: whose stop is being handled, until it goes on.
     `notes`: the words of the notifier's ring.
+    `spaces`: the threads' memories, with breakpoints; `calls`: functions that have not returned, by thread;
+    `ended_early`: threads and their statuses of wait(2), which ended where something else was waited for.
     `installing`: what threads in a system call install. `turning`, `stepping`: see stepping.py.
     """
 
@@ -60,6 +74,7 @@ class TracedThreads:
         self.notes: memoryview
         self.plan = StopPlan()
         self.fetcher: Fetcher | None = None
+        self.site_fetcher: Fetcher | None = None
         self._memory = memory
         self.tracing = False
         self.stopped = 0
@@ -78,6 +93,9 @@ class TracedThreads:
         self.turning: set[int] = set()
         self.stepping: set[int] = set()
         self.breakpoints: dict[int, tuple[int, int]] = {}
+        self.spaces = CodeSpaces()
+        self.calls: dict[int, list[AwaitedReturn]] = {}
+        self.ended_early: list[tuple[int, int]] = []
         self._answering = answering
         self._programs = Executables()
         self._listen = listen
@@ -91,6 +109,14 @@ class TracedThreads:
         if plan.fetches:
             self.fetcher = Fetcher(self._memory, self.writer.info_words, plan.fetches)
             self.writer.limit(stops.PLACES)
+
+    def want_sites(self, files: Sequence[FileSites]) -> None:
+        """From here on breakpoints are wanted at these sites: each of their records takes a place."""
+        self.spaces.want(files)
+        fetches = {site.number: site.fetches for file in files for site in file.sites if site.fetches}
+        self.site_fetcher = Fetcher(self._memory, self.writer.info_words, {})
+        self.site_fetcher.want_sites(fetches)
+        self.writer.limit(stops.PLACES)
 
     def answer(self, what: int, tid: int, value: int, data: bytes = b"") -> None:
         """Tell sonde, who waits for it. Raises SondeEnded."""

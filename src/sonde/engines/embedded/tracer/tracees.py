@@ -20,6 +20,7 @@ from sonde.engines.embedded.tracer import (
     own_filters,
     plan,
     seccomp,
+    sites,
     slices,
     stops,
 )
@@ -27,6 +28,7 @@ from sonde.engines.embedded.tracer.held_command import HeldCommand
 from sonde.engines.embedded.tracer.memory import ProcessMemory
 from sonde.engines.embedded.tracer.plan import StopPlan
 from sonde.engines.embedded.tracer.ring import RecordReader
+from sonde.engines.embedded.tracer.sites import FileSites
 from sonde.launch import CommandError, GuardianError
 from sonde.machine import proc
 
@@ -38,6 +40,9 @@ _PATIENCE = 0.25
 
 _PARTING = 0.2
 """Seconds: how long sonde waits for a guardian that has nothing left to look after."""
+
+_AT_ONCE = 4096
+"""Bytes that a pipe takes whole."""
 
 _SLOTS = 1 << 14
 _ENOUGH = 1 << 16
@@ -127,19 +132,42 @@ class Tracees:
             command.exec(filter_, notifying)
         self._is_ready = True
 
+    def execute(self, pid: int, evaluation: str) -> None:
+        """Have a command exec before it is known what is wanted, without a filter, and wait there or at its entry
+        point. Nothing if it has. Raises CommandError, GuardianError."""
+        command = self._held.get(pid)
+        if command is None:
+            return
+        data = plan.to_bytes(StopPlan(events=frozenset((stops.EXIT,)), seccomp=False))
+        self._send(commands.PLAN, 0, len(data), data)
+        self._send(commands.SEIZE_COMMAND, pid)
+        self._seized(pid, f"failed to trace the command, {command.name}")
+        self._executing[pid] = self._held.pop(pid)
+        command.exec(b"")
+        self._arrive(pid, evaluation)
+
+    def _arrive(self, pid: int, evaluation: str) -> None:
+        """Bring a command that executes to where it waits for go(). Raises CommandError."""
+        command = self._executing[pid]
+        if self._answer(pid, commands.STOPPED, commands.ENDED)[0] == commands.ENDED:
+            del self._executing[pid]
+            raise command.refusal()
+        self._executing.pop(pid).forget()
+        if evaluation != "exec" and (entry := proc.entry_point(pid)) is not None:
+            self._send(commands.RUN_TO, pid, entry)
+            self._answer(pid, commands.STOPPED, commands.ENDED)
+
+    def want_sites(self, files: Sequence[FileSites]) -> None:
+        """Have breakpoints at these places of files, in all that is traced, from go() on; called before begin()."""
+        data = sites.to_bytes(files)
+        self._send(commands.SITES, 0, len(data), data)
+
     def begin(self, wanted: StopPlan, evaluation: str = "exec") -> None:
         """Bring the commands to where they wait for go(), exec or else their entry points. Raises CommandError."""
         if not self._is_ready:
             self.ready(wanted)
         for pid in list(self._executing):
-            command = self._executing[pid]
-            if self._answer(pid, commands.STOPPED, commands.ENDED)[0] == commands.ENDED:
-                del self._executing[pid]
-                raise command.refusal()
-            self._executing.pop(pid).forget()
-            if evaluation != "exec" and (entry := proc.entry_point(pid)) is not None:
-                self._send(commands.RUN_TO, pid, entry)
-                self._answer(pid, commands.STOPPED, commands.ENDED)
+            self._arrive(pid, evaluation)
         if self._grabbed:
             self._stand()
 
@@ -158,7 +186,7 @@ class Tracees:
         self._send(commands.GO)
 
     def take(self, most: int = 1024) -> tuple[int, Sequence[tuple[int, ...]]]:
-        """Up to so many records, whose fields are those of stops.StopRecord, and the number of the first.
+        """Up to so many records, whose fields are those of stops.RECORD, and the number of the first.
 
         What was fetched for them stays where it is until the next call of this or rest().
         """
@@ -197,6 +225,12 @@ class Tracees:
     def resume(self, number: int, tid: int) -> None:
         """Let a thread go on that is held by the record of that number."""
         self._send(commands.RESUME, tid, number)
+
+    def inject(self, number: int, tid: int, result: int) -> None:
+        """Give the system call of a thread that is held by the record of that number another result: it is not made if
+        the thread enters it."""
+        data = commands.INJECTION.pack(number, result)
+        self._send(commands.INJECT, tid, len(data), data)
 
     def registers(self, flags: int) -> bytes:
         """struct user_regs_struct of a held stop by its record's flags; b"" if none came with it."""
@@ -253,6 +287,9 @@ class Tracees:
         words = self._reader.words
         self._sent += 1
         words[stops.SENT] = self._sent
+        if len(payload) > _AT_ONCE:
+            # The pipe may not take it before somebody reads.
+            self._knock()
         commands.write(self._commands, commands.COMMAND.pack(asked, tid, argument) + payload)
         if not words[stops.LISTENING]:
             self._knock()

@@ -171,6 +171,9 @@ def timer(case: Case) -> Iterator[Remedy]:
         number = str(value.numerator) if value.denominator == 1 else ""
     if unit is not None and number and (not fraction or unit not in ("", "hz")):
         written = f"{head}-{number}{unit}"
+        if written == text and case.error.hint and not case.error.hint.startswith("a timer is"):
+            # It is written as it should be, and is not there for another reason.
+            return
         yield Remedy(f"write {written}", swap(case.span, written), label, case.span)
     yield cause(case.span, label, "units are ns, us, ms, s, m (minutes), h, d and hz; the shortest time is 200us")
 

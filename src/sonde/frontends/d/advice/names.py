@@ -9,7 +9,7 @@ from sonde.arch import languages
 from sonde.frontends.d.advice.finding import Case, Edit, Remedy, insert, of_word, swap
 from sonde.frontends.d.advice.foreign import FUNCTIONS, VARIABLES
 from sonde.frontends.d.advice.spans import arguments
-from sonde.frontends.d.advice.words import AGGREGATION, MACRO, NAME, STRING, Span, Word
+from sonde.frontends.d.advice.words import AGGREGATION, MACRO, NAME, Span, Word
 
 _QUOTED = re.compile(r'["\'](.*)["\']')
 
@@ -245,9 +245,3 @@ def macros(case: Case) -> Iterator[Remedy]:
 def _is_called(case: Case) -> bool:
     following = case.at(1)
     return following is not None and following.text == "("
-
-
-def text_constants(case: Case) -> list[Word]:
-    """The string constants of the statement."""
-    inside = case.layout.within(case.part)
-    return [case.layout.words[index] for index in inside if case.layout.words[index].kind == STRING]

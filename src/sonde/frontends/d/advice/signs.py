@@ -10,7 +10,6 @@ from sonde.frontends.d.advice.foreign import OPERATORS, SIGNS
 from sonde.frontends.d.advice.words import CHARACTER, MACRO, NAME, NUMBER, STRING, Span, closing
 
 _OPERANDS = (NAME, NUMBER, STRING, CHARACTER, MACRO)
-_LINE = re.compile(r"[^\n]*")
 
 
 def foreign_signs(case: Case) -> Iterator[Remedy]:

@@ -200,17 +200,26 @@ def _capture(call: ActionCall, _scope: Scope) -> Statement:
     return Act(call.position, "capture", tuple(convert(value_of(argument), ULONG) for argument in call.arguments))
 
 
+def _intervention(call: ActionCall, scope: Scope) -> Statement:
+    """delay() and inject(), which few programs have."""
+    from sonde.frontends.d.check.interventions import intervention
+
+    return intervention(call, scope)
+
+
 _ACTIONS: dict[str, Callable[[ActionCall, Scope], Statement]] = {
     "breakpoint": _act,
     "capture": _capture,
     "chill": _act,
     "clear": _clear,
     "commit": _act,
+    "delay": _intervention,
     "denormalize": _normalize,
     "discard": _act,
     "exit": _exit,
     "freopen": _command,
     "ftruncate": _act,
+    "inject": _intervention,
     "normalize": _normalize,
     "panic": _act,
     "pcap": _pcap,

@@ -34,6 +34,10 @@ def call(name: str, arguments: tuple[Operand, ...], scope: Scope, position: Posi
     converted = tuple(_argument(argument, kind) for argument, kind in zip(arguments, shape.parameters, strict=False))
     _check_scratch(name, converted, scope, position)
     made = Call(shape.returns, position, name, converted)
+    if name in ("flagstr", "memstr"):
+        from sonde.frontends.d.check import notations  # so have names of numbers
+
+        return notations.of_number(made) if name == "flagstr" else notations.of_memory(made, scope)
     if name != "progenyof":
         return made
     from sonde.frontends.d.check import family  # few programs ask about descendants

@@ -14,7 +14,7 @@ from sonde.frontends.d.check.libraries import Libraries
 from sonde.frontends.d.check.located import Divided
 from sonde.frontends.d.check.operands import value_of
 from sonde.frontends.d.check.operators import is_scalar_test
-from sonde.frontends.d.check.options import DEFAULTS, CheckOptions
+from sonde.frontends.d.check.options import CheckOptions
 from sonde.frontends.d.check.pragmas import Pragmas, is_satisfied
 from sonde.frontends.d.check.probes import matching_probes, numbered_probe, require_stability
 from sonde.frontends.d.check.prototypes import NAMES as FUNCTIONS
@@ -43,7 +43,7 @@ class Checker:
     A parser asks `is_type_name` while it runs, so items are to be checked one at a time, before the next is parsed.
     """
 
-    def __init__(self, catalog: Catalog, options: CheckOptions = DEFAULTS) -> None:
+    def __init__(self, catalog: Catalog, options: CheckOptions) -> None:
         self._scope = Scope(catalog, options, expression)
         self._scope.require = self._add_hidden
         self._clauses: list[Clause] = []
@@ -207,8 +207,7 @@ class Checker:
                 self._add_group(divided, group.probes, own, node, spec)
             return
         number = len(self._clauses) + 1
-        both = derived.both(condition, predicate)
-        self._clauses.append(Clause(number, own, both, body, spec.position))
+        self._clauses.append(Clause(number, own, predicate, body, spec.position, condition))
         self._scope.enabling = None
 
     def _add_group(
@@ -287,33 +286,3 @@ class Checker:
             place = node.position if is_one_line else clause.position
             raise DError("D_PRED_SCALAR", "predicate result must be of scalar type", place)
         return value_of(operand)
-
-
-def check(
-    sources: Iterable[Iterable[syntax.Item]],
-    catalog: Catalog,
-    options: CheckOptions = DEFAULTS,
-    libraries: Iterable[Iterable[syntax.Item]] = (),
-) -> Program:
-    """Check sources parsed already, libraries first."""
-    checker = Checker(catalog, options)
-    for library in libraries:
-        checker.add_library(library)
-    for source in sources:
-        checker.add_source(source)
-    return checker.program()
-
-
-def compile_sources(
-    sources: Sequence[ProgramSource],
-    catalog: Catalog,
-    options: CheckOptions = DEFAULTS,
-    macros: Macros = NO_MACROS,
-    libraries: Sequence[ProgramSource] = (),
-) -> Program:
-    """Parse and check: text -> program. Libraries are parsed only as far as the sources use them."""
-    checker = Checker(catalog, options)
-    checker.use_libraries(lambda: libraries)
-    for source in sources:
-        checker.add_text(source, macros)
-    return checker.program()

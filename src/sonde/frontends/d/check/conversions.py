@@ -94,7 +94,7 @@ def address_space(expression: Expr) -> Type:
     while isinstance(expression, (MemberOf, Index)):
         expression = expression.object
     if isinstance(expression, ProbeVariable) and expression.is_in_memory:
-        return Pointer(expression.type, True)
+        return Pointer(expression.type, expression.is_user)
     return expression.pointer.type if isinstance(expression, Deref) else expression.type
 
 
@@ -114,10 +114,3 @@ def length_constant(value: int, position: Position) -> Const:
 def string_size(expression: Expr, strsize: int) -> int:
     """Bytes that sizeof gives for a string: a literal's own, else the option's."""
     return len(expression.value) + 1 if isinstance(expression, StringConst) else strsize
-
-
-def smallest_int(value: int) -> Type:
-    """The type of a decimal constant of that value."""
-    if -(1 << 31) <= value < 1 << 31:
-        return INT
-    return LONG if -(1 << 63) <= value < 1 << 63 else ULONG

@@ -19,7 +19,7 @@ from sonde.model.catalog import Derivation
 from sonde.model.errors import Position
 from sonde.model.kinds import compatible
 from sonde.model.probe import Probe, StaticPattern
-from sonde.model.program import Binary, Builtin, Call, Const, Expr
+from sonde.model.program import Builtin, Call, Const, Expr
 from sonde.model.types import INT, STRING, Pointer, Struct, Type, resolve
 
 HIDDEN = "<hidden>"
@@ -53,20 +53,13 @@ def together(own: tuple[Probe, ...], probes: Sequence[Probe]) -> tuple[Probe, ..
 
 
 def condition(scope: Scope, position: Position) -> Expr | None:
-    """Under which condition the clause being checked runs, besides its predicate."""
+    """Under which condition the probe fires that the clause being checked is for."""
     derivation = scope.enabling.derivation if scope.enabling else None
     if derivation is None:
         return None
     for text in derivation.before:
         scope.require(text)
     return _evaluate(derivation.condition, derivation, scope, position) if derivation.condition else None
-
-
-def both(condition: Expr | None, predicate: Expr | None) -> Expr | None:
-    """The condition, then the predicate."""
-    if condition is None or predicate is None:
-        return condition or predicate
-    return Binary(INT, predicate.position, "&&", condition, predicate)
 
 
 def argument(number: int, native: Type, derivation: Derivation, scope: Scope, position: Position) -> Expr:

@@ -38,7 +38,7 @@ from sonde.frontends.d.check.variables import element, local_array, new_array, n
 from sonde.frontends.d.errors import DError
 from sonde.model.errors import Position
 from sonde.model.kinds import spell
-from sonde.model.program import Const, Element, Expr, StringConst, Var
+from sonde.model.program import Const, Element, StringConst, Var
 from sonde.model.types import BUILTIN_TYPEDEFS, STRING, Enum, Type, resolve
 from sonde.typed import Any, TypeAlias
 
@@ -52,11 +52,6 @@ NamedPlace: TypeAlias = tuple[str, str]
 def expression(node: syntax.Expr, scope: Scope) -> Operand:
     """Check an expression; see `operands` for what may come back."""
     return _RULES[type(node)](node, scope)
-
-
-def value(node: syntax.Expr, scope: Scope) -> Expr:
-    """Check an expression that must have a value."""
-    return value_of(expression(node, scope))
 
 
 # Constants and names

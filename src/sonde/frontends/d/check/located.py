@@ -54,7 +54,7 @@ def located(where: str, name: str | int, scope: Scope, position: Position) -> Ex
     except SourceError as error:
         raise in_d(error, position) from None
     require_alike(asked, found, [each.type for each in found], scope)
-    return referred(ProbeVariable(found[0].type, position, asked, found[0].pieces))
+    return referred(ProbeVariable(found[0].type, position, asked, found[0].pieces, found[0].is_user))
 
 
 def require_alike(name: str, found: Sequence[Hashable], kinds: Sequence[Type], scope: Scope) -> None:

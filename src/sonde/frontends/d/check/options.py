@@ -8,10 +8,6 @@ from sonde.model.known_options import default_number
 from sonde.typed import NamedTuple
 
 
-def _take_any(name: str, value: str | None) -> object:
-    return int(value) if value and value.isdigit() else value
-
-
 class CheckOptions(NamedTuple):
     """`zero_probes` (-Z) lets descriptions match nothing, `empty` lets a source have no items.
 
@@ -23,6 +19,7 @@ class CheckOptions(NamedTuple):
     may have `most_keys` (-xtregs).
     """
 
+    parse_option: Callable[[str, str | None], object]
     zero_probes: bool = False
     empty: bool = False
     unused_arguments: bool = False
@@ -34,7 +31,3 @@ class CheckOptions(NamedTuple):
     branches: bool = True
     process: int | None = 0
     explained: bool = True
-    parse_option: Callable[[str, str | None], object] = _take_any
-
-
-DEFAULTS = CheckOptions()

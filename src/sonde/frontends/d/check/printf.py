@@ -22,7 +22,7 @@ from sonde.model.kinds import (
     spell,
 )
 from sonde.model.program import Expr, StringConst
-from sonde.model.types import INT, STACK, Enum, Int, Type, resolve, size_of
+from sonde.model.types import INT, STACK, TEXT, Enum, Int, Type, resolve, size_of
 
 
 def _is_any_integer(kind: Type) -> bool:
@@ -38,7 +38,7 @@ def _is_text(kind: Type) -> bool:
 
 
 def _is_address(kind: Type) -> bool:
-    return is_integer(kind) or is_pointer(kind) or (is_recordable_opaque(kind) and kind != STACK)
+    return is_integer(kind) or is_pointer(kind) or (is_recordable_opaque(kind) and kind not in (STACK, TEXT))
 
 
 def _is_time(kind: Type) -> bool:
@@ -49,9 +49,13 @@ def _is_stack(kind: Type) -> bool:
     return resolve(kind) == STACK
 
 
+def _is_shown_text(kind: Type) -> bool:
+    return _is_text(kind) or resolve(kind) == TEXT
+
+
 _INTEGER = (_is_any_integer, "char, short, int, long, or long long")
 _FLOATING = (is_float, "float, double, or long double")
-_TEXT = (_is_text, "char [] or string (or use stringof)")
+_TEXT = (_is_shown_text, "char [] or string (or use stringof)")
 _CHARACTER = (_is_small_integer, "char, short, or int")
 _ADDRESS = (_is_address, "pointer or integer")
 _USER_ADDRESS = (_is_address, "pointer or integer (with -p/-c) or _usymaddr (without -p/-c)")

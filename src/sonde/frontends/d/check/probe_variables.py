@@ -4,6 +4,8 @@ and arguments of kernel code by the names of the parameters.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sonde.frontends.d.check.alike import hint, likely
 from sonde.frontends.d.check.arguments import typed_argument
 from sonde.frontends.d.check.located import located, require_alike
@@ -11,7 +13,7 @@ from sonde.frontends.d.check.operands import Operand
 from sonde.frontends.d.check.scope import Scope
 from sonde.frontends.d.errors import DError
 from sonde.model.errors import Position
-from sonde.model.probe import Probe
+from sonde.model.probe import KernelFunction, Probe, Uprobe
 
 
 def probe_variable(where: str, name: str, scope: Scope, position: Position) -> Operand:
@@ -22,9 +24,17 @@ def probe_variable(where: str, name: str, scope: Scope, position: Position) -> O
         raise DError("D_IDENT_UNDEF", text, position)
     if where == "args":
         names = [scope.catalog.argument_names(probe) for probe in enabling.probes]
-        if any(each is not None for each in names):
+        if any(each is not None for each in names) and not _are_variables(enabling.probes, scope):
             return _named_argument(name, names, scope, position)
     return located(where, name, scope, position)
+
+
+def _are_variables(probes: Sequence[Probe], scope: Scope) -> bool:
+    """Whether the arguments of some of the probes are variables, and those of the others may be taken for such, too:
+    entries of the kernel's functions among places within them."""
+    return any(map(scope.catalog.has_variables, probes)) and all(
+        isinstance(probe.firing, (KernelFunction, Uprobe)) for probe in probes
+    )
 
 
 def _named_argument(name: str, names: list[tuple[str, ...] | None], scope: Scope, position: Position) -> Operand:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from sonde.frontends.d.check.scope import Scope
 from sonde.model.errors import Position
-from sonde.model.types import BASE_TYPES, STACK, STRING, SYMADDR, USYMADDR, VOID, Pointer, Struct, Type
+from sonde.model.types import BASE_TYPES, STACK, STRING, SYMADDR, TEXT, USYMADDR, VOID, Pointer, Struct, Type
 from sonde.typed import NamedTuple
 
 _SUBROUTINES = {
@@ -77,8 +77,10 @@ _SUBROUTINES = {
 }
 
 _SYMBOLS = {
+    "flagstr": "_text(string, int64_t)",
     "func": "_symaddr(uintptr_t)",
     "jstack": "stack([uint32_t], [uint32_t])",
+    "memstr": "_text(string, uintptr_t, [int64_t], [int64_t])",
     "mod": "_symaddr(uintptr_t)",
     "stack": "stack([uint32_t])",
     "sym": "_symaddr(uintptr_t)",
@@ -96,11 +98,13 @@ _ACTIONS = {
     "chill": "void(int)",
     "clear": "void(@)",
     "commit": "void(int)",
+    "delay": "void(uint64_t)",
     "denormalize": "void(@)",
     "discard": "void(int)",
     "exit": "void(int)",
     "freopen": "void(@, ...)",
     "ftruncate": "void()",
+    "inject": "void(int, [int64_t])",
     "normalize": "void(@, uint64_t)",
     "panic": "void()",
     "pcap": "void(void *, int)",
@@ -169,13 +173,12 @@ def kind_of(name: str) -> str:
     return "function" if name in SUBROUTINES else "tracing function"
 
 
-VOID_SUBROUTINES = frozenset({"bcopy", "copyinto", "copyout", "copyoutstr"})
-"""Subroutines called for their effect; as statements they stand where actions do."""
-
 OF_STREAMS = frozenset({"msgdsize", "msgsize"})
 """Subroutines for a type that Linux does not have."""
 
-DESTRUCTIVE = frozenset({"breakpoint", "chill", "copyout", "copyoutstr", "freopen", "panic", "raise", "stop", "system"})
+DESTRUCTIVE = frozenset({
+    "breakpoint", "chill", "copyout", "copyoutstr", "delay", "freopen", "inject", "panic", "raise", "stop", "system",
+})  # fmt: skip
 
 
 class Prototype(NamedTuple):
@@ -187,7 +190,9 @@ class Prototype(NamedTuple):
     variadic: bool
 
 
-_RESULTS: dict[str, Type] = {"void": VOID, "string": STRING, "stack": STACK, "_symaddr": SYMADDR, "_usymaddr": USYMADDR}
+_RESULTS: dict[str, Type] = {
+    "void": VOID, "string": STRING, "stack": STACK, "_symaddr": SYMADDR, "_text": TEXT, "_usymaddr": USYMADDR,
+}  # fmt: skip
 
 
 def prototype(name: str, scope: Scope) -> Prototype:

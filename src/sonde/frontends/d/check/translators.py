@@ -23,7 +23,7 @@ from sonde.frontends.d.check.scope import Scope
 from sonde.frontends.d.errors import DError
 from sonde.model.errors import Position
 from sonde.model.kinds import ARRAY_AS_STRING, compatible, is_integer, is_pointer, is_string, spell
-from sonde.model.program import Const, Deref
+from sonde.model.program import Const, Deref, MemberOf
 from sonde.model.types import Array, Pointer, Struct, Type, resolve
 
 
@@ -142,6 +142,9 @@ def _expand(value: TranslatorValue, definition: syntax.TranslatorMember, scope: 
         )
         raise DError("D_XLATE_INCOMPAT", text, definition.position)
     expression = value_of(result)
+    if isinstance(expression, MemberOf):
+        # A mistake that is found later is that of whoever uses it, and has not written the library.
+        expression = expression._replace(position=position)
     if not is_string(expression.type):
         return stored(expression, found.type)
     return expression._replace(type=ARRAY_AS_STRING) if isinstance(resolve(found.type), Array) else expression

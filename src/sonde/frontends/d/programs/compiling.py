@@ -10,6 +10,7 @@ from sonde.frontends.d.check.checker import Checker
 from sonde.frontends.d.check.options import CheckOptions
 from sonde.frontends.d.errors import DError, in_d
 from sonde.frontends.d.lexer import SLASHES
+from sonde.frontends.d.parser import NO_MACROS
 from sonde.frontends.d.programs.attributes import check_attributes
 from sonde.frontends.d.programs.mistakes import SCRIPT, compile_error, library_error
 from sonde.frontends.d.programs.preprocess import INPUT, PreprocessorError, preprocess
@@ -30,11 +31,13 @@ LARGEST_PROGRAM = 512 << 10
 
 
 class Given(NamedTuple):
-    """One program as given: `name` is its file or, of a program on the command line, its whole text."""
+    """One program as given: `name` is its file or, of a program on the command line, its whole text; `variables` are
+    its macro variables once it is compiled."""
 
     name: str
     source: ProgramSource
     original: str
+    variables: Macros = NO_MACROS
 
     @property
     def is_script(self) -> bool:
@@ -222,4 +225,5 @@ def compile_programs(
         now = checker.clauses
         clauses.append(now[seen:])
         seen = len(now)
-    return CheckedPrograms(checker.program(), tuple(given), tuple(clauses), checker)
+    compiled = tuple(each._replace(variables=_own(each, variables, program_name)) for each in given)
+    return CheckedPrograms(checker.program(), compiled, tuple(clauses), checker)

@@ -72,7 +72,15 @@ def absence_text(fault: Fault) -> str:
 
 def refusal_text(record: Record, reason: str) -> str:
     """An action that could not be carried out, in the form of a fault."""
-    return f"{_where(record.layout.clause, record.probe)}: {reason}"
+    return f"{_where(record.layout.clause_of(record.probe.id), record.probe)}: {reason}"
+
+
+def tells_of_mishap(text: str) -> bool:
+    """Whether a message is one of those above: a clause was aborted, or something was lost."""
+    import re  # what tests of scripts ask
+
+    things = "|".join(sorted({thing for _, thing, _ in _DROPS.values()}))
+    return re.match(rf"error in dt_clause_|\[DTRACEDROP_|\d+ (?:{things})s?\b", text) is not None
 
 
 def drop_text(drop: Drop, with_tag: bool) -> str:

@@ -16,7 +16,6 @@ from sonde.frontends.d.check.stability import (
 )
 from sonde.frontends.d.parser import Parser
 from sonde.frontends.d.programs.compiling import Given
-from sonde.frontends.d.source import Macros
 from sonde.frontends.d.syntax import Identifier, ProbeClause, ProbeDescription, ScopedVariable
 from sonde.model.catalog import Catalog
 from sonde.model.kinds import spell
@@ -34,8 +33,8 @@ _OF_PROBE = {"probeprov": 0, "probemod": 1, "probefunc": 2, "probename": 3, "arg
 def report(given: Given, checker: Checker, catalog: Catalog, with_arguments: bool) -> str:
     """The least stable of a program's probe descriptions and of its statements; with arguments also each description's
     own attributes and the types of its probe's `args[]`."""
-    # It has been parsed and checked already, with its arguments; names alone matter here.
-    items = Parser(given.source, Macros(defaultargs=True), checker.is_type_name).items()
+    # It has been parsed and checked already, with all its arguments.
+    items = Parser(given.source, given.variables._replace(defaultargs=True), checker.is_type_name).items()
     written = [item for item in items if isinstance(item, ProbeClause)]
     specs = [_fields(spec, catalog) for item in written for spec in item.specs]
     matched = {fields: catalog.match(*fields) for fields in specs}

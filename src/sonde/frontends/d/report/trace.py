@@ -10,7 +10,7 @@ from sonde.report.piece import FormatPiece
 _SIGNED = {1: b" %3d", 2: b" %5d", 4: b" %10d", 8: b" %19d"}
 _UNSIGNED = {1: b" %3d", 2: b" %5d", 4: b" %10d", 8: b" %20d"}
 _KEY_WIDTHS = {1: b" %3d", 2: b" %5d", 4: b" %8d", 8: b" %16d"}
-STRINGS = ("string", "interned", "long_string")
+STRINGS = ("string", "interned", "long_string", "named", "noted")
 
 
 def shown_field(field: Field) -> Field:
@@ -30,7 +30,7 @@ def trace_piece(
         case "int":
             widths = _SIGNED if field.signed else _UNSIGNED
             return FormatPiece(b"%d" if quiet else widths[field.size], (source,))
-        case "string" | "interned" | "long_string":
+        case "string" | "interned" | "long_string" | "named" | "noted":
             escape = escaping.values if quiet else escaping.rows
             shown = escaped_by(escaping.program if field.detail == LITERAL else escape, source)
             return FormatPiece(b"%s" if quiet else b"  %-33s", (shown,))
@@ -61,7 +61,7 @@ def key_piece(field: Field, source: GeneratedExpression, escaping: Escaping) -> 
     match field.kind:
         case "int":
             return FormatPiece(_KEY_WIDTHS[field.size], (_printed_integer(field, source),))
-        case "string" | "interned" | "long_string":
+        case "string" | "interned" | "long_string" | "named" | "noted":
             return FormatPiece(b"  %-50s", (escaped_by(escaping.rows, source),))
         case _:
             text = code("dump_or_text({}, {})", source, mapping_named(escaping.rows))

@@ -1,12 +1,14 @@
-"""The reference execution: one instruction after the other, each as the instruction set's document describes it."""
+"""The reference that the machine's executions are compared with: one instruction after the other, each as the
+instruction set's document (Documentation/bpf/standardization/instruction-set.rst) describes it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from sonde.bpf import instructions as i
 from sonde.bpf.instructions import Instruction
-from sonde.runtime.machine import arithmetic
+from sonde.runtime.machine import arithmetic, structure
 from sonde.runtime.machine.execution import MAXIMUM_LOOPS, NO_TAIL_CALL, TAIL_CALL, Helpers, ReadPacket, arity
 from sonde.runtime.machine.faults import MAXIMUM_FRAMES, BudgetError, CallError, DepthError
 from sonde.runtime.machine.frames import StackFrames
@@ -14,6 +16,12 @@ from sonde.runtime.machine.linking import Functions, LinkedProgram, immediate
 from sonde.runtime.machine.memory import MachineMemory
 
 _M32, _M64 = arithmetic.MASKS[32], arithmetic.MASKS[64]
+
+
+def bare(code: Sequence[Instruction], name: str = "program") -> LinkedProgram:
+    """A program without maps, stamps or addresses of functions. Raises StructureError."""
+    structure.check(code)
+    return LinkedProgram(name, tuple(code))
 
 
 class Interpreter:
@@ -110,7 +118,7 @@ class Interpreter:
         if operation == i.NEG:
             registers[dst] = -registers[dst] & mask
         elif operation == i.MOV and x.offset:
-            registers[dst] = arithmetic.extend(right, x.offset, bits)
+            registers[dst] = _extend(right, x.offset, bits)
         else:
             registers[dst] = arithmetic.calculate(operation, registers[dst] & mask, right, bits, x.offset == 1)
 
@@ -118,7 +126,7 @@ class Interpreter:
         size = i.BYTES_OF_SIZE[x.opcode & 0x18]
         value = self._read(registers[x.src] + x.offset, size)
         if x.opcode & 0xE0 == i.MEMSX:
-            value = arithmetic.extend(value, 8 * size, 64)
+            value = _extend(value, 8 * size, 64)
         registers[x.dst] = value
 
     def _store(self, x: Instruction, registers: list[int]) -> None:
@@ -143,7 +151,7 @@ class Interpreter:
             self._write(address, size, operand if old == registers[0] & mask else old)
             registers[0] = old
             return
-        self._write(address, size, arithmetic.atomic(x.imm, old, operand & mask, 8 * size))
+        self._write(address, size, _atomic(x.imm, old, operand & mask, 8 * size))
         if x.imm & i.FETCH:
             registers[x.src] = old
 
@@ -170,7 +178,7 @@ class Interpreter:
             return x.offset if bits == 64 else x.imm
         mask = arithmetic.MASKS[bits]
         right = registers[x.src] if x.opcode & i.X else x.imm
-        return x.offset if arithmetic.holds(operation, registers[x.dst] & mask, right & mask, bits) else 0
+        return x.offset if _holds(operation, registers[x.dst] & mask, right & mask, bits) else 0
 
     def _call(self, x: Instruction, following: int, registers: list[int], depth: int) -> int | None:
         """Any kind of call; the result of the function if it ends with a tail call."""
@@ -199,3 +207,32 @@ def _byte_order(x: Instruction, value: int) -> int:
     if x.opcode & 15 == i.ALU | i.K:
         return value & (1 << x.imm) - 1
     return arithmetic.swap(value, x.imm)
+
+
+def _extend(value: int, width: int, bits: int) -> int:
+    """The low `width` bits of `value` sign-extended to `bits`."""
+    return arithmetic.signed(value, width) & arithmetic.MASKS[bits]
+
+
+def _holds(condition: int, left: int, right: int, bits: int) -> bool:
+    """Whether a jump on `condition` is taken; both operands are unsigned numbers of that many bits."""
+    if condition in _SIGNED_CONDITIONS:
+        return _CONDITIONS[_SIGNED_CONDITIONS[condition]](arithmetic.signed(left, bits), arithmetic.signed(right, bits))
+    return _CONDITIONS[condition](left, right)
+
+
+_SIGNED_CONDITIONS = {i.JSGT: i.JGT, i.JSGE: i.JGE, i.JSLT: i.JLT, i.JSLE: i.JLE}
+_CONDITIONS: dict[int, Callable[[int, int], bool]] = {
+    i.JEQ: lambda left, right: left == right,
+    i.JNE: lambda left, right: left != right,
+    i.JGT: lambda left, right: left > right,
+    i.JGE: lambda left, right: left >= right,
+    i.JLT: lambda left, right: left < right,
+    i.JLE: lambda left, right: left <= right,
+    i.JSET: lambda left, right: left & right != 0,
+}
+
+
+def _atomic(operation: int, old: int, operand: int, bits: int) -> int:
+    """What memory holds after ADD, OR, AND, XOR (with or without FETCH) or XCHG."""
+    return operand if operation == i.XCHG else arithmetic.calculate(operation & ~i.FETCH, old, operand, bits)

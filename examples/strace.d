@@ -1,0 +1,1250 @@
+#!/usr/bin/env -S sonde -s
+/*
+ * System calls as strace -f shows them: a line for each, when it has returned.
+ *
+ * A clause is a line of strace's: copy one into a script of your own, and
+ * change what it shows.
+ *
+ * With -c or -p: that process and all that it starts.
+ *
+ * Run: sonde -s strace.d -xevaltime=exec -c 'ls /tmp'
+ */
+
+#pragma D option quiet
+#pragma D option strsize=1024
+#pragma D option bufsize=16m
+#pragma D option nspec=64
+#pragma D option specsize=64k
+
+syscall:::entry
+/progenyof($target)/
+{
+	self->a0 = arg0;
+	self->a1 = arg1;
+	self->a2 = arg2;
+	self->a3 = arg3;
+	self->a4 = arg4;
+	self->a5 = arg5;
+	self->in = 1;
+}
+
+syscall:::return
+/self->in/
+{
+	this->ret = errno ? -errno : arg1;
+	this->ok = errno ? -1 : 0;
+}
+
+/* Processes */
+
+/* A program that is replaced has no memory to look at any more: its line is made at the entry, and shown if it is. */
+
+syscall::execve:entry
+/self->in/
+{
+	self->line = speculation();
+}
+
+syscall::execve:entry
+/self->in/
+{
+	speculate(self->line);
+	printf("%-5d execve(%s, %s, %s) = 0\n", tid, memstr("path", arg0), memstr("argv", arg1), memstr("envp", arg2));
+}
+
+syscall::execve:return
+/self->in && !this->ok/
+{
+	commit(self->line);
+}
+
+syscall::execve:return
+/self->in && this->ok/
+{
+	discard(self->line);
+}
+
+syscall::execve:return
+/self->in && this->ok/
+{
+	printf("%-5d execve(%s, %s, %s) = %s\n", tid, memstr("path", self->a0), memstr("argv", self->a1),
+	    memstr("envp", self->a2), flagstr("result", this->ret));
+}
+
+syscall::exit:entry, syscall::exit_group:entry
+/progenyof($target)/
+{
+	printf("%-5d %s(%d) = ?\n", tid, probefunc, (int)arg0);
+}
+
+syscall::getpid:return, syscall::getppid:return, syscall::gettid:return, syscall::getpgrp:return,
+syscall::getuid:return, syscall::geteuid:return, syscall::getgid:return, syscall::getegid:return,
+syscall::setsid:return, syscall::sched_yield:return, syscall::fork:return, syscall::vfork:return,
+syscall::pause:return, syscall::sync:return
+/self->in/
+{
+	printf("%-5d %s() = %s\n", tid, probefunc, flagstr("result", this->ret));
+}
+
+syscall::getpgid:return, syscall::getsid:return, syscall::setuid:return, syscall::setgid:return, syscall::alarm:return
+/self->in/
+{
+	printf("%-5d %s(%d) = %s\n", tid, probefunc, (int)self->a0, flagstr("result", this->ret));
+}
+
+syscall::setpgid:return
+/self->in/
+{
+	printf("%-5d setpgid(%d, %d) = %s\n", tid, (int)self->a0, (int)self->a1, flagstr("result", this->ret));
+}
+
+syscall::clone:return
+/self->in && !(self->a0 & 0x180000)/
+{
+	printf("%-5d clone(child_stack=%s, flags=%s", tid, flagstr("address", self->a1), flagstr("clone", self->a0));
+}
+
+syscall::clone:return
+/self->in && (self->a0 & 0x180000)/
+{
+	printf("%-5d clone(child_stack=%s, flags=%s, parent_tid=%s, tls=%s", tid, flagstr("address", self->a1),
+	    flagstr("clone", self->a0), memstr("int", self->a2, this->ok ? -1 : 1), flagstr("address", self->a4));
+}
+
+syscall::clone:return
+/self->in && (self->a0 & 0x1200000)/
+{
+	printf(", child_tidptr=%s", flagstr("address", self->a3));
+}
+
+syscall::clone:return
+/self->in/
+{
+	printf(") = %s\n", flagstr("result", this->ret));
+}
+
+syscall::clone3:return
+/self->in && !this->ok && *(uint64_t *)copyin(self->a0, 8) & 0x100000/
+{
+	printf("%-5d clone3(%s => {parent_tid=%s}, %d) = %s\n", tid, memstr("clone_args", self->a0),
+	    memstr("int", *(uint64_t *)copyin(self->a0 + 24, 8), 1), self->a1, flagstr("result", this->ret));
+}
+
+syscall::clone3:return
+/self->in && (this->ok || !(*(uint64_t *)copyin(self->a0, 8) & 0x100000))/
+{
+	printf("%-5d clone3(%s, %d) = %s\n", tid, memstr("clone_args", self->a0), self->a1,
+	    flagstr("result", this->ret));
+}
+
+syscall::wait4:return
+/self->in/
+{
+	printf("%-5d wait4(%d, %s, %s, %s) = %s\n", tid, (int)self->a0,
+	    memstr("wait_status", self->a1, this->ret > 0 ? 1 : -1), flagstr("wait", self->a2),
+	    memstr("rusage", self->a3, this->ret > 0 ? 1 : -1), flagstr("result", this->ret));
+}
+
+syscall::kill:return, syscall::tkill:return
+/self->in/
+{
+	printf("%-5d %s(%d, %s) = %s\n", tid, probefunc, (int)self->a0, flagstr("signal", self->a1),
+	    flagstr("result", this->ret));
+}
+
+syscall::tgkill:return
+/self->in/
+{
+	printf("%-5d tgkill(%d, %d, %s) = %s\n", tid, (int)self->a0, (int)self->a1, flagstr("signal", self->a2),
+	    flagstr("result", this->ret));
+}
+
+syscall::prctl:return
+/self->in && self->a0 != 15 && self->a0 != 38 && self->a0 != 4 && self->a0 != 1/
+{
+	printf("%-5d prctl(%s, %s) = %s\n", tid, flagstr("prctl", self->a0), flagstr("address", self->a1),
+	    flagstr("result", this->ret));
+}
+
+syscall::prctl:return
+/self->in && self->a0 == 1/
+{
+	printf("%-5d prctl(PR_SET_PDEATHSIG, %s) = %s\n", tid, flagstr("signal", self->a1),
+	    flagstr("result", this->ret));
+}
+
+syscall::prctl:return
+/self->in && self->a0 == 15/
+{
+	printf("%-5d prctl(PR_SET_NAME, %s) = %s\n", tid, memstr("string", self->a1), flagstr("result", this->ret));
+}
+
+syscall::arch_prctl:return
+/self->in && self->a0 == 0x1003/
+{
+	printf("%-5d arch_prctl(ARCH_GET_FS, %s) = %s\n", tid, memstr("pointer", self->a1, this->ok ? -1 : 1),
+	    flagstr("result", this->ret));
+}
+
+syscall::arch_prctl:return
+/self->in && self->a0 != 0x1003/
+{
+	printf("%-5d arch_prctl(%s, %s) = %s\n", tid, flagstr("arch_prctl", self->a0), flagstr("address", self->a1),
+	    flagstr("result", this->ret));
+}
+
+syscall::set_tid_address:return
+/self->in/
+{
+	printf("%-5d set_tid_address(%s) = %s\n", tid, flagstr("address", self->a0), flagstr("result", this->ret));
+}
+
+syscall::set_robust_list:return
+/self->in/
+{
+	printf("%-5d set_robust_list(%s, %d) = %s\n", tid, flagstr("address", self->a0), self->a1,
+	    flagstr("result", this->ret));
+}
+
+syscall::rseq:return
+/self->in/
+{
+	printf("%-5d rseq(%s, %s, %s, %s) = %s\n", tid, flagstr("address", self->a0), flagstr("hex", self->a1),
+	    flagstr("hex", self->a2), flagstr("hex", self->a3), flagstr("result", this->ret));
+}
+
+syscall::prlimit64:return
+/self->in/
+{
+	printf("%-5d prlimit64(%d, %s, %s, %s) = %s\n", tid, (int)self->a0, flagstr("rlimit", self->a1),
+	    memstr("rlimit", self->a2), memstr("rlimit", self->a3, this->ok), flagstr("result", this->ret));
+}
+
+syscall::getrlimit:return
+/self->in/
+{
+	printf("%-5d getrlimit(%s, %s) = %s\n", tid, flagstr("rlimit", self->a0),
+	    memstr("rlimit", self->a1, this->ok), flagstr("result", this->ret));
+}
+
+syscall::getrusage:return
+/self->in/
+{
+	printf("%-5d getrusage(%s, %s) = %s\n", tid, flagstr("rusage", self->a0),
+	    memstr("rusage", self->a1, this->ok), flagstr("result", this->ret));
+}
+
+syscall::uname:return
+/self->in/
+{
+	printf("%-5d uname(%s) = %s\n", tid, memstr("utsname", self->a0, this->ok), flagstr("result", this->ret));
+}
+
+syscall::sched_getaffinity:return
+/self->in/
+{
+	printf("%-5d sched_getaffinity(%d, %d, %s) = %s\n", tid, (int)self->a0, self->a1,
+	    memstr("cpu_set", self->a2, this->ret), flagstr("result", this->ret));
+}
+
+syscall::umask:return
+/self->in/
+{
+	printf("%-5d umask(%s) = %s\n", tid, flagstr("permissions", self->a0), flagstr("result_umask", this->ret));
+}
+
+/* Memory */
+
+syscall::brk:return
+/self->in/
+{
+	printf("%-5d brk(%s) = %s\n", tid, flagstr("address", self->a0), flagstr("result_address", this->ret));
+}
+
+syscall::mmap:return
+/self->in/
+{
+	printf("%-5d mmap(%s, %d, %s, %s, %d, %s) = %s\n", tid, flagstr("address", self->a0), self->a1,
+	    flagstr("prot", self->a2), flagstr("map", self->a3), (int)self->a4, flagstr("hex", self->a5),
+	    flagstr("result_address", this->ret));
+}
+
+syscall::mprotect:return
+/self->in/
+{
+	printf("%-5d mprotect(%s, %d, %s) = %s\n", tid, flagstr("address", self->a0), self->a1,
+	    flagstr("prot", self->a2), flagstr("result", this->ret));
+}
+
+syscall::munmap:return
+/self->in/
+{
+	printf("%-5d munmap(%s, %d) = %s\n", tid, flagstr("address", self->a0), self->a1,
+	    flagstr("result", this->ret));
+}
+
+syscall::mremap:return
+/self->in && !(self->a3 & 2)/
+{
+	printf("%-5d mremap(%s, %d, %d, %s) = %s\n", tid, flagstr("address", self->a0), self->a1, self->a2,
+	    flagstr("mremap", self->a3), flagstr("result_address", this->ret));
+}
+
+syscall::mremap:return
+/self->in && self->a3 & 2/
+{
+	printf("%-5d mremap(%s, %d, %d, %s, %s) = %s\n", tid, flagstr("address", self->a0), self->a1, self->a2,
+	    flagstr("mremap", self->a3), flagstr("address", self->a4), flagstr("result_address", this->ret));
+}
+
+syscall::madvise:return
+/self->in/
+{
+	printf("%-5d madvise(%s, %d, %s) = %s\n", tid, flagstr("address", self->a0), self->a1,
+	    flagstr("madvise", self->a2), flagstr("result", this->ret));
+}
+
+syscall::msync:return
+/self->in/
+{
+	printf("%-5d msync(%s, %d, %s) = %s\n", tid, flagstr("address", self->a0), self->a1,
+	    flagstr("msync", self->a2), flagstr("result", this->ret));
+}
+
+syscall::memfd_create:return
+/self->in/
+{
+	printf("%-5d memfd_create(%s, %s) = %s\n", tid, memstr("string", self->a0, 0, 249), flagstr("memfd", self->a1),
+	    flagstr("result", this->ret));
+}
+
+/* Files by name */
+
+syscall::open:return
+/self->in && !(self->a1 & 0x40) && (self->a1 & 0x410000) != 0x410000/
+{
+	printf("%-5d open(%s, %s) = %s\n", tid, memstr("path", self->a0), flagstr("open", self->a1),
+	    flagstr("result", this->ret));
+}
+
+syscall::open:return
+/self->in && (self->a1 & 0x40 || (self->a1 & 0x410000) == 0x410000)/
+{
+	printf("%-5d open(%s, %s, %s) = %s\n", tid, memstr("path", self->a0), flagstr("open", self->a1),
+	    flagstr("permissions", self->a2), flagstr("result", this->ret));
+}
+
+syscall::openat:return
+/self->in && !(self->a2 & 0x40) && (self->a2 & 0x410000) != 0x410000/
+{
+	printf("%-5d openat(%s, %s, %s) = %s\n", tid, flagstr("dirfd", self->a0), memstr("path", self->a1),
+	    flagstr("open", self->a2), flagstr("result", this->ret));
+}
+
+syscall::openat:return
+/self->in && (self->a2 & 0x40 || (self->a2 & 0x410000) == 0x410000)/
+{
+	printf("%-5d openat(%s, %s, %s, %s) = %s\n", tid, flagstr("dirfd", self->a0), memstr("path", self->a1),
+	    flagstr("open", self->a2), flagstr("permissions", self->a3), flagstr("result", this->ret));
+}
+
+syscall::stat:return
+/self->in/
+{
+	printf("%-5d stat(%s, %s) = %s\n", tid, memstr("path", self->a0), memstr("stat", self->a1, this->ok),
+	    flagstr("result", this->ret));
+}
+
+syscall::lstat:return
+/self->in/
+{
+	printf("%-5d lstat(%s, %s) = %s\n", tid, memstr("path", self->a0), memstr("stat", self->a1, this->ok),
+	    flagstr("result", this->ret));
+}
+
+syscall::newfstatat:return
+/self->in/
+{
+	printf("%-5d newfstatat(%s, %s, %s, %s) = %s\n", tid, flagstr("dirfd", self->a0), memstr("path", self->a1),
+	    memstr("stat", self->a2, this->ok), flagstr("at", self->a3), flagstr("result", this->ret));
+}
+
+syscall::statx:return
+/self->in/
+{
+	printf("%-5d statx(%s, %s, %s, %s, %s) = %s\n", tid, flagstr("dirfd", self->a0), memstr("path", self->a1),
+	    flagstr("statx_at", self->a2), flagstr("statx", self->a3), memstr("statx", self->a4, this->ok),
+	    flagstr("result", this->ret));
+}
+
+syscall::statfs:return
+/self->in/
+{
+	printf("%-5d statfs(%s, %s) = %s\n", tid, memstr("path", self->a0), memstr("statfs", self->a1, this->ok),
+	    flagstr("result", this->ret));
+}
+
+syscall::access:return
+/self->in/
+{
+	printf("%-5d access(%s, %s) = %s\n", tid, memstr("path", self->a0), flagstr("access", self->a1),
+	    flagstr("result", this->ret));
+}
+
+syscall::faccessat:return
+/self->in/
+{
+	printf("%-5d faccessat(%s, %s, %s) = %s\n", tid, flagstr("dirfd", self->a0), memstr("path", self->a1),
+	    flagstr("access", self->a2), flagstr("result", this->ret));
+}
+
+syscall::faccessat2:return
+/self->in/
+{
+	printf("%-5d faccessat2(%s, %s, %s, %s) = %s\n", tid, flagstr("dirfd", self->a0), memstr("path", self->a1),
+	    flagstr("access", self->a2), flagstr("faccessat", self->a3), flagstr("result", this->ret));
+}
+
+syscall::chdir:return, syscall::rmdir:return, syscall::unlink:return, syscall::chroot:return
+/self->in/
+{
+	printf("%-5d %s(%s) = %s\n", tid, probefunc, memstr("path", self->a0), flagstr("result", this->ret));
+}
+
+syscall::mkdir:return, syscall::chmod:return, syscall::creat:return
+/self->in/
+{
+	printf("%-5d %s(%s, %s) = %s\n", tid, probefunc, memstr("path", self->a0),
+	    flagstr("permissions", self->a1), flagstr("result", this->ret));
+}
+
+syscall::mkdirat:return, syscall::fchmodat:return
+/self->in/
+{
+	printf("%-5d %s(%s, %s, %s) = %s\n", tid, probefunc, flagstr("dirfd", self->a0), memstr("path", self->a1),
+	    flagstr("permissions", self->a2), flagstr("result", this->ret));
+}
+
+syscall::rename:return, syscall::link:return, syscall::symlink:return
+/self->in/
+{
+	printf("%-5d %s(%s, %s) = %s\n", tid, probefunc, memstr("path", self->a0), memstr("path", self->a1),
+	    flagstr("result", this->ret));
+}
+
+syscall::renameat:return
+/self->in/
+{
+	printf("%-5d renameat(%s, %s, %s, %s) = %s\n", tid, flagstr("dirfd", self->a0), memstr("path", self->a1),
+	    flagstr("dirfd", self->a2), memstr("path", self->a3), flagstr("result", this->ret));
+}
+
+syscall::renameat2:return
+/self->in/
+{
+	printf("%-5d renameat2(%s, %s, %s, %s, %s) = %s\n", tid, flagstr("dirfd", self->a0), memstr("path", self->a1),
+	    flagstr("dirfd", self->a2), memstr("path", self->a3), flagstr("renameat2", self->a4),
+	    flagstr("result", this->ret));
+}
+
+syscall::linkat:return
+/self->in/
+{
+	printf("%-5d linkat(%s, %s, %s, %s, %s) = %s\n", tid, flagstr("dirfd", self->a0), memstr("path", self->a1),
+	    flagstr("dirfd", self->a2), memstr("path", self->a3), flagstr("at", self->a4),
+	    flagstr("result", this->ret));
+}
+
+syscall::symlinkat:return
+/self->in/
+{
+	printf("%-5d symlinkat(%s, %s, %s) = %s\n", tid, memstr("path", self->a0), flagstr("dirfd", self->a1),
+	    memstr("path", self->a2), flagstr("result", this->ret));
+}
+
+syscall::unlinkat:return
+/self->in/
+{
+	printf("%-5d unlinkat(%s, %s, %s) = %s\n", tid, flagstr("dirfd", self->a0), memstr("path", self->a1),
+	    flagstr("unlinkat", self->a2), flagstr("result", this->ret));
+}
+
+syscall::readlink:return
+/self->in/
+{
+	printf("%-5d readlink(%s, %s, %d) = %s\n", tid, memstr("path", self->a0), memstr("data", self->a1, this->ret),
+	    self->a2, flagstr("result", this->ret));
+}
+
+syscall::readlinkat:return
+/self->in/
+{
+	printf("%-5d readlinkat(%s, %s, %s, %d) = %s\n", tid, flagstr("dirfd", self->a0), memstr("path", self->a1),
+	    memstr("data", self->a2, this->ret), self->a3, flagstr("result", this->ret));
+}
+
+syscall::chown:return, syscall::lchown:return
+/self->in/
+{
+	printf("%-5d %s(%s, %d, %d) = %s\n", tid, probefunc, memstr("path", self->a0), (int)self->a1, (int)self->a2,
+	    flagstr("result", this->ret));
+}
+
+syscall::fchownat:return
+/self->in/
+{
+	printf("%-5d fchownat(%s, %s, %d, %d, %s) = %s\n", tid, flagstr("dirfd", self->a0), memstr("path", self->a1),
+	    (int)self->a2, (int)self->a3, flagstr("at", self->a4), flagstr("result", this->ret));
+}
+
+syscall::utimensat:return
+/self->in/
+{
+	printf("%-5d utimensat(%s, %s, %s, %s) = %s\n", tid, flagstr("dirfd", self->a0), memstr("path", self->a1),
+	    memstr("file_time", self->a2, 2), flagstr("at", self->a3), flagstr("result", this->ret));
+}
+
+syscall::getxattr:return, syscall::lgetxattr:return
+/self->in/
+{
+	printf("%-5d %s(%s, %s, %s, %d) = %s\n", tid, probefunc, memstr("path", self->a0), memstr("string", self->a1, 0, 255),
+	    memstr("data", self->a2, this->ret), self->a3, flagstr("result", this->ret));
+}
+
+syscall::truncate:return
+/self->in/
+{
+	printf("%-5d truncate(%s, %d) = %s\n", tid, memstr("path", self->a0), self->a1, flagstr("result", this->ret));
+}
+
+syscall::getcwd:return
+/self->in/
+{
+	printf("%-5d getcwd(%s, %d) = %s\n", tid, memstr("path", self->a0, this->ok), self->a1,
+	    flagstr("result", this->ret));
+}
+
+/* Descriptors */
+
+syscall::read:return
+/self->in/
+{
+	printf("%-5d read(%d, %s, %d) = %s\n", tid, (int)self->a0, memstr("data", self->a1, this->ret), self->a2,
+	    flagstr("result", this->ret));
+}
+
+syscall::write:return
+/self->in/
+{
+	printf("%-5d write(%d, %s, %d) = %s\n", tid, (int)self->a0, memstr("data", self->a1, self->a2), self->a2,
+	    flagstr("result", this->ret));
+}
+
+syscall::pread64:return
+/self->in/
+{
+	printf("%-5d pread64(%d, %s, %d, %d) = %s\n", tid, (int)self->a0, memstr("data", self->a1, this->ret),
+	    self->a2, self->a3, flagstr("result", this->ret));
+}
+
+syscall::pwrite64:return
+/self->in/
+{
+	printf("%-5d pwrite64(%d, %s, %d, %d) = %s\n", tid, (int)self->a0, memstr("data", self->a1, self->a2),
+	    self->a2, self->a3, flagstr("result", this->ret));
+}
+
+syscall::readv:return
+/self->in/
+{
+	printf("%-5d readv(%d, %s, %d) = %s\n", tid, (int)self->a0,
+	    memstr("iovec", self->a1, this->ok ? -1 : self->a2, this->ret), self->a2, flagstr("result", this->ret));
+}
+
+syscall::writev:return
+/self->in/
+{
+	printf("%-5d writev(%d, %s, %d) = %s\n", tid, (int)self->a0, memstr("iovec", self->a1, self->a2), self->a2,
+	    flagstr("result", this->ret));
+}
+
+syscall::close:return, syscall::fsync:return, syscall::fdatasync:return, syscall::fchdir:return, syscall::dup:return
+/self->in/
+{
+	printf("%-5d %s(%d) = %s\n", tid, probefunc, (int)self->a0, flagstr("result", this->ret));
+}
+
+syscall::fstat:return
+/self->in/
+{
+	printf("%-5d fstat(%d, %s) = %s\n", tid, (int)self->a0, memstr("stat", self->a1, this->ok),
+	    flagstr("result", this->ret));
+}
+
+syscall::fstatfs:return
+/self->in/
+{
+	printf("%-5d fstatfs(%d, %s) = %s\n", tid, (int)self->a0, memstr("statfs", self->a1, this->ok),
+	    flagstr("result", this->ret));
+}
+
+syscall::lseek:return
+/self->in/
+{
+	printf("%-5d lseek(%d, %d, %s) = %s\n", tid, (int)self->a0, self->a1, flagstr("seek", self->a2),
+	    flagstr("result", this->ret));
+}
+
+syscall::dup2:return
+/self->in/
+{
+	printf("%-5d dup2(%d, %d) = %s\n", tid, (int)self->a0, (int)self->a1, flagstr("result", this->ret));
+}
+
+syscall::dup3:return
+/self->in/
+{
+	printf("%-5d dup3(%d, %d, %s) = %s\n", tid, (int)self->a0, (int)self->a1, flagstr("open_flags", self->a2),
+	    flagstr("result", this->ret));
+}
+
+syscall::pipe:return
+/self->in/
+{
+	printf("%-5d pipe(%s) = %s\n", tid, memstr("int", self->a0, this->ok ? -1 : 2), flagstr("result", this->ret));
+}
+
+syscall::pipe2:return
+/self->in/
+{
+	printf("%-5d pipe2(%s, %s) = %s\n", tid, memstr("int", self->a0, this->ok ? -1 : 2),
+	    flagstr("open_flags", self->a1), flagstr("result", this->ret));
+}
+
+syscall::ftruncate:return
+/self->in/
+{
+	printf("%-5d ftruncate(%d, %d) = %s\n", tid, (int)self->a0, (uint64_t)self->a1, flagstr("result", this->ret));
+}
+
+syscall::fchmod:return
+/self->in/
+{
+	printf("%-5d fchmod(%d, %s) = %s\n", tid, (int)self->a0, flagstr("permissions", self->a1),
+	    flagstr("result", this->ret));
+}
+
+syscall::fchown:return
+/self->in/
+{
+	printf("%-5d fchown(%d, %d, %d) = %s\n", tid, (int)self->a0, (int)self->a1, (int)self->a2,
+	    flagstr("result", this->ret));
+}
+
+syscall::flock:return
+/self->in/
+{
+	printf("%-5d flock(%d, %s) = %s\n", tid, (int)self->a0, flagstr("flock", self->a1),
+	    flagstr("result", this->ret));
+}
+
+syscall::fadvise64:return
+/self->in/
+{
+	printf("%-5d fadvise64(%d, %d, %d, %s) = %s\n", tid, (int)self->a0, self->a1, self->a2,
+	    flagstr("fadvise", self->a3), flagstr("result", this->ret));
+}
+
+syscall::getdents64:return
+/self->in && this->ret >= 0/
+{
+	this->at = 0;
+	this->n = 0;
+	this->length = (uint16_t *)alloca(2);
+	while (this->at < this->ret) {
+		copyinto(self->a1 + this->at + 16, 2, this->length);
+		this->at += *this->length;
+		this->n++;
+	}
+	printf("%-5d getdents64(%d, %s /* %d entries */, %d) = %s\n", tid, (int)self->a0,
+	    flagstr("address", self->a1), this->n, self->a2, flagstr("result", this->ret));
+}
+
+syscall::getdents64:return
+/self->in && this->ret < 0/
+{
+	printf("%-5d getdents64(%d, %s, %d) = %s\n", tid, (int)self->a0, flagstr("address", self->a1), self->a2,
+	    flagstr("result", this->ret));
+}
+
+syscall::fcntl:return
+/self->in && (self->a1 == 1 || self->a1 == 9 || self->a1 == 1032)/
+{
+	printf("%-5d fcntl(%d, %s) = %s\n", tid, (int)self->a0, flagstr("fcntl", self->a1),
+	    flagstr("result_fd", this->ret));
+}
+
+syscall::fcntl:return
+/self->in && self->a1 == 3/
+{
+	printf("%-5d fcntl(%d, F_GETFL) = %s\n", tid, (int)self->a0, flagstr("result_open", this->ret));
+}
+
+syscall::fcntl:return
+/self->in && self->a1 == 2/
+{
+	printf("%-5d fcntl(%d, F_SETFD, %s) = %s\n", tid, (int)self->a0, flagstr("fd", self->a2),
+	    flagstr("result", this->ret));
+}
+
+syscall::fcntl:return
+/self->in && self->a1 == 4/
+{
+	printf("%-5d fcntl(%d, F_SETFL, %s) = %s\n", tid, (int)self->a0, flagstr("open", self->a2),
+	    flagstr("result", this->ret));
+}
+
+syscall::fcntl:return
+/self->in && self->a1 == 5/
+{
+	printf("%-5d fcntl(%d, F_GETLK, %s) = %s\n", tid, (int)self->a0, memstr("flock_found", self->a2),
+	    flagstr("result", this->ret));
+}
+
+syscall::fcntl:return
+/self->in && (self->a1 == 6 || self->a1 == 7)/
+{
+	printf("%-5d fcntl(%d, %s, %s) = %s\n", tid, (int)self->a0, flagstr("fcntl", self->a1),
+	    memstr("flock", self->a2), flagstr("result", this->ret));
+}
+
+syscall::fcntl:return
+/self->in && (self->a1 == 0 || self->a1 == 8 || (self->a1 > 9 && self->a1 != 1032))/
+{
+	printf("%-5d fcntl(%d, %s, %d) = %s\n", tid, (int)self->a0, flagstr("fcntl", self->a1), self->a2,
+	    flagstr("result", this->ret));
+}
+
+syscall::ioctl:return
+/self->in && self->a1 == 0x5413/
+{
+	printf("%-5d ioctl(%d, TIOCGWINSZ, %s) = %s\n", tid, (int)self->a0, memstr("winsize", self->a2, this->ok),
+	    flagstr("result", this->ret));
+}
+
+syscall::ioctl:return
+/self->in && (self->a1 == 0x541b || self->a1 == 0x5421 || self->a1 == 0x540f)/
+{
+	printf("%-5d ioctl(%d, %s, %s) = %s\n", tid, (int)self->a0, flagstr("ioctl", self->a1),
+	    memstr("int", self->a2, this->ok ? -1 : 1), flagstr("result", this->ret));
+}
+
+syscall::ioctl:return
+/self->in && (self->a1 == 0x5450 || self->a1 == 0x5451)/
+{
+	printf("%-5d ioctl(%d, %s) = %s\n", tid, (int)self->a0, flagstr("ioctl", self->a1),
+	    flagstr("result", this->ret));
+}
+
+syscall::ioctl:return
+/self->in && self->a1 != 0x5413 && self->a1 != 0x541b && self->a1 != 0x5421 && self->a1 != 0x540f
+    && self->a1 != 0x5450 && self->a1 != 0x5451/
+{
+	printf("%-5d ioctl(%d, %s, %s) = %s\n", tid, (int)self->a0, flagstr("ioctl", self->a1),
+	    flagstr("hex", self->a2), flagstr("result", this->ret));
+}
+
+syscall::sendfile:return
+/self->in/
+{
+	printf("%-5d sendfile(%d, %d, %s, %d) = %s\n", tid, (int)self->a0, (int)self->a1, flagstr("address", self->a2),
+	    self->a3, flagstr("result", this->ret));
+}
+
+syscall::copy_file_range:return
+/self->in/
+{
+	printf("%-5d copy_file_range(%d, %s, %d, %s, %d, %d) = %s\n", tid, (int)self->a0,
+	    flagstr("address", self->a1), (int)self->a2, flagstr("address", self->a3), self->a4, (int)self->a5,
+	    flagstr("result", this->ret));
+}
+
+/* Signals */
+
+syscall::rt_sigaction:return
+/self->in/
+{
+	printf("%-5d rt_sigaction(%s, %s, %s, %d) = %s\n", tid, flagstr("signal", self->a0),
+	    memstr("sigaction", self->a1), memstr("sigaction", self->a2, this->ok), self->a3,
+	    flagstr("result", this->ret));
+}
+
+syscall::rt_sigprocmask:return
+/self->in/
+{
+	printf("%-5d rt_sigprocmask(%s, %s, %s, %d) = %s\n", tid, flagstr("sigprocmask", self->a0),
+	    memstr("sigset", self->a1), memstr("sigset", self->a2, this->ok), self->a3, flagstr("result", this->ret));
+}
+
+syscall::sigaltstack:return
+/self->in/
+{
+	printf("%-5d sigaltstack(%s, %s) = %s\n", tid, memstr("stack", self->a0), memstr("stack", self->a1, this->ok),
+	    flagstr("result", this->ret));
+}
+
+/* Time */
+
+syscall::nanosleep:return
+/self->in/
+{
+	printf("%-5d nanosleep(%s, %s) = %s\n", tid, memstr("timespec", self->a0),
+	    memstr("timespec", self->a1, errno == EINTR ? 0 : -1), flagstr("result", this->ret));
+}
+
+syscall::clock_nanosleep:return
+/self->in/
+{
+	printf("%-5d clock_nanosleep(%s, %s, %s, %s) = %s\n", tid, flagstr("clock", self->a0),
+	    flagstr("clock_nanosleep", self->a1), memstr("timespec", self->a2),
+	    memstr("timespec", self->a3, errno == EINTR ? 0 : -1), flagstr("result", this->ret));
+}
+
+syscall::clock_gettime:return, syscall::clock_getres:return
+/self->in/
+{
+	printf("%-5d %s(%s, %s) = %s\n", tid, probefunc, flagstr("clock", self->a0),
+	    memstr("timespec", self->a1, this->ok), flagstr("result", this->ret));
+}
+
+syscall::setitimer:return
+/self->in/
+{
+	printf("%-5d setitimer(%s, %s, %s) = %s\n", tid, flagstr("itimer", self->a0), memstr("itimerval", self->a1),
+	    memstr("itimerval", self->a2, this->ok), flagstr("result", this->ret));
+}
+
+syscall::timerfd_create:return
+/self->in/
+{
+	printf("%-5d timerfd_create(%s, %s) = %s\n", tid, flagstr("clock", self->a0), flagstr("timerfd", self->a1),
+	    flagstr("result", this->ret));
+}
+
+syscall::timerfd_settime:return
+/self->in/
+{
+	printf("%-5d timerfd_settime(%d, %s, %s, %s) = %s\n", tid, (int)self->a0,
+	    flagstr("timerfd_settime", self->a1), memstr("itimerspec", self->a2),
+	    memstr("itimerspec", self->a3, this->ok), flagstr("result", this->ret));
+}
+
+syscall::getrandom:return
+/self->in/
+{
+	printf("%-5d getrandom(%s, %d, %s) = %s\n", tid, memstr("bytes", self->a0, this->ret), self->a1,
+	    flagstr("getrandom", self->a2), flagstr("result", this->ret));
+}
+
+/* Waiting */
+
+syscall::poll:return
+/self->in && this->ret > 0/
+{
+	printf("%-5d poll(%s, %d, %d) = %d (%s)\n", tid, memstr("pollfd", self->a0, self->a1), self->a1, (int)self->a2,
+	    this->ret, memstr("pollfd_returned", self->a0, self->a1));
+}
+
+syscall::poll:return
+/self->in && this->ret == 0/
+{
+	printf("%-5d poll(%s, %d, %d) = 0 (Timeout)\n", tid, memstr("pollfd", self->a0, self->a1), self->a1,
+	    (int)self->a2);
+}
+
+syscall::poll:return
+/self->in && this->ret < 0/
+{
+	printf("%-5d poll(%s, %d, %d) = %s\n", tid, memstr("pollfd", self->a0, self->a1), self->a1, (int)self->a2,
+	    flagstr("result", this->ret));
+}
+
+/* The kernel writes over the sets: what they were is kept from the entry. */
+
+syscall::select:entry
+/self->in/
+{
+	self->in_set = arg1 ? *(uint64_t *)copyin(arg1, 8) : 0;
+	self->out_set = arg2 ? *(uint64_t *)copyin(arg2, 8) : 0;
+	self->limit = arg4;
+	self->seconds = arg4 ? *(int64_t *)copyin(arg4, 8) : 0;
+	self->fraction = arg4 ? *(int64_t *)copyin(arg4 + 8, 8) : 0;
+}
+
+syscall::select:return
+/self->in && self->a1/
+{
+	printf("%-5d select(%d, %s", tid, (int)self->a0, flagstr("fd_set", self->in_set));
+}
+
+syscall::select:return
+/self->in && !self->a1/
+{
+	printf("%-5d select(%d, NULL", tid, (int)self->a0);
+}
+
+syscall::select:return
+/self->in && self->a2/
+{
+	printf(", %s", flagstr("fd_set", self->out_set));
+}
+
+syscall::select:return
+/self->in && !self->a2/
+{
+	printf(", NULL");
+}
+
+syscall::select:return
+/self->in && self->limit/
+{
+	printf(", %s, {tv_sec=%d, tv_usec=%d}) = %s", flagstr("address", self->a3), self->seconds, self->fraction,
+	    flagstr("result", this->ret));
+}
+
+syscall::select:return
+/self->in && !self->limit/
+{
+	printf(", %s, NULL) = %s", flagstr("address", self->a3), flagstr("result", this->ret));
+}
+
+syscall::select:return
+/self->in && this->ret > 0/
+{
+	this->separator = "";
+	printf(" (");
+}
+
+syscall::select:return
+/self->in && this->ret > 0 && self->a1/
+{
+	printf("in %s", flagstr("fd_set", *(uint64_t *)copyin(self->a1, 8)));
+	this->separator = ", ";
+}
+
+syscall::select:return
+/self->in && this->ret > 0 && self->a2/
+{
+	printf("%sout %s", this->separator, flagstr("fd_set", *(uint64_t *)copyin(self->a2, 8)));
+	this->separator = ", ";
+}
+
+syscall::select:return
+/self->in && this->ret > 0 && self->limit/
+{
+	printf("%sleft %s", this->separator, memstr("timeval", self->limit));
+}
+
+syscall::select:return
+/self->in/
+{
+	printf("%s", this->ret > 0 ? ")\n" : this->ret ? "\n" : " (Timeout)\n");
+}
+
+syscall::epoll_create1:return
+/self->in/
+{
+	printf("%-5d epoll_create1(%s) = %s\n", tid, flagstr("epoll_create", self->a0), flagstr("result", this->ret));
+}
+
+syscall::epoll_ctl:return
+/self->in/
+{
+	printf("%-5d epoll_ctl(%d, %s, %d, %s) = %s\n", tid, (int)self->a0, flagstr("epoll_ctl", self->a1),
+	    (int)self->a2, memstr("epoll_change", self->a3, self->a1 == 2 ? -1 : 0), flagstr("result", this->ret));
+}
+
+syscall::epoll_wait:return
+/self->in/
+{
+	printf("%-5d epoll_wait(%d, %s, %d, %d) = %s\n", tid, (int)self->a0,
+	    memstr("epoll_event", self->a1, this->ret), (int)self->a2, (int)self->a3, flagstr("result", this->ret));
+}
+
+syscall::epoll_pwait:return
+/self->in/
+{
+	printf("%-5d epoll_pwait(%d, %s, %d, %d, %s, %d) = %s\n", tid, (int)self->a0,
+	    memstr("epoll_event", self->a1, this->ret), (int)self->a2, (int)self->a3, memstr("sigset", self->a4),
+	    self->a5, flagstr("result", this->ret));
+}
+
+syscall::eventfd2:return
+/self->in/
+{
+	printf("%-5d eventfd2(%d, %s) = %s\n", tid, (int)self->a0, flagstr("eventfd", self->a1),
+	    flagstr("result", this->ret));
+}
+
+syscall::inotify_init1:return
+/self->in/
+{
+	printf("%-5d inotify_init1(%s) = %s\n", tid, flagstr("inotify_init", self->a0), flagstr("result", this->ret));
+}
+
+syscall::inotify_add_watch:return
+/self->in/
+{
+	printf("%-5d inotify_add_watch(%d, %s, %s) = %s\n", tid, (int)self->a0, memstr("path", self->a1),
+	    flagstr("inotify", self->a2), flagstr("result", this->ret));
+}
+
+syscall::futex:return
+/self->in && ((self->a1 & 127) == 1 || (self->a1 & 127) == 7)/
+{
+	printf("%-5d futex(%s, %s, %d) = %s\n", tid, flagstr("address", self->a0), flagstr("futex", self->a1),
+	    (int)self->a2, flagstr("result", this->ret));
+}
+
+syscall::futex:return
+/self->in && (self->a1 & 127) == 0/
+{
+	printf("%-5d futex(%s, %s, %d, %s) = %s\n", tid, flagstr("address", self->a0), flagstr("futex", self->a1),
+	    (uint32_t)self->a2, memstr("timespec", self->a3), flagstr("result", this->ret));
+}
+
+syscall::futex:return
+/self->in && (self->a1 & 127) == 9/
+{
+	printf("%-5d futex(%s, %s, %d, %s, %s) = %s\n", tid, flagstr("address", self->a0), flagstr("futex", self->a1),
+	    (uint32_t)self->a2, memstr("timespec", self->a3), flagstr("futex_bits", self->a5),
+	    flagstr("result", this->ret));
+}
+
+/* Sockets */
+
+syscall::socket:return
+/self->in && (self->a0 == 2 || self->a0 == 10)/
+{
+	printf("%-5d socket(%s, %s, %s) = %s\n", tid, flagstr("af", self->a0), flagstr("sock", self->a1),
+	    flagstr("ipproto", self->a2), flagstr("result", this->ret));
+}
+
+syscall::socket:return
+/self->in && self->a0 == 16/
+{
+	printf("%-5d socket(%s, %s, %s) = %s\n", tid, flagstr("af", self->a0), flagstr("sock", self->a1),
+	    flagstr("netlink", self->a2), flagstr("result", this->ret));
+}
+
+syscall::socket:return
+/self->in && self->a0 != 2 && self->a0 != 10 && self->a0 != 16/
+{
+	printf("%-5d socket(%s, %s, %d) = %s\n", tid, flagstr("af", self->a0), flagstr("sock", self->a1),
+	    (int)self->a2, flagstr("result", this->ret));
+}
+
+syscall::socketpair:return
+/self->in/
+{
+	printf("%-5d socketpair(%s, %s, %d, %s) = %s\n", tid, flagstr("af", self->a0), flagstr("sock", self->a1),
+	    (int)self->a2, memstr("int", self->a3, this->ok ? -1 : 2), flagstr("result", this->ret));
+}
+
+syscall::connect:return, syscall::bind:return
+/self->in/
+{
+	printf("%-5d %s(%d, %s, %d) = %s\n", tid, probefunc, (int)self->a0, memstr("sockaddr", self->a1, self->a2),
+	    (int)self->a2, flagstr("result", this->ret));
+}
+
+syscall::listen:return
+/self->in/
+{
+	printf("%-5d listen(%d, %d) = %s\n", tid, (int)self->a0, (int)self->a1, flagstr("result", this->ret));
+}
+
+syscall::shutdown:return
+/self->in/
+{
+	printf("%-5d shutdown(%d, %s) = %s\n", tid, (int)self->a0, flagstr("shutdown", self->a1),
+	    flagstr("result", this->ret));
+}
+
+syscall::accept:entry, syscall::accept4:entry, syscall::getsockname:entry, syscall::getpeername:entry
+/self->in && self->a2/
+{
+	self->room = *(int *)copyin(arg2, 4);
+}
+
+syscall::accept:return, syscall::accept4:return, syscall::getsockname:return, syscall::getpeername:return
+/self->in && !this->ok && self->a2/
+{
+	this->size = *(int *)copyin(self->a2, 4);
+	printf("%-5d %s(%d, %s, [%d", tid, probefunc, (int)self->a0,
+	    memstr("sockaddr", self->a1, this->size < self->room ? this->size : self->room), self->room);
+}
+
+syscall::accept:return, syscall::accept4:return, syscall::getsockname:return, syscall::getpeername:return
+/self->in && !this->ok && self->a2 && this->size != self->room/
+{
+	printf(" => %d", this->size);
+}
+
+syscall::accept:return, syscall::accept4:return, syscall::getsockname:return, syscall::getpeername:return
+/self->in && !this->ok && self->a2/
+{
+	printf("]");
+}
+
+syscall::accept:return, syscall::accept4:return, syscall::getsockname:return, syscall::getpeername:return
+/self->in && (this->ok || !self->a2)/
+{
+	printf("%-5d %s(%d, %s, %s", tid, probefunc, (int)self->a0, flagstr("address", self->a1),
+	    memstr("int", self->a2, 1));
+}
+
+syscall::accept4:return
+/self->in/
+{
+	printf(", %s", flagstr("sock_flags", self->a3));
+}
+
+syscall::accept:return, syscall::accept4:return, syscall::getsockname:return, syscall::getpeername:return
+/self->in/
+{
+	printf(") = %s\n", flagstr("result", this->ret));
+}
+
+syscall::sendto:return
+/self->in/
+{
+	printf("%-5d sendto(%d, %s, %d, %s, %s, %d) = %s\n", tid, (int)self->a0, memstr("data", self->a1, self->a2),
+	    self->a2, flagstr("msg", self->a3), memstr("sockaddr", self->a4, self->a5), (int)self->a5,
+	    flagstr("result", this->ret));
+}
+
+syscall::recvfrom:return
+/self->in && !self->a4/
+{
+	printf("%-5d recvfrom(%d, %s, %d, %s, NULL, NULL) = %s\n", tid, (int)self->a0,
+	    memstr("data", self->a1, this->ret), self->a2, flagstr("msg", self->a3), flagstr("result", this->ret));
+}
+
+syscall::recvfrom:entry
+/self->in && self->a5/
+{
+	self->room = *(int *)copyin(arg5, 4);
+}
+
+syscall::recvfrom:return
+/self->in && self->a4 && !this->ok/
+{
+	this->size = *(int *)copyin(self->a5, 4);
+	printf("%-5d recvfrom(%d, %s, %d, %s, %s, [%d => %d]) = %s\n", tid, (int)self->a0,
+	    memstr("data", self->a1, this->ret), self->a2, flagstr("msg", self->a3),
+	    memstr("sockaddr", self->a4, this->size), self->room, this->size, flagstr("result", this->ret));
+}
+
+syscall::recvfrom:return
+/self->in && self->a4 && this->ok/
+{
+	printf("%-5d recvfrom(%d, %s, %d, %s, %s, %s) = %s\n", tid, (int)self->a0, flagstr("address", self->a1),
+	    self->a2, flagstr("msg", self->a3), flagstr("address", self->a4), memstr("int", self->a5, 1),
+	    flagstr("result", this->ret));
+}
+
+syscall::sendmsg:return
+/self->in/
+{
+	this->m = (uint64_t *)copyin(self->a1, 56);
+	printf("%-5d sendmsg(%d, {msg_name=%s, msg_namelen=%d", tid, (int)self->a0,
+	    memstr("sockaddr", this->m[0], this->m[1]), (int)this->m[1]);
+	printf(", msg_iov=%s, msg_iovlen=%d, msg_controllen=%d, msg_flags=%s}, %s) = %s\n",
+	    memstr("iovec", this->m[2], this->m[3]), this->m[3], this->m[5], flagstr("msg", this->m[6]),
+	    flagstr("msg", self->a2), flagstr("result", this->ret));
+}
+
+syscall::recvmsg:entry
+/self->in/
+{
+	self->room = *(int *)copyin(arg1 + 8, 4);
+}
+
+syscall::recvmsg:return
+/self->in && !this->ok && *(int *)copyin(self->a1 + 8, 4) != self->room/
+{
+	this->m = (uint64_t *)copyin(self->a1, 56);
+	printf("%-5d recvmsg(%d, {msg_name=%s, msg_namelen=%d => %d", tid, (int)self->a0,
+	    memstr("sockaddr", this->m[0], this->m[1]), self->room, (int)this->m[1]);
+	printf(", msg_iov=%s, msg_iovlen=%d, msg_controllen=%d, msg_flags=%s}, %s) = %s\n",
+	    memstr("iovec", this->m[2], this->m[3], this->ret), this->m[3], this->m[5], flagstr("msg", this->m[6]),
+	    flagstr("msg", self->a2), flagstr("result", this->ret));
+}
+
+syscall::recvmsg:return
+/self->in && !this->ok && *(int *)copyin(self->a1 + 8, 4) == self->room/
+{
+	this->m = (uint64_t *)copyin(self->a1, 56);
+	printf("%-5d recvmsg(%d, {msg_name=%s, msg_namelen=%d", tid, (int)self->a0,
+	    memstr("sockaddr", this->m[0], this->m[1]), (int)this->m[1]);
+	printf(", msg_iov=%s, msg_iovlen=%d, msg_controllen=%d, msg_flags=%s}, %s) = %s\n",
+	    memstr("iovec", this->m[2], this->m[3], this->ret), this->m[3], this->m[5], flagstr("msg", this->m[6]),
+	    flagstr("msg", self->a2), flagstr("result", this->ret));
+}
+
+syscall::recvmsg:return
+/self->in && this->ok/
+{
+	printf("%-5d recvmsg(%d, {msg_namelen=%d}, %s) = %s\n", tid, (int)self->a0, self->room,
+	    flagstr("msg", self->a2), flagstr("result", this->ret));
+}
+
+syscall::setsockopt:return
+/self->in && self->a1 == 1/
+{
+	printf("%-5d setsockopt(%d, SOL_SOCKET, %s, %s, %d) = %s\n", tid, (int)self->a0, flagstr("so", self->a2),
+	    memstr("int", self->a3, 1), (int)self->a4, flagstr("result", this->ret));
+}
+
+syscall::setsockopt:return
+/self->in && self->a1 == 6/
+{
+	printf("%-5d setsockopt(%d, SOL_TCP, %s, %s, %d) = %s\n", tid, (int)self->a0, flagstr("tcp", self->a2),
+	    memstr("int", self->a3, 1), (int)self->a4, flagstr("result", this->ret));
+}
+
+syscall::setsockopt:return
+/self->in && self->a1 != 1 && self->a1 != 6/
+{
+	printf("%-5d setsockopt(%d, %s, %s, %s, %d) = %s\n", tid, (int)self->a0, flagstr("sol", self->a1),
+	    flagstr("ipv6", self->a2), memstr("int", self->a3, 1), (int)self->a4, flagstr("result", this->ret));
+}
+
+syscall::getsockopt:return
+/self->in && self->a1 == 1 && !this->ok/
+{
+	printf("%-5d getsockopt(%d, SOL_SOCKET, %s, %s, %s) = %s\n", tid, (int)self->a0, flagstr("so", self->a2),
+	    memstr("int", self->a3, 1), memstr("int", self->a4, 1), flagstr("result", this->ret));
+}
+
+syscall::getsockopt:return
+/self->in && self->a1 == 1 && this->ok/
+{
+	printf("%-5d getsockopt(%d, SOL_SOCKET, %s, %s, %s) = %s\n", tid, (int)self->a0, flagstr("so", self->a2),
+	    flagstr("address", self->a3), memstr("int", self->a4, 1), flagstr("result", this->ret));
+}
+
+syscall::getsockopt:return
+/self->in && self->a1 != 1/
+{
+	printf("%-5d getsockopt(%d, %s, %s, %s, %s) = %s\n", tid, (int)self->a0, flagstr("sol", self->a1),
+	    flagstr("tcp", self->a2), memstr("int", self->a3, this->ok ? -1 : 1), memstr("int", self->a4, 1),
+	    flagstr("result", this->ret));
+}
+
+syscall:::return
+/self->in/
+{
+	self->in = 0;
+}

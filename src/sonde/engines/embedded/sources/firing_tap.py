@@ -1,0 +1,269 @@
+"""Firings of this engine, recorded as its programs run: who, when, registers, arguments, and what programs read.
+
+Structures that programs follow lie in the machine's memory, and their addresses mean nothing later. So those of the
+thread and of arguments are recorded as reads of the kernel's memory, with what they point to, at other addresses.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Sequence
+from errno import EFAULT
+
+from sonde.arch import registers
+from sonde.bpf import programs
+from sonde.bpf.helpers import CPU_TIME, OPEN_FILE
+from sonde.engines.base import FiringKeeper, ProcessEvents
+from sonde.engines.embedded.sources.buffers import Buffers
+from sonde.engines.embedded.sources.firings import Clock
+from sonde.engines.embedded.sources.task import TracedTask
+from sonde.engines.fired import FiringThread, MemoryRead, RecordedFiring
+from sonde.engines.firing_records import encode
+from sonde.model.probe import Internal, Probe, RawTracepoint
+from sonde.model.spec import TracingSpec
+from sonde.runtime.environment import Environment, OpenFiles, Task
+from sonde.runtime.files import PATH_OF_FILE
+from sonde.runtime.machine.memory import OFFSET_BITS, OFFSET_MASK, MachineMemory
+from sonde.symbols.process_events import ProcessEvent
+
+ELSEWHERE = 0x2000 << OFFSET_BITS
+"""What is added to addresses of the machine: a replay has regions of its own there."""
+
+_STRUCTURE = 1536
+"""Bytes of a structure that are kept."""
+
+_U64 = (1 << 64) - 1
+_WORD = struct.Struct("<Q")
+
+Read = Callable[[int, int, int], bytes]
+Walk = Callable[[int, int], Sequence[int]]
+
+
+def recorded_probes(spec: TracingSpec) -> tuple[Probe, ...]:
+    """What a recording of this spec may have firings of: the probes as programs are fired by them."""
+    found: dict[Probe, None] = {}
+    for program in spec.programs:
+        found |= {probe: None for probe, _ in program.probes}
+    found |= {probe: None for probe in spec.probes if isinstance(probe.firing, Internal)}
+    return tuple(found)
+
+
+class FiringTap:
+    """Writes firings to `keeper` when their programs have run."""
+
+    def __init__(self, keeper: FiringKeeper, spec: TracingSpec, memory: MachineMemory, buffers: Buffers) -> None:
+        self.keeper = keeper
+        self._places = {probe: place for place, probe in enumerate(recorded_probes(spec))}
+        self._memory, self._buffers = memory, buffers
+        self._reads: list[MemoryRead] | None = None
+        self._stack: tuple[int, ...] | None = None
+        self._results: list[tuple[int, int]] = []
+        self.environment: Environment | None = None
+        self.processes: KeptProcessEvents | None = None
+
+    def reading(self, read: Read) -> Read:
+        """Reads of processes, noted."""
+
+        def noted(tid: int, address: int, size: int) -> bytes:
+            try:
+                data = read(tid, address, size)
+            except OSError:
+                self._note(MemoryRead(address, None))
+                raise
+            self._note(MemoryRead(address, data))
+            return data
+
+        return noted
+
+    def walking(self, walk: Walk) -> Walk:
+        """Stacks of processes, noted."""
+
+        def noted(tid: int, depth: int) -> Sequence[int]:
+            found = walk(tid, depth)
+            if self._stack is None or len(found) > len(self._stack):
+                self._stack = tuple(found)
+            return found
+
+        return noted
+
+    def telling(self, cpu_time: Callable[[Task], int]) -> Callable[[Task], int]:
+        """CPU times, noted."""
+
+        def noted(task: Task) -> int:
+            found = cpu_time(task)
+            self.note_result(CPU_TIME, found)
+            return found
+
+        return noted
+
+    def note_result(self, helper: int, result: int) -> None:
+        self._results.append((helper, result & _U64))
+
+    def note_structure(self, pointer: int) -> None:
+        """What lies at an address of the machine's."""
+        data = self._at(pointer)
+        if data:
+            self._note(MemoryRead(pointer + ELSEWHERE, self._moved(data)))
+
+    def note_text(self, pointer: int, text: bytes) -> None:
+        """The text that stands for a structure there."""
+        self._note(MemoryRead(pointer + ELSEWHERE, text, True))
+
+    def run(self, run: Callable[[int], int], probe: Probe, kind: int) -> Callable[[int], int]:
+        """A program as it is run for a probe, and then recorded."""
+        place = self._places[probe]
+        words = len(self._buffers.arguments) // 8 if isinstance(probe.firing, RawTracepoint) else 0
+
+        def fire(context: int) -> int:
+            arguments = bytes(self._buffers.arguments[: 8 * words]) if kind != programs.KPROBE else b""
+            self._begin()
+            try:
+                return run(context)
+            finally:
+                self._end(place, arguments)
+
+        return fire
+
+    def clock(self, fire: Callable[[int], None], clocks: Sequence[Clock]) -> Callable[[int], None]:
+        """The same of a clock's programs, by the clock's number."""
+        places = [self._places[_probe_of(each)] for each in clocks]
+
+        def tick(number: int) -> None:
+            self._begin()
+            fire(number)
+            self._end(places[number], b"")
+
+        return tick
+
+    def internal(self, name: str, run: Callable[[int], int], context: int) -> None:
+        """The same of BEGIN and END."""
+        place = next(at for probe, at in self._places.items() if probe.firing == Internal(name))
+        self._begin()
+        run(context)
+        self._end(place, b"")
+
+    def _begin(self) -> None:
+        self._reads, self._stack, self._results = [], None, []
+
+    def _note(self, read: MemoryRead) -> None:
+        if self._reads is not None:
+            self._reads.append(read)
+
+    def _end(self, place: int, arguments: bytes) -> None:
+        environment = self.environment
+        assert environment is not None
+        reads, self._reads = self._reads or [], None
+        task = environment.task
+        pointers = [task.address, *(each for (each,) in _WORD.iter_unpack(arguments))]
+        found = RecordedFiring(
+            place, environment.now, 0, self._thread(task), self._moved(arguments),
+            bytes(self._buffers.registers[: registers.SIZE]), (*reads, *self._structures(pointers)), None, self._stack,
+            tuple(self._results),
+        )  # fmt: skip
+        if self.processes is not None:
+            self.processes.pull()
+        self.keeper.firing(encode(found))
+
+    def _thread(self, task: Task) -> FiringThread:
+        parent = task.process.parent if isinstance(task, TracedTask) else None
+        address = task.address + ELSEWHERE
+        return FiringThread(
+            task.tid, task.pid, task.comm, task.uid, task.gid, parent.pid if parent is not None else 0, address
+        )
+
+    def _structures(self, pointers: Sequence[int]) -> list[MemoryRead]:
+        """What the pointers lead to, and what that leads to."""
+        found: dict[int, MemoryRead] = {}
+        for level in range(2):
+            following: list[int] = []
+            for pointer in pointers:
+                data = self._at(pointer) if pointer not in found else b""
+                if data:
+                    found[pointer] = MemoryRead(pointer + ELSEWHERE, self._moved(data))
+                    following += [word for (word,) in _WORD.iter_unpack(data) if not level and self._is_own(word)]
+            pointers = following
+        return list(found.values())
+
+    def _at(self, pointer: int) -> bytes:
+        region = self._memory.regions.get(pointer >> OFFSET_BITS)
+        at = pointer & OFFSET_MASK
+        data = bytes(region[at : at + _STRUCTURE]) if region is not None else b""
+        return data[: len(data) & -_WORD.size]
+
+    def _is_own(self, word: int) -> bool:
+        return word >> OFFSET_BITS in self._memory.regions
+
+    def _moved(self, data: bytes) -> bytes:
+        words = (word + ELSEWHERE if self._is_own(word) else word for (word,) in _WORD.iter_unpack(data))
+        return b"".join(map(_WORD.pack, words))
+
+
+def _probe_of(clock: Clock) -> Probe:
+    return next(probe for probe, _ in clock.program.probes if probe.id == clock.probe)
+
+
+class NotedFiles:
+    """The open files that programs ask for, noted."""
+
+    def __init__(self, files: OpenFiles, tap: FiringTap) -> None:
+        self._files, self._tap = files, tap
+
+    def open(self, descriptor: int) -> int:
+        """Raises OSError."""
+        try:
+            address = self._files.open(descriptor)
+        except OSError as error:
+            self._tap.note_result(OPEN_FILE, -(error.errno or EFAULT))
+            raise
+        self._tap.note_result(OPEN_FILE, address and address + ELSEWHERE)
+        if address:
+            self._tap.note_structure(address)
+            # Who asks for the file asks for its path, or may do so in another script.
+            self._note_path(address + PATH_OF_FILE)
+        return address
+
+    def _note_path(self, address: int) -> None:
+        try:
+            self._tap.note_text(address, self._files.path(address))
+        except OSError:
+            return
+
+    def path(self, address: int) -> bytes:
+        """Raises OSError."""
+        text = self._files.path(address)
+        self._tap.note_text(address, text)
+        return text
+
+    def close(self) -> None:
+        self._files.close()
+
+
+class KeptProcessEvents:
+    """What processes map and the like, kept as it is read."""
+
+    def __init__(self, events: ProcessEvents, keeper: FiringKeeper) -> None:
+        self._events, self._keeper = events, keeper
+        self._waiting: list[ProcessEvent] = []
+
+    @property
+    def lost(self) -> int:
+        return self._events.lost
+
+    @lost.setter
+    def lost(self, count: int) -> None:
+        self._events.lost = count
+
+    @property
+    def descriptors(self) -> Sequence[int]:
+        return self._events.descriptors
+
+    def pull(self) -> None:
+        """Keep what has happened, before a firing that it is needed for."""
+        for each in self._events.read():
+            self._keeper.event(each)
+            self._waiting.append(each)
+
+    def read(self) -> Sequence[ProcessEvent]:
+        self.pull()
+        events, self._waiting = self._waiting, []
+        return events

@@ -1,0 +1,60 @@
+"""Breakpoints taken out of all memories when sonde has ended, and threads brought to where they would be without."""
+
+from __future__ import annotations
+
+import signal
+from contextlib import suppress
+
+from sonde.arch import instructions, registers
+from sonde.engines.embedded.tracer import ptrace, signals_in_slots
+from sonde.engines.embedded.tracer.threads import TracedThreads
+from sonde.machine import proc
+
+_U64 = 0xFFFF_FFFF_FFFF_FFFF
+
+
+def restore(threads: TracedThreads) -> None:
+    """To be called before any thread is let go."""
+    for space in threads.spaces.all():
+        space.restore()
+    for tid in threads.early:
+        with suppress(OSError):
+            found = proc.status(tid)
+            maker = int(found["Tgid"] if found["Tgid"] != str(tid) else found["PPid"])
+            clean(threads, maker, tid)
+
+
+def clean(threads: TracedThreads, maker: int, made: int) -> None:
+    """What was made has the maker's memory, or one that was copied while breakpoints were in it."""
+    if maker in threads.spaces.by_tid:
+        threads.spaces.forked(maker, made, False)
+        if made in threads.spaces.by_tid:
+            threads.spaces.by_tid[made].restore()
+
+
+def leave(threads: TracedThreads, tid: int, event: int, number: int) -> int:
+    """Bring a stopped thread, which `event` or signal `number` has stopped, to where it is to go on: the signal that it
+    gets, -1 if it has to run on until it stops for a breakpoint that it has run onto. Raises OSError."""
+    space = threads.spaces.by_tid.get(tid)
+    if space is None:
+        return number
+    counter = ptrace.call(ptrace.PEEKUSER, tid, registers.PROGRAM_COUNTER) & _U64
+    is_trap = not event and number == signal.SIGTRAP
+    at = counter - instructions.BREAKPOINT_SIZE
+    if at in space.former:
+        if is_trap:
+            ptrace.call(ptrace.POKEUSER, tid, registers.PROGRAM_COUNTER, at)
+            return 0
+        if event and _waits(tid, signal.SIGTRAP):
+            return -1
+    if counter in space.resumptions:
+        if event or is_trap:
+            signals_in_slots.resume(space, tid)
+            return 0 if is_trap else number
+        signals_in_slots.leave(threads, tid, number)
+    return number
+
+
+def _waits(tid: int, number: int) -> bool:
+    """Whether the signal is pending for the thread."""
+    return bool(int(proc.status(tid)["SigPnd"], 16) >> number - 1 & 1)

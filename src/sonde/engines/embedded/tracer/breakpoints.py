@@ -1,0 +1,180 @@
+"""Breakpoints that threads run onto: what is told of them, and how the threads go on.
+
+The return of a function is told by a breakpoint at its return address, and by the stack pointer, which tells whose
+return it is: the thread's stack stays as it is, so exceptions, longjmp and unwinders find what they expect.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from contextlib import suppress
+from mmap import mmap
+
+from sonde.arch import convention, instructions, registers
+from sonde.engines.embedded.tracer import injection, ptrace, stops
+from sonde.engines.embedded.tracer.code_spaces import Breakpoint, CodeSpace
+from sonde.engines.embedded.tracer.sites import HIT, HOLD_HIT, HOLD_RETURN, RETURN
+from sonde.engines.embedded.tracer.threads import AwaitedReturn, HeldThread, TracedThreads
+
+_COUNTER, _STACK = registers.PROGRAM_COUNTER // 8, registers.STACK_POINTER // 8
+_NEAR = 8 << 20
+"""Bytes: what is so far below the stack pointer, or less, is a part of the same stack that has been left."""
+
+
+class Breakpoints:
+    """`hit(tid)` handles the stop of a thread that got SIGTRAP, and says whether it was for a breakpoint."""
+
+    def __init__(self, threads: TracedThreads, memory: mmap) -> None:
+        self._threads = threads
+        self._words = threads.writer.words
+        self._bytes = memoryview(memory)
+        self._places = len(memory) - stops.PLACES * stops.PLACE
+        self._start = ctypes.addressof((ctypes.c_char * len(memory)).from_buffer(memory)) + self._places
+        self._pointer = ctypes.c_void_p()
+        self.calls: dict[int, list[AwaitedReturn]] = threads.calls
+
+    def hit(self, tid: int) -> bool:
+        threads, writer = self._threads, self._threads.writer
+        space = threads.spaces.by_tid.get(tid)
+        if space is None:
+            return False
+        if writer.head >= writer.full:
+            writer.wait_for_room()
+        place = writer.head % stops.PLACES
+        self._pointer.value = self._start + place * stops.PLACE
+        if threads.ptrace(ptrace.GETREGS, tid, 0, self._pointer) < 0:
+            return True
+        at = (self._places + place * stops.PLACE) // 8
+        address = self._words[at + _COUNTER] - instructions.BREAKPOINT_SIZE
+        found = space.breakpoints.get(address)
+        if found is None:
+            return self._was_removed(tid, space, address)
+        self._words[at + _COUNTER] = address
+        try:
+            self._handle(tid, space, found, place, self._words[at + _STACK])
+        except injection.ThreadEndedError as error:
+            threads.ended_early.append((tid, error.args[0]))
+        except ProcessLookupError:
+            # It was killed: its end is told next.
+            return True
+        except OSError:
+            self._give_up(tid, space, found)
+        return True
+
+    def _give_up(self, tid: int, space: CodeSpace, found: Breakpoint) -> None:
+        """The memory is not to be had any more as it was: the breakpoint is, and the thread goes on without."""
+        with suppress(OSError):
+            ptrace.call(ptrace.POKEUSER, tid, registers.PROGRAM_COUNTER, found.address)
+        if found.address in space.breakpoints:
+            space.remove(found.address)
+        self._threads.proceed(tid)
+
+    def _was_removed(self, tid: int, space: CodeSpace, address: int) -> bool:
+        if address not in space.former:
+            return False
+        with suppress(OSError):
+            ptrace.call(ptrace.POKEUSER, tid, registers.PROGRAM_COUNTER, address)
+        self._threads.proceed(tid)
+        return True
+
+    def _handle(self, tid: int, space: CodeSpace, found: Breakpoint, place: int, stack: int) -> None:
+        threads = self._threads
+        tracing = threads.tracing
+        told: list[tuple[int, int, int]] = []
+        if found.returns:
+            told += [(stops.FUNCTION_RETURN, each.number, each.held) for each in self._returned(tid, found, stack)]
+        wanted = found.wanted if tracing else 0
+        if wanted & RETURN:
+            self._expect(tid, space, found, stack)
+        if wanted & HIT:
+            told.append((stops.HIT, found.number, wanted & HOLD_HIT))
+        slot = found.slot or space.slot_for(tid, found)
+        if slot is None:
+            self._step_in_place(tid, space, found)
+        else:
+            threads.ptrace(ptrace.POKEUSER, tid, registers.PROGRAM_COUNTER, slot)
+        if not told or not tracing:
+            threads.proceed(tid)
+            return
+        self._tell(tid, told, place)
+
+    def _tell(self, tid: int, told: list[tuple[int, int, int]], place: int) -> None:
+        """Write the records: the thread goes on before the last, or is held by the last."""
+        threads, writer = self._threads, self._threads.writer
+        when = time.monotonic_ns()
+        start = self._places + place * stops.PLACE
+        kept = bytes(self._bytes[start : start + registers.USER_SIZE]) if len(told) > 1 else b""
+        is_held = any(held for _, _, held in told)
+        for number, (kind, site, _) in enumerate(told):
+            is_last = number == len(told) - 1
+            if number:
+                place = writer.next_place()
+                start = self._places + place * stops.PLACE
+                self._bytes[start : start + len(kept)] = kept
+            if is_last and is_held:
+                threads.forget_hold(tid)
+                threads.held[tid] = HeldThread(writer.head, 0, 0)
+                writer.write(kind, stops.HELD, tid, when, site, place, 0)
+                writer.ring()
+                return
+            lengths = 0
+            if kind == stops.HIT and threads.site_fetcher is not None:
+                lengths = threads.site_fetcher.fetch_at_site(site, tid, place)
+            writer.write(kind, 0, tid, when, site, place, lengths)
+        threads.proceed(tid)
+        if writer.words[stops.REST]:
+            writer.wake()
+
+    def _returned(self, tid: int, found: Breakpoint, stack: int) -> list[AwaitedReturn]:
+        """The calls that return here with this stack pointer, the latest first; what was called behind them and has
+        not returned never will."""
+        calls = self.calls.get(tid)
+        if not calls:
+            return []
+        returned = []
+        while calls and calls[-1].stack == stack and calls[-1].address == found.address:
+            returned.append(calls.pop())
+        if returned:
+            return returned
+        matching = [each for each in calls if each.stack == stack and each.address == found.address]
+        if matching:
+            self.calls[tid] = [each for each in calls if each.stack > stack or stack - each.stack > _NEAR]
+        return matching[::-1]
+
+    def _expect(self, tid: int, space: CodeSpace, found: Breakpoint, stack: int) -> None:
+        """Wait for the return of the function that is entered."""
+        try:
+            data = space.read(stack, 8)
+        except OSError:
+            data = b""
+        if len(data) < 8:
+            # The stack pointer points nowhere: it is not to return.
+            return
+        address = int.from_bytes(data, "little")
+        back = stack + convention.STACK_ARGUMENTS
+        there = space.breakpoints.get(address)
+        if there is None:
+            try:
+                there = space.put(address)
+            except OSError:
+                return
+        there.returns = True
+        call = AwaitedReturn(address, back, found.number, found.wanted & HOLD_RETURN)
+        calls = self.calls.setdefault(tid, [])
+        while calls and (
+            (calls[-1].stack < back and back - calls[-1].stack < _NEAR)
+            or (calls[-1].stack == back and (calls[-1].address != address or calls[-1].number == found.number))
+        ):  # fmt: skip
+            # It was left by longjmp or an exception.
+            calls.pop()
+        calls.append(call)
+
+    def _step_in_place(self, tid: int, space: CodeSpace, found: Breakpoint) -> None:
+        """Where an instruction cannot run elsewhere: the breakpoint is taken out for as long as it takes."""
+        ptrace.call(ptrace.POKEUSER, tid, registers.PROGRAM_COUNTER, found.address)
+        space.write(found.address, bytes((found.byte,)))
+        try:
+            injection.step(tid)
+        finally:
+            space.write(found.address, bytes((instructions.BREAKPOINT,)))

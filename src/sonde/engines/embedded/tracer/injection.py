@@ -1,0 +1,84 @@
+"""Steps that a stopped thread makes for the guardian: one instruction, or a system call of the guardian's choice.
+
+Signals are held back meanwhile, so that only the step itself, SIGKILL or job control stops the thread, and it is
+afterwards as it was.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import struct
+
+from sonde.arch import instructions, registers, system_calls
+from sonde.engines.embedded.tracer import ptrace
+from sonde.engines.embedded.tracer.placement import WAIT
+
+_ALL = (1 << 64) - 1
+_BLOCKED = _ALL & ~(1 << signal.SIGTRAP - 1)
+"""The kernel would give SIGTRAP its default action if it were blocked where a step ends (force_sig)."""
+
+_MASK_SIZE = 8
+_WORD = struct.Struct("=Q")
+_STEPPED = signal.SIGTRAP << 8 | 0x7F
+
+
+class ThreadEndedError(Exception):
+    """It ended instead: its status of wait(2) is the argument."""
+
+
+def step(tid: int) -> None:
+    """Have the thread execute one instruction. Raises OSError, ThreadEndedError."""
+    mask = _exchange_mask(tid, _WORD.pack(_BLOCKED))
+    again = False
+    while True:
+        ptrace.call(ptrace.SINGLESTEP, tid, 0, 0)
+        _, status = os.waitpid(tid, WAIT)
+        if not os.WIFSTOPPED(status):
+            raise ThreadEndedError(status)
+        if status == _STEPPED:
+            break
+        # Asked for by the guardian, or job control's: it comes again.
+        again = again or status >> 16 == ptrace.EVENT_STOP
+    _exchange_mask(tid, mask)
+    if again:
+        ptrace.call(ptrace.INTERRUPT, tid, 0, 0)
+
+
+def system_call(tid: int, at: int, number: int, *arguments: int) -> int:
+    """Have it make a system call, by the instruction for that at the address `at`: the result, -errno for an error.
+    Raises OSError, ThreadEndedError."""
+    before = ctypes.create_string_buffer(registers.USER_SIZE)
+    place = ctypes.addressof(before)
+    ptrace.call(ptrace.GETREGS, tid, 0, place)
+    changed = ctypes.create_string_buffer(bytes(before), registers.USER_SIZE)
+    _WORD.pack_into(changed, registers.CALL_NUMBER, _ALL)
+    _WORD.pack_into(changed, registers.CALL_RESULT, number)
+    _WORD.pack_into(changed, registers.PROGRAM_COUNTER, at)
+    for argument, offset in zip(arguments, registers.CALL_ARGUMENTS, strict=False):
+        _WORD.pack_into(changed, offset, argument & _ALL)
+    ptrace.call(ptrace.SETREGS, tid, 0, ctypes.addressof(changed))
+    try:
+        step(tid)
+        result = ptrace.call(ptrace.PEEKUSER, tid, registers.CALL_RESULT)
+    finally:
+        ptrace.call(ptrace.SETREGS, tid, 0, place)
+    return result
+
+
+def system_call_place(code: bytes) -> int:
+    """Where in a piece of code a system call could be made, -1 if nowhere."""
+    return code.find(instructions.SYSTEM_CALL)
+
+
+MAP = system_calls.MMAP
+
+
+def _exchange_mask(tid: int, mask: bytes) -> bytes:
+    """Give the thread another mask of blocked signals: the former one."""
+    kept = ctypes.create_string_buffer(mask, _MASK_SIZE)
+    former = ctypes.create_string_buffer(_MASK_SIZE)
+    ptrace.call(ptrace.GETSIGMASK, tid, _MASK_SIZE, ctypes.addressof(former))
+    ptrace.call(ptrace.SETSIGMASK, tid, _MASK_SIZE, ctypes.addressof(kept))
+    return bytes(former)

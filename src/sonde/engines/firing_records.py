@@ -1,0 +1,112 @@
+"""Records of firings as programs write them and files keep them, to values and back (`model/firing_record.py`)."""
+
+from __future__ import annotations
+
+import struct
+
+from sonde.engines.fired import FiringThread, MemoryRead, RecordedFiring
+from sonde.model import firing_record as layout
+from sonde.model.units import whole_words
+
+_U32 = 0xFFFF_FFFF
+_KERNEL = 1 << 63
+"""From here on addresses are the kernel's."""
+
+
+class RecordError(Exception):
+    """The bytes are no record of a firing."""
+
+
+def decode(record: bytes) -> tuple[RecordedFiring, int]:
+    """A firing, and its flags. Raises RecordError."""
+    if len(record) < layout.HEAD:
+        raise RecordError("a record is too short")
+    kind, probe, cpu, flags, time, task, pids, ids, name, parent, context, registers, used = layout.HEADER.unpack_from(
+        record
+    )
+    start = layout.HEAD + context
+    at = start + registers
+    if kind != layout.LAYOUT or used > len(record) or at > used:
+        raise RecordError("what stands there is no record of a firing")
+    comm = name[:15].partition(b"\0")[0]
+    thread = FiringThread(pids & _U32, pids >> 32, comm, _identity(ids & _U32), _identity(ids >> 32), parent, task)
+    reads: list[MemoryRead] = []
+    results: list[tuple[int, int]] = []
+    stacks: dict[int, tuple[int, ...]] = {}
+    while at < used:
+        if at + layout.PIECE.size > used:
+            raise RecordError("a record ends within a piece")
+        address, what, size = layout.PIECE.unpack_from(record, at)
+        at += layout.PIECE.size
+        data = bytes(record[at : at + size]) if size > 0 else b""
+        if len(data) < size:
+            raise RecordError("a record ends within a piece")
+        at += whole_words(max(size, 0))
+        if what in (layout.USER_STACK, layout.KERNEL_STACK):
+            stacks[what] = _addresses(data, stacks.get(what, ()))
+        elif what == layout.RESULT:
+            results.append((address, int.from_bytes(data, "little")))
+        elif what in layout.STRINGS:
+            reads.append(MemoryRead(address, data[:-1] if size > 0 else None, True))
+        elif what in (layout.USER, layout.KERNEL):
+            reads.append(MemoryRead(address, data if size > 0 else None))
+        else:
+            raise RecordError(f"a piece of the unknown kind {what}")
+    fired = RecordedFiring(
+        probe, time, cpu, thread, bytes(record[layout.HEAD : start]), bytes(record[start : start + registers]),
+        tuple(reads), stacks.get(layout.KERNEL_STACK), stacks.get(layout.USER_STACK), tuple(results),
+    )  # fmt: skip
+    return fired, flags
+
+
+def _identity(number: int) -> int:
+    return -1 if number == _U32 else number
+
+
+def _addresses(data: bytes, known: tuple[int, ...]) -> tuple[int, ...]:
+    """Of several looks at a stack the deepest counts."""
+    found = struct.unpack(f"<{len(data) // 8}Q", data[: len(data) & -8])
+    return max(found, known, key=len)
+
+
+def joined(first: RecordedFiring, more: RecordedFiring) -> RecordedFiring:
+    """A firing that was broken off, with what it read where it went on."""
+    got = {(each.address, each.is_string) for each in more.reads if each.data is not None}
+    kept = tuple(each for each in first.reads if each.data is not None or (each.address, each.is_string) not in got)
+    return first._replace(
+        reads=kept + more.reads, results=first.results + more.results,
+        kernel_stack=first.kernel_stack or more.kernel_stack, user_stack=first.user_stack or more.user_stack,
+    )  # fmt: skip
+
+
+def encode(fired: RecordedFiring, flags: int = 0) -> bytes:
+    """The record of a firing."""
+    thread = fired.thread
+    pieces = [_piece(each.address, _kind(each), _kept(each)) for each in fired.reads]
+    for kind, stack in ((layout.KERNEL_STACK, fired.kernel_stack), (layout.USER_STACK, fired.user_stack)):
+        if stack is not None:
+            pieces.append(_piece(8 * len(stack), kind, struct.pack(f"<{len(stack)}Q", *stack)))
+    pieces += [_piece(helper, layout.RESULT, result.to_bytes(8, "little")) for helper, result in fired.results]
+    body = fired.context + fired.registers + b"".join(pieces)
+    head = layout.HEADER.pack(
+        layout.LAYOUT, fired.probe, fired.cpu, flags, fired.time, thread.address, thread.pid << 32 | thread.tid,
+        (thread.gid & _U32) << 32 | thread.uid & _U32, thread.comm, thread.ppid, len(fired.context),
+        len(fired.registers), layout.HEAD + len(body),
+    )  # fmt: skip
+    return head + body
+
+
+def _kind(read: MemoryRead) -> int:
+    if read.address >= _KERNEL:
+        return layout.KERNEL_STRING if read.is_string else layout.KERNEL
+    return layout.USER_STRING if read.is_string else layout.USER
+
+
+def _kept(read: MemoryRead) -> bytes | None:
+    return None if read.data is None else read.data + b"\0" if read.is_string else read.data
+
+
+def _piece(address: int, kind: int, data: bytes | None) -> bytes:
+    if data is None:
+        return layout.PIECE.pack(address, kind, -1)
+    return layout.PIECE.pack(address, kind, len(data)) + data + bytes(-len(data) % 8)

@@ -1,0 +1,10 @@
+"""Whether a file of a kernel is that of the one that runs."""
+
+from __future__ import annotations
+
+from sonde.session.kernels import is_own
+
+
+def is_own_kernel(path: str) -> bool:
+    """Whether it is the running kernel's vmlinux, by its build id."""
+    return is_own(path)

@@ -1,0 +1,118 @@
+"""The programs that record a script's firings in the kernel (`--record`), and the file that they are kept in."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from time import monotonic_ns
+
+from sonde.engines.fired import EMBEDDED
+from sonde.library.errors import CompileError, Error, as_errors
+from sonde.library.outputs import opened
+from sonde.model.options import OptionTable
+from sonde.model.probe import Packet, Probe, StaticPattern, StaticProbe
+from sonde.model.program import Act, Call, Clause
+from sonde.model.spec import TracingSpec, has_user_addresses
+from sonde.model.walk import nodes
+from sonde.recording.anonymity import KINDS
+from sonde.recording.firing_file import VERSION, FiringFile, RecordingHead
+from sonde.session.engines import kernel_engine
+from sonde.session.recorded_kernel import KernelFirings, ProbePlaces
+from sonde.session.traced import Traced
+from sonde.typed import NamedTuple
+
+_UNRECORDED = {"capture": "packets", "pcap": "packets", "sample": "samples of perf events"}
+
+
+class DescribedSource(NamedTuple):
+    """As much of a source of firings as it takes to compile for it."""
+
+    origin: str
+    probes: tuple[Probe, ...]
+    process: int
+    formats: dict[tuple[str, str], str]
+
+
+class FiringRecorder(NamedTuple):
+    """The spec of the recording programs."""
+
+    spec: TracingSpec
+    process: int
+
+    def described(self) -> DescribedSource:
+        return DescribedSource("kernel", tuple(ProbePlaces(self.spec).probes), self.process, {})
+
+
+def require_recordable(clauses: Sequence[Clause]) -> None:
+    """Raises CompileError for what no recording can hold."""
+    for clause in clauses:
+        for probe in clause.probes:
+            if isinstance(probe.firing, (StaticPattern, StaticProbe)):
+                raise CompileError(f"--record cannot keep static probes of processes: {probe}")
+            if isinstance(probe.firing, Packet):
+                text = f"--record cannot keep packets: {probe}"
+                raise CompileError(text, "write them with -o FILE.pcapng and capture(), and replay that with --packets")
+        for node in nodes(clause):
+            if isinstance(node, (Act, Call)) and node.name in _UNRECORDED:
+                raise CompileError(f"--record cannot keep {_UNRECORDED[node.name]}, which {node.name}() takes")
+
+
+def anonymised(options: OptionTable) -> tuple[str, ...]:
+    """What gets pseudonyms. Raises Error."""
+    wanted = tuple(each for each in options.text("anonymise").split(",") if each)
+    for each in wanted:
+        if each not in KINDS:
+            raise Error(f"option anonymise: there is no kind {each!r}", f"there are {', '.join(KINDS)}")
+    return wanted
+
+
+@contextmanager
+def recording_embedded(spec: TracingSpec, options: OptionTable, process: int) -> Iterator[tuple[FiringFile, int]]:
+    """What records the firings of the embedded engine, and what to add to times for those of the wall clock. Raises
+    Error."""
+    from sonde.engines.embedded.sources.firing_tap import recorded_probes
+    from sonde.machine.release import build_id, release  # what other runs do without
+    from sonde.machine.system import realtime_offset
+
+    path = options.text("record")
+    with opened(path, "recording ", os.O_TRUNC) as descriptor, open(descriptor, "wb", closefd=False) as file:
+        offset = realtime_offset()
+        head = RecordingHead(
+            VERSION, EMBEDDED, release(), build_id(), recorded_probes(spec), offset, process, monotonic_ns(),
+            options.on("recordreads"), anonymised(options),
+        )  # fmt: skip
+        try:
+            keeper = FiringFile(file, head)
+            yield keeper, offset
+            keeper.finish(0)
+        except OSError as error:
+            raise Error(f"failed to write recording '{path}': {error.strerror}") from None
+
+
+@contextmanager
+def recording_kernel(
+    recorder: FiringRecorder, options: OptionTable, traced: Sequence[Traced]
+) -> Iterator[KernelFirings]:
+    """The firings of a session that is recorded into the file of the option. Raises Error."""
+    from sonde.machine.release import build_id, release  # what other runs do without
+
+    path = options.text("record")
+    with opened(path, "recording ", os.O_TRUNC) as descriptor, open(descriptor, "wb", closefd=False) as file:
+        with as_errors():
+            tracing = kernel_engine(options, traced).load(recorder.spec)
+        source = KernelFirings(tracing, recorder.spec, ProbePlaces(recorder.spec), recorder.process)
+        try:
+            head = RecordingHead(
+                VERSION, source.origin, release(), build_id(), source.probes, source.realtime_offset, source.process,
+                source.began, options.on("recordreads"), anonymised(options),
+            )  # fmt: skip
+            keeper = source.keeper = FiringFile(file, head)
+            if has_user_addresses(recorder.spec) or options.on("recordreads"):
+                source.note_processes(each.pid for each in traced)
+            yield source
+            keeper.finish(source.lost)
+        except OSError as error:
+            raise Error(f"failed to write recording '{path}': {error.strerror}") from None
+        finally:
+            source.close()

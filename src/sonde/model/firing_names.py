@@ -1,0 +1,26 @@
+"""What scripts have asked of a recording in vain, by probe and name, for one message at the end."""
+
+from __future__ import annotations
+
+
+class MissingParts:
+    """`wider`: those that `--record-reads` would have kept, at least in part."""
+
+    def __init__(self) -> None:
+        self._counts: dict[tuple[str, str], int] = {}
+        self._wider: set[tuple[str, str]] = set()
+
+    def note(self, probe: str, what: str, is_wider: bool) -> None:
+        key = probe, what
+        self._counts[key] = self._counts.get(key, 0) + 1
+        if is_wider:
+            self._wider.add(key)
+
+    def sentences(self) -> list[tuple[str, str]]:
+        """For each what is said, and what would help."""
+        found = []
+        for (probe, what), count in self._counts.items():
+            times = "a firing" if count == 1 else f"{count} firings"
+            remedy = "record with --record-reads" if (probe, what) in self._wider else "record the script that asks"
+            found.append((f"the recording does not hold {what} of {times} of {probe}", remedy))
+        return found

@@ -1,0 +1,55 @@
+"""The record of a firing as recording programs write it into the ring (`codegen/basis/firing_records.py`).
+
+A head, the context, struct pt_regs, then pieces to the end. Lengths are in bytes, all little-endian; what a piece has
+is padded to a multiple of 8. `docs/recordings.md` has the same as tables.
+"""
+
+from __future__ import annotations
+
+import struct
+
+LAYOUT = 0xFFFF_FFFE
+"""In the place of a layout's number: no record of a clause has it."""
+
+FLAGS_AT = 12
+"""u32, where other records have their speculation."""
+
+TIME_AT, TASK_AT, PIDS_AT, IDS_AT, NAME_AT, PARENT_AT = 16, 24, 32, 40, 48, 64
+CONTEXT_SIZE_AT, REGISTERS_SIZE_AT, USED_AT = 72, 76, 80
+HEAD = 88
+
+HEADER = struct.Struct("<IIIIQQQQ16sqIIQ")
+"""Layout, probe, CPU, flags, time, task_struct, process and thread, gid and uid, name, the parent's process or -1,
+sizes of context and registers, and how much of the record is used."""
+
+CUT, BROKEN_OFF, CONTINUED = 1, 2, 4
+"""Flags: pieces found no room; a page was missing, and the firing goes on at the return of the system call; this is how
+it went on."""
+
+FLAGS, PROGRAM_SHIFT = 0xFF, 8
+"""The flags, and where in that word the kernel's programs tell their name by its number: files have none."""
+
+MOST_ARGUMENTS = 12
+RECORD = 512
+"""Bytes of a trace event's record that are taken."""
+
+LARGEST = 4096
+"""Bytes of one piece at most."""
+
+TEXT, TEXT_ARGUMENTS, DEPTH = 256, 4, 64
+"""Of what `--record-reads` adds: bytes of a string with its NUL, arguments that are looked behind, and frames."""
+
+PIECES = 8192
+"""Where the last piece begins at the latest."""
+
+AREA = PIECES + LARGEST + 32
+"""Memory for a record."""
+
+PIECE = struct.Struct("<QIi")
+"""Address, kind, and the size of what follows, or less than 0: it could not be read."""
+
+USER, USER_STRING, KERNEL, KERNEL_STRING, KERNEL_STACK, USER_STACK, RESULT = range(7)
+"""Kinds of pieces: what was read at an address of the process or the kernel; a stack's u64 addresses; u64 the result of
+the helper whose number stands in the place of the address."""
+
+STRINGS = (USER_STRING, KERNEL_STRING)

@@ -1,0 +1,211 @@
+"""Structures of system calls, as they are in memory, as text. Each is that of 64-bit programs (include/uapi)."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from sonde.notation.numbers import (
+    address,
+    device,
+    hexadecimal,
+    mode,
+    number_text,
+    resource_limit,
+    signal_set,
+    wait_status,
+)
+from sonde.notation.quoting import quoted
+
+_FIXED_HANDLERS = {0: "SIG_DFL", 1: "SIG_IGN"}
+_SA_RESTORER = 0x04000000
+_CLONE_PIDFD, _CLONE_SETTLS, _CLONE_PARENT_SETTID = 1 << 12, 1 << 19, 1 << 20
+_CLONE_CHILD = 1 << 21 | 1 << 24
+"""CLONE_CHILD_CLEARTID and CLONE_CHILD_SETTID."""
+_UTIME_NOW, _UTIME_OMIT = (1 << 30) - 1, (1 << 30) - 2
+_NUL = b"\0"
+
+
+def _flags(table: str, number: int) -> str:
+    return number_text(table, number).decode()
+
+
+def _pair(first: str, second: str) -> Callable[[bytes], str]:
+    def shown(data: bytes) -> str:
+        a, b = struct.unpack_from("<qQ", data)
+        return f"{{{first}={a}, {second}={b}}}"
+
+    return shown
+
+
+timespec, timeval = _pair("tv_sec", "tv_nsec"), _pair("tv_sec", "tv_usec")
+
+
+def _interval(inner: Callable[[bytes], str]) -> Callable[[bytes], str]:
+    return lambda data: f"{{it_interval={inner(data[:16])}, it_value={inner(data[16:32])}}}"
+
+
+def stat(data: bytes) -> str:
+    st_mode, special, size = struct.unpack_from("<24xI12xQq", data)
+    what = f"st_rdev={device(special)}" if st_mode & 0o170000 in (0o020000, 0o060000) else f"st_size={size}"
+    return f"{{st_mode={mode(st_mode)}, {what}, ...}}"
+
+
+def statx(data: bytes) -> str:
+    mask, _, attributes, _, _, _, st_mode, _, size = struct.unpack_from("<IIQIIIHxxQQ", data)
+    return (
+        f"{{stx_mask={_flags('statx', mask)}, stx_attributes={_flags('statx_attributes', attributes)}, "
+        f"stx_mode={mode(st_mode)}, stx_size={size}, ...}}"
+    )
+
+
+def sigaction(data: bytes) -> str:
+    handler, flags, restorer, mask = struct.unpack_from("<QQQQ", data)
+    shown = _FIXED_HANDLERS.get(handler) or address(handler)
+    end = f", sa_restorer={address(restorer)}" if flags & _SA_RESTORER else ""
+    return f"{{sa_handler={shown}, sa_mask={signal_set(mask)}, sa_flags={_flags('sigaction', flags)}{end}}}"
+
+
+def sigset(data: bytes) -> str:
+    return signal_set(int.from_bytes(data[:8], "little"))
+
+
+def stack(data: bytes) -> str:
+    pointer, flags, size = struct.unpack_from("<QIxxxxQ", data)
+    return f"{{ss_sp={address(pointer)}, ss_flags={_flags('sigaltstack', flags)}, ss_size={size}}}"
+
+
+def rlimit(data: bytes) -> str:
+    current, most = struct.unpack_from("<QQ", data)
+    return f"{{rlim_cur={resource_limit(current)}, rlim_max={resource_limit(most)}}}"
+
+
+def rusage(data: bytes) -> str:
+    return f"{{ru_utime={timeval(data[:16])}, ru_stime={timeval(data[16:32])}, ...}}"
+
+
+def utsname(data: bytes) -> str:
+    """Three of its six texts."""
+    texts = [quoted(data[at : at + 65].partition(_NUL)[0]) for at in range(0, 130, 65)]
+    return f"{{sysname={texts[0]}, nodename={texts[1]}, ...}}"
+
+
+def statfs(data: bytes) -> str:
+    kind, block, blocks, free, available, files, free_files, first, second, name, fragment, flags = struct.unpack_from(
+        "<QqQQQQQIIqqq", data
+    )
+    return (
+        f"{{f_type={_flags('fs', kind)}, f_bsize={block}, f_blocks={blocks}, f_bfree={free}, f_bavail={available}, "
+        f"f_files={files}, f_ffree={free_files}, f_fsid={{val=[{hexadecimal(first)}, {hexadecimal(second)}]}}, "
+        f"f_namelen={name}, f_frsize={fragment}, f_flags={_flags('statfs', flags)}}}"
+    )
+
+
+def pollfd(data: bytes) -> str:
+    descriptor, events = struct.unpack_from("<iH", data)
+    return f"{{fd={descriptor}}}" if descriptor < 0 else f"{{fd={descriptor}, events={_flags('poll', events)}}}"
+
+
+def returned_pollfd(data: bytes) -> str:
+    """Nothing of a descriptor at which nothing has happened."""
+    descriptor, _, events = struct.unpack_from("<iHH", data)
+    return f"{{fd={descriptor}, revents={_flags('poll', events)}}}" if events else ""
+
+
+def epoll_event(data: bytes) -> str:
+    """Packed to 12 bytes (EPOLL_PACKED)."""
+    events, half, whole = (*struct.unpack_from("<IIxxxx", data), int.from_bytes(data[4:12], "little"))
+    return f"{{events={_flags('epoll', events)}, data={{u32={half}, u64={whole}}}}}"
+
+
+def int_value(data: bytes) -> str:
+    return str(int.from_bytes(data[:4], "little", signed=True))
+
+
+def status(data: bytes) -> str:
+    return wait_status(int.from_bytes(data[:4], "little"))
+
+
+def winsize(data: bytes) -> str:
+    names = ("ws_row", "ws_col", "ws_xpixel", "ws_ypixel")
+    return "{" + ", ".join(f"{n}={v}" for n, v in zip(names, struct.unpack_from("<HHHH", data), strict=True)) + "}"
+
+
+def flock(data: bytes) -> str:
+    kind, whence, start, length = struct.unpack_from("<hhxxxxqq", data)
+    return f"{{l_type={_flags('lock', kind)}, l_whence={_flags('seek', whence)}, l_start={start}, l_len={length}}}"
+
+
+def found_flock(data: bytes) -> str:
+    """What F_GETLK gives, also who has the lock."""
+    return f"{flock(data)[:-1]}, l_pid={struct.unpack_from('<24xi', data)[0]}}}"
+
+
+def pointer(data: bytes) -> str:
+    return address(int.from_bytes(data[:8], "little"))
+
+
+def linger(data: bytes) -> str:
+    on, seconds = struct.unpack_from("<ii", data)
+    return f"{{l_onoff={on}, l_linger={seconds}}}"
+
+
+def clone_args(data: bytes) -> str:
+    flags, pidfd, child, parent, signal, stack_at, size, tls = struct.unpack_from("<8Q", data)
+    words = [f"flags={_flags('clone3', flags)}"]
+    if flags & _CLONE_PIDFD:
+        words.append(f"pidfd={address(pidfd)}")
+    if flags & _CLONE_CHILD:
+        words.append(f"child_tid={address(child)}")
+    if flags & _CLONE_PARENT_SETTID:
+        words.append(f"parent_tid={address(parent)}")
+    words += [f"exit_signal={_flags('signal', signal)}", f"stack={address(stack_at)}"]
+    words.append(f"stack_size={size:#x}" if size else "stack_size=0")
+    if flags & _CLONE_SETTLS:
+        words.append(f"tls={address(tls)}")
+    return "{" + ", ".join(words) + "}"
+
+
+def file_time(data: bytes) -> str:
+    """A time of utimensat(2), with its date."""
+    seconds, nanoseconds = struct.unpack_from("<qq", data)
+    if nanoseconds in (_UTIME_NOW, _UTIME_OMIT):
+        return "UTIME_NOW" if nanoseconds == _UTIME_NOW else "UTIME_OMIT"
+    try:
+        date = datetime.fromtimestamp(seconds, UTC).astimezone()
+    except (ValueError, OverflowError, OSError):
+        return timespec(data)
+    fraction = f".{nanoseconds:09d}" if nanoseconds else ""
+    return f"{timespec(data)} /* {date:%Y-%m-%dT%H:%M:%S}{fraction}{date:%z} */"
+
+
+STRUCTURES: dict[str, tuple[int, int, Callable[[bytes], str], bool]] = {
+    "clone_args": (64, 1, clone_args, False),
+    "epoll_change": (12, 1, epoll_event, False),
+    "epoll_event": (12, 32, epoll_event, True),
+    "file_time": (16, 2, file_time, True),
+    "flock_found": (32, 1, found_flock, False),
+    "flock": (32, 1, flock, False),
+    "int": (4, 32, int_value, True),
+    "itimerspec": (32, 1, _interval(timespec), False),
+    "itimerval": (32, 1, _interval(timeval), False),
+    "linger": (8, 1, linger, False),
+    "pointer": (8, 16, pointer, True),
+    "pollfd": (8, 32, pollfd, True),
+    "pollfd_returned": (8, 32, returned_pollfd, True),
+    "rlimit": (16, 1, rlimit, False),
+    "rusage": (144, 1, rusage, False),
+    "sigaction": (32, 1, sigaction, False),
+    "sigset": (8, 1, sigset, False),
+    "stack": (24, 1, stack, False),
+    "stat": (144, 1, stat, False),
+    "statfs": (120, 1, statfs, False),
+    "statx": (256, 1, statx, False),
+    "timespec": (16, 1, timespec, False),
+    "timeval": (16, 1, timeval, False),
+    "utsname": (390, 1, utsname, False),
+    "wait_status": (4, 1, status, True),
+    "winsize": (8, 1, winsize, False),
+}
+"""By name: bytes of one, the most that are shown, its text, and whether there can be several of them, in brackets."""

@@ -1,0 +1,162 @@
+"""Recordings without what would tell whose they are: names, paths and addresses become pseudonyms, the same for the
+same all through a recording.
+
+A pseudonym is as long as what it stands for, so nothing moves. Words of paths, of other strings and of names come from
+one table: a program and the last part of its path stay equal. An address keeps its place within its page, so that
+reads, registers and stacks still fit each other.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Callable
+
+from sonde.arch import pages
+from sonde.engines.fired import MemoryRead, RecordedFiring
+from sonde.engines.firing_records import decode, encode
+from sonde.symbols.mappings import Mapping
+from sonde.symbols.process_events import Mapped, MappingsSnapshot, ProcessEvent
+
+NAMES, PATHS, ADDRESSES = "names", "paths", "addresses"
+KINDS = (NAMES, PATHS, ADDRESSES)
+
+_WORD = re.compile(rb"[^\x00-\x20/:=,;'\"]+")
+_TEXT = re.compile(rb"[\x21-\x7e][\x20-\x7e]{3,}(?=\x00|$)")
+"""Text in memory that was read as bytes: four characters and more, up to a NUL."""
+
+_DOTTED = re.compile(rb"(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?![\d.])")
+_KEPT = frozenset((b".", b"..", b"-"))
+_LETTERS = b"abcdefghijklmnopqrstuvwxyz"
+
+_WORDS = struct.Struct("<Q")
+_KERNEL, _USER_FIRST, _USER_END = 0xFFFF_8000_0000_0000, 1 << 32, 1 << 47
+"""Where numbers are taken for addresses: anything of the kernel's, and of a process's where no count comes."""
+
+_INET, _INET6 = 2, 10
+_FAMILY = struct.Struct("<H")
+
+
+class Pseudonyms:
+    """Of one recording; `kinds` are some of KINDS."""
+
+    def __init__(self, kinds: tuple[str, ...]) -> None:
+        self.kinds = kinds
+        self._words: dict[bytes, bytes] = {}
+        self._counts: dict[int, int] = {}
+        self._pages: dict[int, int] = {}
+        self._hosts: dict[bytes, bytes] = {}
+
+    def __call__(self, record: bytes) -> bytes:
+        """The record of a firing with pseudonyms in it."""
+        if not self.kinds:
+            return record
+        fired, flags = decode(record)
+        return encode(self._changed(fired), flags)
+
+    def event(self, event: ProcessEvent) -> ProcessEvent:
+        """What a process has mapped, likewise."""
+        if isinstance(event, Mapped):
+            return event._replace(mapping=self._mapping(event.mapping))
+        if isinstance(event, MappingsSnapshot):
+            return event._replace(mappings=tuple(map(self._mapping, event.mappings)))
+        return event
+
+    def _changed(self, fired: RecordedFiring) -> RecordedFiring:
+        thread = fired.thread
+        if NAMES in self.kinds:
+            thread = thread._replace(comm=self._word(thread.comm), uid=0, gid=0)
+        if ADDRESSES in self.kinds:
+            thread = thread._replace(address=self._address(thread.address))
+        return fired._replace(
+            thread=thread,
+            context=self._numbers(self._bytes(fired.context)),
+            registers=self._numbers(fired.registers),
+            reads=tuple(map(self._read, fired.reads)),
+            kernel_stack=self._stack(fired.kernel_stack),
+            user_stack=self._stack(fired.user_stack),
+        )
+
+    def _read(self, read: MemoryRead) -> MemoryRead:
+        data = read.data
+        if data is not None:
+            data = self._text(data) if read.is_string else self._numbers(self._socket(self._bytes(data)))
+        return read._replace(
+            address=self._address(read.address) if ADDRESSES in self.kinds else read.address, data=data
+        )
+
+    def _mapping(self, mapping: Mapping) -> Mapping:
+        path = mapping.path
+        if PATHS in self.kinds and path.startswith("/"):
+            path = self._text(path.encode(errors="surrogateescape")).decode(errors="surrogateescape")
+        if ADDRESSES in self.kinds:
+            start = self._address(mapping.start)
+            mapping = mapping._replace(start=start, end=start + mapping.end - mapping.start)
+        return mapping._replace(path=path)
+
+    def _text(self, text: bytes) -> bytes:
+        if ADDRESSES in self.kinds:
+            text = _DOTTED.sub(lambda found: self._host(found[0]), text)
+        if PATHS in self.kinds or NAMES in self.kinds:
+            wanted: Callable[[bytes], bool] = lambda word: PATHS in self.kinds or word[:15] in self._words  # noqa: E731
+            text = _WORD.sub(lambda found: self._word(found[0]) if wanted(found[0]) else found[0], text)
+        return text
+
+    def _bytes(self, data: bytes) -> bytes:
+        """Text in memory or in the record of a trace event."""
+        return _TEXT.sub(lambda found: self._text(found[0]), data)
+
+    def _word(self, word: bytes) -> bytes:
+        if word in _KEPT or not word or _DOTTED.fullmatch(word):
+            return word
+        known = self._words.get(word)
+        if known is None:
+            number = self._counts[len(word)] = self._counts.get(len(word), -1) + 1
+            letters = bytearray()
+            for _ in word:
+                number, letter = divmod(number, len(_LETTERS))
+                letters.append(_LETTERS[letter])
+            known = self._words[word] = bytes(reversed(letters))
+        return known
+
+    def _host(self, text: bytes) -> bytes:
+        """Another address in text, as long as that was."""
+        if text not in self._hosts:
+            number = len(self._hosts) + 1
+            digits = iter(str(number).rjust(sum(map(text.count, (b"%d" % n for n in range(10)))), "0"))
+            self._hosts[text] = bytes(ord(next(digits)) if 48 <= each < 58 else each for each in text)
+        return self._hosts[text]
+
+    def _socket(self, data: bytes) -> bytes:
+        """struct sockaddr_in or sockaddr_in6 with another address."""
+        if ADDRESSES not in self.kinds or len(data) not in (16, 28):
+            return data
+        (family,) = _FAMILY.unpack_from(data)
+        at, size = {_INET: (4, 4), _INET6: (8, 16)}.get(family, (0, 0))
+        host = data[at : at + size]
+        if not size or at + size > len(data) or not any(host):
+            return data
+        if host not in self._hosts:
+            self._hosts[host] = (len(self._hosts) + 1).to_bytes(size, "big")
+        return data[:at] + self._hosts[host] + data[at + size :]
+
+    def _numbers(self, data: bytes) -> bytes:
+        if ADDRESSES not in self.kinds or len(data) < _WORDS.size:
+            return data
+        whole = len(data) & -_WORDS.size
+        words = (_WORDS.pack(self._address(number)) for (number,) in _WORDS.iter_unpack(data[:whole]))
+        return b"".join(words) + data[whole:]
+
+    def _stack(self, stack: tuple[int, ...] | None) -> tuple[int, ...] | None:
+        return stack if stack is None or ADDRESSES not in self.kinds else tuple(map(self._address, stack))
+
+    def _address(self, number: int) -> int:
+        if number >= _KERNEL and number < (1 << 64) - (1 << pages.PAGE_BITS):
+            first = _KERNEL
+        elif _USER_FIRST <= number < _USER_END:
+            first = _USER_FIRST
+        else:
+            return number
+        page = number >> pages.PAGE_BITS
+        known = self._pages.setdefault(page, (first >> pages.PAGE_BITS) + len(self._pages) + 1)
+        return known << pages.PAGE_BITS | number & ((1 << pages.PAGE_BITS) - 1)

@@ -1,0 +1,78 @@
+"""Names for the addresses of a file that another machine may have written, or this one long ago.
+
+A file that a process had mapped gives names if it has the build id that was recorded, or, where none was, is still the
+same one. The running kernel gives names if it has the recorded build id, or, where none was recorded, stands where the
+recorded one stood; it may be elsewhere in memory by now. What runs here is not asked: its processes are others.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping as Table
+
+from sonde.recording.running import KERNEL
+from sonde.symbols.build_ids import build_id, notes_of_kernel
+from sonde.symbols.elf.file import ElfError, ElfFile
+from sonde.symbols.kallsyms import Kallsyms
+from sonde.symbols.mappings import Mapping
+from sonde.symbols.objects import Objects, is_inode
+from sonde.symbols.process import ProcessNames
+from sonde.symbols.symbolizer import SystemSymbolizer
+
+_NO_PROCESSES = os.devnull
+"""In the place of /proc: below it there is nothing."""
+_OWN = "vmlinux"
+
+
+class RecordedKernel:
+    """The kernel that was recorded: `build_id` of it, b"" where that is not told; where a symbol was in it (`mapped`,
+    as perf tells), by its name."""
+
+    def __init__(self, build_id_: bytes, kallsyms: Kallsyms | None = None) -> None:
+        self._build_id = build_id_
+        self._kallsyms = kallsyms or Kallsyms()
+        self._symbol, self._address = "", 0
+        self._distance: int | None = None
+        self._has_looked = False
+
+    def mapped(self, path: str, address: int) -> None:
+        """That the kernel's text is mapped: behind its name stands a symbol's, which was at this address."""
+        if path.startswith(KERNEL) and not self._symbol:
+            self._symbol, self._address = path.removeprefix(KERNEL), address
+
+    def symbolize(self, address: int) -> tuple[str, str, int] | None:
+        """The name that it has in the running kernel, None if that is another one, or may be."""
+        if not self._has_looked and self._symbol:
+            self._has_looked, self._distance = True, self._find_distance()
+        if self._distance is None:
+            return None
+        found = self._kallsyms.symbolize(address + self._distance)
+        # Modules are moved by themselves.
+        return found if found is not None and (found[0] == _OWN or not self._distance) else None
+
+    def _find_distance(self) -> int | None:
+        own = self._kallsyms.find(self._symbol, _OWN)
+        if own is None or not own.address:
+            return None
+        distance = own.address - self._address
+        if not self._build_id:
+            return 0 if not distance else None
+        return distance if build_id(notes_of_kernel()) == self._build_id.hex() else None
+
+
+def names_of(kernel: RecordedKernel, build_ids: Table[str, bytes], demangles: bool = True) -> SystemSymbolizer:
+    """What names addresses. `build_ids` are those of files that were mapped, by their paths; more may be told later."""
+
+    def is_file(path: str, mapping: Mapping) -> bool:
+        wanted = build_ids.get(mapping.path)
+        if wanted is None:
+            return is_inode(path, mapping.inode)
+        try:
+            file = ElfFile.open(path)
+            with file.costs:
+                return file.build_id == wanted.hex()
+        except (OSError, ElfError, ValueError):
+            return False
+
+    processes = ProcessNames(Objects(_NO_PROCESSES, is_file), proc=_NO_PROCESSES)
+    return SystemSymbolizer(kernel, processes, demangles)

@@ -1,0 +1,310 @@
+"""Files of recorded firings (`--record`): written as they come, and read block by block (docs/recordings.md).
+
+8 bytes magic, then blocks: a head, and so many bytes that zlib has packed, by themselves. A block holds items, u32 kind
+and u32 length before each, padded to a multiple of 8; the first block holds the description alone, as JSON. Who reads
+needs no more than one block at a time, and of a file that is cut off all blocks that are whole.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+import zlib
+from collections.abc import Iterator, Sequence
+
+from sonde.engines.fired import Happening, RecordedFiring
+from sonde.engines.firing_records import RecordError, decode, joined
+from sonde.model.firing_record import BROKEN_OFF, CONTINUED
+from sonde.model.plain import PlainError, from_plain, to_plain
+from sonde.model.probe import Internal, Probe
+from sonde.model.units import whole_words
+from sonde.recording.anonymity import Pseudonyms
+from sonde.symbols.process_events import Executed, Exited, Forked, Mapped, MappingsSnapshot, ProcessEvent
+from sonde.typed import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+
+if TYPE_CHECKING:
+    from sonde.symbols.symbolizer import SystemSymbolizer
+
+MAGIC = b"SONDEREC"
+VERSION = 1
+
+BLOCK = struct.Struct("<IIII")
+"""Kind, bytes that follow, bytes that they become, CRC-32 of those that follow."""
+
+DESCRIPTION, HAPPENINGS, SUMMARY = 1, 2, 3
+"""Kinds of blocks."""
+
+ITEM = struct.Struct("<II")
+FIRING, PROCESS_EVENT = 1, 2
+"""Kinds of items."""
+
+_BLOCK_SIZE = 1 << 18
+"""Bytes of items after which a block is written."""
+
+_LARGEST = 1 << 24
+_MOST_PARTS = 1 << 19
+"""Commas and brackets of a description, each of which may take 200 bytes of memory."""
+
+_MOST_WAITING = 1 << 14
+"""Firings that were broken off and wait for what they read later."""
+
+_DAMAGE = ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError, PlainError
+
+_EVENTS = {"mapped": Mapped, "executed": Executed, "forked": Forked, "exited": Exited, "snapshot": MappingsSnapshot}
+_NAMES = {kind: name for name, kind in _EVENTS.items()}
+
+
+class RecordingFileError(Exception):
+    """The file is no recording of firings, or of a version that is not known."""
+
+
+class RecordingHead(NamedTuple):
+    """What a recording begins with: what made it, on which kernel, the probes that it has firings of, what to add to
+    times to have those of the wall clock, $target, when it began, whether reads were widened, and what has pseudonyms.
+    """
+
+    version: int
+    origin: str
+    release: str
+    build_id: str
+    probes: tuple[Probe, ...]
+    realtime_offset: int
+    process: int
+    began: int
+    reads: bool = False
+    anonymous: tuple[str, ...] = ()
+
+
+class RecordingEnd(NamedTuple):
+    """How a recording ended: firings that it has, and those that found no room."""
+
+    firings: int
+    lost: int
+
+
+class FiringFile:
+    """Writes a recording, with the pseudonyms that its head says."""
+
+    def __init__(self, file: BinaryIO, head: RecordingHead) -> None:
+        self._file = file
+        self._items: list[bytes] = []
+        self._size = 0
+        self._pseudonyms = Pseudonyms(head.anonymous)
+        self.firings = 0
+        file.write(MAGIC)
+        self._block(DESCRIPTION, json.dumps(to_plain(head)).encode())
+
+    def firing(self, record: bytes) -> None:
+        """A record as a program has written it."""
+        self.firings += 1
+        self._item(FIRING, self._pseudonyms(record))
+
+    def event(self, event: ProcessEvent) -> None:
+        named = {"event": _NAMES[type(event)], "values": to_plain(self._pseudonyms.event(event))}
+        self._item(PROCESS_EVENT, json.dumps(named).encode())
+
+    def flush(self) -> None:
+        """Write what has gathered, as a block of its own."""
+        if self._items:
+            self._block(HAPPENINGS, b"".join(self._items))
+            self._items, self._size = [], 0
+            self._file.flush()
+
+    def finish(self, lost: int) -> None:
+        self.flush()
+        self._block(SUMMARY, json.dumps(to_plain(RecordingEnd(self.firings, lost))).encode())
+        self._file.flush()
+
+    def _item(self, kind: int, data: bytes) -> None:
+        self._items.append(ITEM.pack(kind, len(data)) + data + bytes(-len(data) % 8))
+        self._size += len(data)
+        if self._size >= _BLOCK_SIZE:
+            self.flush()
+
+    def _block(self, kind: int, data: bytes) -> None:
+        packed = zlib.compress(data, 1)
+        self._file.write(BLOCK.pack(kind, len(packed), len(data), zlib.crc32(packed)) + packed)
+
+
+class RecordedFirings:
+    """A recording that is read: a `FiringSource`. The constructor raises RecordingFileError, and OSError."""
+
+    descriptors: Sequence[int] = ()
+
+    def __init__(self, file: BinaryIO, path: str) -> None:
+        self._file, self.path = file, path
+        self.damage = ""
+        self.is_over = False
+        self.lost = 0
+        self.summary: RecordingEnd | None = None
+        self.formats: dict[tuple[str, str], str] = {}
+        if file.read(len(MAGIC)) != MAGIC:
+            raise RecordingFileError("not a recording of sonde")
+        self._blocks = self._read_blocks()
+        self.head = head = self._read_head()
+        self.origin, self.probes, self.process = head.origin, head.probes, head.process
+        self.realtime_offset, self.began = head.realtime_offset, head.began
+        self._names = {at: each.firing.name for at, each in enumerate(head.probes) if isinstance(each.firing, Internal)}
+        self._internal: dict[str, RecordedFiring] = {}
+        self._all = self._joined()
+        self._first: Happening | None = None
+
+    def start(self) -> None:
+        """A file has all that it will ever have."""
+
+    def adopt_descendants(self, pid: int) -> None:
+        """Who descends from whom was told when it was recorded."""
+
+    def finish(self) -> None:
+        """A file has its end."""
+
+    def symbolizer(self, demangles: bool) -> SystemSymbolizer | None:
+        """This machine's."""
+        return None
+
+    def internal(self, name: str) -> RecordedFiring | None:
+        if name == "BEGIN" and self._first is None:
+            # It is the first of all, if it is there.
+            self._first = next(self._all, None)
+        return self._internal.pop(name, None)
+
+    def happenings(self) -> Iterator[Happening]:
+        if self._first is not None:
+            first, self._first = self._first, None
+            yield first
+        yield from self._all
+
+    def close(self) -> None:
+        self._file.close()
+
+    def _read_head(self) -> RecordingHead:
+        kind, data = next(self._blocks, (0, b""))
+        if kind != DESCRIPTION:
+            raise RecordingFileError(self.damage or "it has no description")
+        head = _read(RecordingHead, data, "its description cannot be read")
+        assert isinstance(head, RecordingHead)
+        if head.version != VERSION:
+            raise RecordingFileError(f"it is of version {head.version}, and this sonde reads version {VERSION}")
+        if not all(type(each) is int for each in (head.realtime_offset, head.process, head.began)):
+            raise RecordingFileError("its description cannot be read")
+        return head
+
+    def _read_blocks(self) -> Iterator[tuple[int, bytes]]:
+        """The blocks, as far as they are whole."""
+        at = len(MAGIC)
+        while True:
+            head = self._file.read(BLOCK.size)
+            if not head:
+                return
+            kind, stored, size, check = BLOCK.unpack(head) if len(head) == BLOCK.size else (0, 0, 0, 0)
+            if len(head) < BLOCK.size:
+                self.damage = f"it is cut off at byte {at}"
+                return
+            if kind not in (DESCRIPTION, HAPPENINGS, SUMMARY) or stored > _LARGEST or size > _LARGEST:
+                self.damage = f"it is damaged at byte {at}"
+                return
+            packed = self._file.read(stored)
+            if len(packed) < stored:
+                self.damage = f"it is cut off in the block at byte {at}"
+                return
+            data = _unpacked(packed, size) if zlib.crc32(packed) == check else None
+            if data is None:
+                self.damage = f"the block at byte {at} is damaged"
+                return
+            yield kind, data
+            at += BLOCK.size + stored
+
+    def _joined(self) -> Iterator[Happening]:
+        """All happenings; firings that were broken off where they went on, and the others of these at the end."""
+        waiting: dict[tuple[int, int], RecordedFiring] = {}
+        try:
+            for each, flags in self._items():
+                if not isinstance(each, RecordedFiring):
+                    yield each
+                    continue
+                key = each.thread.tid, each.probe
+                if flags & BROKEN_OFF and len(waiting) < _MOST_WAITING:
+                    waiting[key] = each
+                    continue
+                if flags & CONTINUED:
+                    begun = waiting.pop(key, None)
+                    if begun is None:
+                        continue
+                    each = joined(begun, each)
+                if each.probe in self._names:
+                    self._internal[self._names[each.probe]] = each
+                    continue
+                yield each
+            yield from waiting.values()
+        finally:
+            self.is_over = True
+
+    def _items(self) -> Iterator[tuple[Happening, int]]:
+        for kind, data in self._blocks:
+            if kind == SUMMARY:
+                self._end(data)
+                continue
+            if kind != HAPPENINGS:
+                self.damage = "it has two descriptions"
+                return
+            at = 0
+            while at < len(data):
+                try:
+                    what, length = ITEM.unpack_from(data, at)
+                    item = data[at + ITEM.size : at + ITEM.size + length]
+                    if len(item) < length:
+                        raise RecordError("an item ends behind its block")
+                    if what == FIRING:
+                        fired, flags = decode(item)
+                        if fired.probe >= len(self.probes):
+                            raise RecordError("a firing of a probe that is not described")
+                        yield fired, flags
+                    elif what == PROCESS_EVENT:
+                        yield _event(item), 0
+                except (RecordError, RecordingFileError, struct.error) as error:
+                    self.damage = f"a block is damaged: {error}"
+                    return
+                at += ITEM.size + whole_words(length)
+        if self.summary is None and not self.damage:
+            self.damage = "it has no end: the session that wrote it was killed"
+
+    def _end(self, data: bytes) -> None:
+        try:
+            found = _read(RecordingEnd, data, "its end cannot be read")
+        except RecordingFileError as error:
+            self.damage = str(error)
+            return
+        assert isinstance(found, RecordingEnd)
+        self.summary = found
+        self.lost = found.lost if type(found.lost) is int else 0
+
+
+def _unpacked(packed: bytes, size: int) -> bytes | None:
+    unpacker = zlib.decompressobj()
+    try:
+        data = unpacker.decompress(packed, size + 1)
+    except zlib.error:
+        return None
+    return data if len(data) == size else None
+
+
+def _read(kind: type, data: bytes, otherwise: str) -> Any:
+    if sum(map(data.count, (b",", b"[", b"{"))) > _MOST_PARTS:
+        raise RecordingFileError(otherwise)
+    try:
+        return from_plain(kind, json.loads(data))
+    except _DAMAGE:
+        raise RecordingFileError(otherwise) from None
+
+
+def _event(data: bytes) -> ProcessEvent:
+    """Raises RecordingFileError."""
+    otherwise = "what processes did cannot be read"
+    try:
+        named = json.loads(data)
+        kind = _EVENTS[named["event"]]
+    except _DAMAGE:
+        raise RecordingFileError(otherwise) from None
+    event = _read(kind, json.dumps(named["values"]).encode(), otherwise)
+    assert isinstance(event, (Mapped, Executed, Forked, Exited, MappingsSnapshot))
+    return event

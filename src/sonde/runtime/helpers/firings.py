@@ -1,0 +1,25 @@
+"""What only a recorded firing is asked (`bpf/helpers.py`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from errno import ENODATA
+
+from sonde.runtime.environment import Environment
+
+
+def make(environment: Environment) -> dict[str, Callable[..., int]]:
+    def firing_cpu() -> int:
+        recorded = environment.recorded
+        return recorded.cpu if recorded is not None else 0
+
+    def firing_parent() -> int:
+        recorded = environment.recorded
+        found = recorded.parent() if recorded is not None else None
+        return -ENODATA if found is None else found
+
+    def firing_image() -> int:
+        recorded = environment.recorded
+        return recorded.image() if recorded is not None else environment.task.pid
+
+    return {"firing_cpu": firing_cpu, "firing_parent": firing_parent, "firing_image": firing_image}

@@ -1,0 +1,102 @@
+"""What a recording can fire: its probes, those that the same events fire, and ticks, which need nothing but time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from sonde.engines.embedded.offer import EmbeddedOffer
+from sonde.engines.embedded.sources.replayed import is_held
+from sonde.engines.fired import EMBEDDED, FOREIGN, KERNEL, RecordedProbes
+from sonde.model.probe import Internal, Probe, RawTracepoint, StaticProbe, Timer, Uprobe
+from sonde.providers.pattern import Pattern, matches
+from sonde.runtime.kernel_types import description
+
+FEATURES = frozenset(
+    (
+        "raw_tp_cookie", "perf_cookie", "kprobe_cookie", "uprobe_cookie", "ringbuf", "syscalls_apart", "native_calls",
+        "interpreted", "replays",
+    )
+)  # fmt: skip
+"""What it offers to programs, as that of the embedded engine; besides, `replays`: memory of the kernel, and of
+processes, is what was read of it."""
+
+_FOREIGN = frozenset(("caller", "stack", "stackdepth"))
+"""What others may have recorded of the kernel, though the embedded engine sees nothing of it."""
+
+_FUNCTIONS = ("fbt", "rawfbt")
+
+_OF_PROCESSES = (Uprobe, StaticProbe)
+
+
+class ReplayOffer:
+    """Of one recording."""
+
+    def __init__(self, source: RecordedProbes) -> None:
+        self._probes = source.probes
+        self._is_foreign = source.origin == FOREIGN
+        self._is_own = source.origin == EMBEDDED
+        self._embedded = None if source.origin == KERNEL else EmbeddedOffer()
+
+    def types(self) -> bytes | None:
+        """Of the kernel that is recorded, if it was that; else what the embedded engine makes."""
+        if self._is_foreign:
+            # What others recorded of the kernel is described as far as they told it.
+            return description([each.firing.name for each in self._probes if isinstance(each.firing, RawTracepoint)])
+        return None if self._embedded is None else self._embedded.types()
+
+    def has_provider(self, name: str) -> bool:
+        return name != "packet"
+
+    def has_helper(self, name: str) -> bool:
+        return self._is_own and name in ("open_file", "cpu_time")
+
+    def fires(self, probe: Probe) -> bool:
+        match probe.firing:
+            case Internal() | Timer(every_cpu=False):
+                return True
+        return is_held(probe, self._probes)
+
+    def refused(self, probe: Probe) -> str:
+        return f"the recording does not hold {probe}: it holds {self._held(probe.provider)}"
+
+    def absence(self, provider: str) -> str:
+        if provider == "packet":
+            return "a recording has no packets: --replay takes a pcap or pcapng file for these"
+        if provider in _FUNCTIONS and not any(each.provider == provider for each in self._probes):
+            return f"the recording does not hold {provider} probes: it holds {self._held(provider)}"
+        return ""
+
+    def part(self, provider: str, names: Iterable[str]) -> str:
+        some = ", ".join(sorted(set(names)))
+        return f"of {provider} probes the recording holds {some or 'none'}: it holds {self._held(provider)}"
+
+    def lacks(self, what: str, name: str) -> tuple[str, str]:
+        if self._is_foreign and name in _FOREIGN:
+            return "", ""
+        if self._embedded is not None:
+            return self._embedded.lacks(what, name)
+        if what == "data":
+            return f"the recording does not hold {name}, which is data of the kernel", "trace with it live"
+        return "", ""
+
+    def recorded(self, provider: str, module: str, function: str, name: str) -> Sequence[Probe]:
+        """The probes of processes that match."""
+        pattern = Pattern(provider, module, function, name)
+        return [
+            each
+            for each in self._probes
+            if isinstance(each.firing, _OF_PROCESSES)
+            and all(matches(one, own) for one, own in zip(pattern, each[1:5], strict=True))
+        ]
+
+    def _held(self, provider: str) -> str:
+        """For people: few by name, first those of a provider, many by their providers."""
+        held = [each for each in self._probes if not isinstance(each.firing, Internal)]
+        names = sorted({str(each) for each in held})
+        same = sorted({str(each) for each in held if each.provider == provider})
+        if len(names) <= 3:
+            return ", ".join(names) or "no probe"
+        if 0 < len(same) <= 3:
+            return f"{', '.join(same)}, and others"
+        providers = sorted({each.provider for each in self._probes if not isinstance(each.firing, Internal)})
+        return f"{len(names)} probes of {', '.join(providers)}"

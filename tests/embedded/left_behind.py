@@ -1,0 +1,26 @@
+"""What runs of the library may leave behind in a process: children and threads."""
+
+import os
+import threading
+import time
+from contextlib import suppress
+
+
+def children():
+    found = []
+    for thread in os.listdir("/proc/self/task"):
+        with suppress(OSError), open(f"/proc/self/task/{thread}/children") as file:
+            found += file.read().split()
+    return set(found)
+
+
+def threads():
+    return {each.name for each in threading.enumerate()}
+
+
+def ends(is_so):
+    """Whether it is so within some seconds."""
+    latest = time.monotonic() + 5
+    while not is_so() and time.monotonic() < latest:
+        time.sleep(0.01)
+    return is_so()

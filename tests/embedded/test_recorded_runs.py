@@ -1,0 +1,96 @@
+"""`--record` and `--replay` of what the embedded engine traces: a replay shows what the run has shown, and other
+scripts find what is there."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import packages
+import pytest
+
+SONDE = str(Path(sys.executable).parent / "sonde")
+WORK = "sh -c 'for i in 1 2 3 4 5 6 7; do cat /etc/passwd /nowhere; done >/dev/null 2>&1; ls / >/dev/null'"
+
+SCRIPTS = {
+    "calls by name": "syscall:::entry { @[execname, probefunc] = count(); }",
+    "a string read at the return": """
+        syscall::openat:entry { self->path = arg1; self->t = timestamp; }
+        syscall::openat:return /self->path/ {
+            printf("%s %d %d %d\\n", copyinstr(self->path), arg0, errno, timestamp - self->t); self->path = 0;
+        }""",
+    "processes": """
+        proc:::create { trace(args[0]->pr_pid); trace(execname); }
+        proc:::exec-success { printf("%s %d %d\\n", curpsinfo->pr_psargs, ppid, uid); }
+        proc:::exit { trace(arg0); }
+        proc:::signal-send { trace(args[2]); trace(args[1]->pr_fname); }""",
+    "user stacks": "syscall::openat:entry { @[ustack(4)] = count(); }",
+    "speculations": """
+        syscall::openat:entry { self->s = speculation(); speculate(self->s); printf("%s", copyinstr(arg1)); }
+        syscall::openat:return /self->s && errno/ { commit(self->s); self->s = 0; }
+        syscall::openat:return /self->s/ { discard(self->s); self->s = 0; }""",
+    "BEGIN, END and clocks": """
+        BEGIN { printf("%d %d\\n", pid, timestamp); }
+        syscall::write:entry { x++; printf("%Y %d\\n", walltimestamp, arg2); }
+        tick-10ms { n++; }
+        END { printf("end %d %d %d\\n", x, n > 0, timestamp); }""",
+    "paths of descriptors": 'syscall::write:entry { printf("%s %d\\n", fds[arg0].fi_pathname, arg2); }',
+    "random numbers": 'syscall::close:entry { printf("%d %d\\n", rand(), rand()); }',
+    "CPU time": """
+        syscall::write:entry { self->v = vtimestamp; }
+        syscall::write:return /self->v/ { printf("%d\\n", vtimestamp - self->v); }""",
+    "cleared aggregations": """
+        syscall:::entry { @a[probefunc] = count(); }
+        tick-20ms { printa("%s %@d\\n", @a); clear(@a); }""",
+    "faults": "syscall::openat:entry { trace(copyinstr(arg2)); } ERROR { trace(arg4); }",
+}
+
+
+def sonde(*words, status=0):
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("DTRACE_")}
+    done = subprocess.run([SONDE, "-q", *words], capture_output=True, text=True, timeout=60, env=kept)
+    assert done.returncode == status, (done.returncode, done.stdout[-2000:], done.stderr[-2000:])
+    return done
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_a_replay_shows_what_the_run_has_shown(tmp_path, name):
+    path = str(tmp_path / "it.rec")
+    live = sonde("--engine", "embedded", "--record", path, "-n", SCRIPTS[name], "-c", WORK)
+    assert live.stdout.strip()
+    assert sonde("--replay", path, "-n", SCRIPTS[name]).stdout == live.stdout
+
+
+FUNCTION = """
+int work(int a, char *s) { return a + s[0]; }
+int main() { int s = 0; for (int i = 0; i < 7; i++) s += work(i, "hello"); return s & 1; }
+"""
+
+
+def test_functions_of_a_process_that_is_gone(tmp_path):
+    packages.require("gcc")
+    source, program, path = tmp_path / "work.c", tmp_path / "work", str(tmp_path / "it.rec")
+    source.write_text(FUNCTION)
+    subprocess.run(["gcc", "-O0", "-g", "-o", program, source], check=True)
+    script = """
+        pid$target:work:work:entry { @[arg0] = count(); printf("%s\\n", copyinstr(arg1)); ustack(3); }
+        pid$target:work:work:return { @r = sum(arg1); }"""
+    live = sonde("--engine", "embedded", "--record", path, "-n", script, "-c", str(program))
+    assert live.stdout.count("hello") == 7
+    assert live.stdout.count("`main+") == 7
+    assert sonde("--replay", path, "-n", script).stdout == live.stdout
+    other = sonde("--replay", path, "-n", "pid$target:work:work:entry { @ = sum(arg0); }")
+    assert other.stdout.split() == ["21"]
+
+
+def test_another_script_finds_arguments_threads_and_times(tmp_path):
+    path = str(tmp_path / "it.rec")
+    sonde("--engine", "embedded", "--record", path, "-n", "syscall::openat: {}", "-c", WORK)
+    script = """
+        syscall::openat:entry { self->t = timestamp; }
+        syscall::openat:return /self->t && errno == 2 && execname == "cat"/ {
+            @ = count(); @m = max(timestamp - self->t);
+        }"""
+    count, most = map(int, sonde("--replay", path, "-n", script).stdout.split())
+    assert count >= 7
+    assert 0 < most < 10**10

@@ -1,0 +1,250 @@
+"""Functions of traced processes, by breakpoints: every call is told once, and the processes do what they do alone."""
+
+import re
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from targets import program
+from unprivileged import SONDE, sonde, without_privileges
+
+HERE = Path(__file__).parent
+CALLED = (HERE / "called.c").read_text()
+EXAMPLES = HERE.parents[1] / "examples"
+COUNT = "{0}:a.out:step:entry, {0}:a.out:step:return {{ @[probename] = count(); }}"
+
+
+def counted(text, words, binary, *options):
+    """What the program prints, and the counts by the probes' names."""
+    done = sonde("--engine", "embedded", "-q", *options, "-n", text, "-c", f"{binary} {words}")
+    found = dict(re.findall(r"^ +(entry|return) +(\d+)$", done.stdout, re.MULTILINE))
+    return done.stdout, {name: int(count) for name, count in found.items()}
+
+
+def alone(binary, words):
+    return subprocess.run([binary, *words.split()], stdout=subprocess.PIPE, text=True).stdout
+
+
+def calls_made(words, with_children):
+    """How often `called` calls step(): by its words, and in its children."""
+    threads, calls, forks, brief, _ = map(int, words.split())
+    extra = calls * bool(brief) and -(-calls // brief)
+    children = calls * bool(forks) and -(-calls // forks)
+    return threads * (calls + extra + with_children * 10 * children)
+
+
+@pytest.mark.parametrize("words", ["8 700 0 0 0", "8 500 0 25 0", "8 300 50 0 0", "8 700 0 0 1", "4 300 40 30 1"])
+def test_every_call_is_told_once(words):
+    """By many threads at once, by threads that start and end, with fork, and with a signal each millisecond."""
+    binary = program(CALLED)
+    output, found = counted(COUNT.format("pid$target"), words, binary)
+    assert alone(binary, words) in output
+    assert found == dict.fromkeys(("entry", "return"), calls_made(words, False))
+
+
+def test_a_file_is_probed_in_all_that_is_traced():
+    words = "2 100 20 20 0"
+    binary = program(CALLED)
+    text = f"uprobe:{binary}:step:entry, uprobe:{binary}:step:return {{ @[probename] = count(); }}"
+    output, found = counted(text, words, binary)
+    assert alone(binary, words) in output
+    assert found == dict.fromkeys(("entry", "return"), calls_made(words, True))
+
+
+TWICE = "long twice(long a) { return 2 * a; }"
+WAYS = """
+pid$target:a.out:step:entry, pid$target:a.out:step:return { @[probename] = count(); }
+pid$target:%s:twice:entry, pid$target:%s:twice:return { @t[probename] = count(); }
+"""
+
+
+@pytest.mark.parametrize("flags", [(), ("-no-pie",), ("-static",)])
+def test_what_is_probed_may_be_called_in_any_way(flags):
+    """In handlers on other stacks, behind exec, in a library that comes and goes; not for what vfork makes."""
+    library = program(TWICE, "-shared", "-fPIC")
+    binary = program((HERE / "call_ways.c").read_text(), *flags)
+    done = sonde("--engine", "embedded", "-q", "-n", WAYS % (library, library), "-c", f"{binary} {library}")
+    assert alone(binary, library) in done.stdout
+    assert re.findall(r"(\w+) +(\d+)$", done.stdout.partition("\n\n")[2], re.MULTILINE) == [
+        ("entry", "11"), ("return", "11"), ("entry", "15"), ("return", "15"),
+    ]  # fmt: skip
+
+
+def test_handlers_see_where_a_probed_instruction_has_faulted():
+    binary = program((HERE / "faulting.c").read_text())
+    text = "pid$target:a.out:load:, pid$target:a.out:divide:, pid$target:a.out:illegal: { @[probefunc] = count(); }"
+    done = sonde("--engine", "embedded", "-q", "-n", text, "-c", binary)
+    assert done.stdout.startswith("210 15 0\n")
+
+
+LEFT = r"""
+#include <setjmp.h>
+#include <stdio.h>
+static jmp_buf here;
+__attribute__((noinline)) void jumper(int n) { if (n % 3 == 0) longjmp(here, 1); __asm__ volatile(""); }
+__attribute__((noinline)) long behind(long n) { __asm__ volatile(""); return n * 2; }
+__attribute__((noinline)) long before(long n) { __asm__ volatile(""); return behind(n + 1); }
+__attribute__((noinline)) long fib(long n)
+{
+    if (n < 2) return n;
+    long first = fib(n - 1), second = fib(n - 2);
+    __asm__ volatile("" : "+r"(second));
+    return first + second;
+}
+int main(void)
+{
+    volatile long left = 0, sum = 0;
+    for (volatile int i = 0; i < 20; i++) {
+        if (setjmp(here)) left++; else jumper(i);
+        sum += before(i);
+    }
+    printf("%ld %ld %ld\n", left, sum, fib(10));
+}
+"""
+
+
+def test_returns_are_those_of_the_calls_that_return():
+    """Of calls that longjmp leaves none, of recursion each one, of a call in the end of another one both."""
+    names = ("jumper", "behind", "before", "fib")
+    probes = ", ".join(f"pid$target:a.out:{name}:entry, pid$target:a.out:{name}:return" for name in names)
+    text = f"{probes} {{ @[probefunc, probename] = count(); }}"
+    done = sonde("--engine", "embedded", "-q", "-n", text, "-c", program(LEFT, "-foptimize-sibling-calls"))
+    found = {
+        (name, kind): int(n) for name, kind, n in re.findall(r"^ +(\w+) +(\w+) +(\d+)$", done.stdout, re.MULTILINE)
+    }
+    assert done.stdout.startswith("7 420 55\n")
+    assert found == {
+        ("jumper", "entry"): 20, ("jumper", "return"): 13, ("behind", "entry"): 20, ("behind", "return"): 20,
+        ("before", "entry"): 20, ("before", "return"): 20, ("fib", "entry"): 177, ("fib", "return"): 177,
+    }  # fmt: skip
+
+
+WAITING = r"""
+#include <stdio.h>
+#include <unistd.h>
+__attribute__((noinline)) long step(long a) { __asm__ volatile(""); return a + 1; }
+int main(void)
+{
+    volatile long n = 0;
+    char c;
+    setbuf(stdout, NULL);
+    putchar('.');
+    while (read(0, &c, 1) == 1) {
+        n = step(n);
+        putchar('.');
+    }
+    printf("%ld\n", n);
+    return 5;
+}
+"""
+
+
+def code_of(process):
+    """The bytes of the program that it may execute, from its memory."""
+    with open(f"/proc/{process.pid}/maps") as maps:
+        line = next(each for each in maps if " r-xp " in each)
+    start, end = (int(word, 16) for word in line.split()[0].split("-"))
+    with open(f"/proc/{process.pid}/mem", "rb", 0) as memory:
+        memory.seek(start)
+        return memory.read(end - start)
+
+
+@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT])
+def test_a_process_is_left_as_it_was(end):
+    """However sonde ends: its code has no breakpoint any more, and it does what it would."""
+    words = [*without_privileges(), program(WAITING)]
+    process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    text = 'pid$target:a.out:step: { @[probename] = count(); } BEGIN { printf("on\\n"); }'
+    command = [*without_privileges(), SONDE, "--engine", "embedded", "-q", "-n", text, "-p", str(process.pid)]
+    try:
+        assert process.stdout.read(1) == b"."
+        untouched = code_of(process)
+        tracer = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        assert tracer.stdout.readline() == b"on\n"
+        steps(process, 20)
+        assert code_of(process) != untouched
+        tracer.send_signal(end)
+        tracer.communicate(timeout=30)
+        latest = time.monotonic() + 10
+        while code_of(process) != untouched and time.monotonic() < latest:
+            time.sleep(0.01)
+        assert code_of(process) == untouched
+        steps(process, 5)
+        assert process.communicate(timeout=10)[0] == b"25\n"
+        assert process.returncode == 5
+    finally:
+        process.kill()
+        process.wait()
+
+
+def steps(process, count):
+    process.stdin.write(b"x" * count)
+    process.stdin.flush()
+    for _ in range(count):
+        assert process.stdout.read(1) == b"."
+
+
+def test_a_process_that_is_not_traced_is_refused():
+    other = subprocess.Popen([*without_privileges(), "cat"], stdin=subprocess.PIPE)
+    try:
+        while Path(f"/proc/{other.pid}/comm").read_text() != "cat\n":
+            time.sleep(0.01)
+        text = f"pid{other.pid}:libc:read:entry {{ }}"
+        done = sonde("--engine", "embedded", "-n", text, "-c", "true", status=1)
+        assert f"-p {other.pid} adds this one" in " ".join(done.stderr.split())
+    finally:
+        other.kill()
+        other.wait()
+
+
+NAMED = r"""
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+__attribute__((noinline)) long named(const char *name, long more)
+{
+    __asm__ volatile("");
+    return strlen(name) + more;
+}
+int main(void)
+{
+    char *memory = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), text[16];
+    long sum = 0;
+    munmap(memory + 4096, 4096);
+    strcpy(memory + 4096 - 5, "last");
+    for (volatile int i = 0; i < 300; i++) {
+        sprintf(text, "name %d", i % 3);
+        sum += named(text, i);
+        strcpy(text, "changed");
+    }
+    sum += named(memory + 4096 - 5, 1);
+    printf("%ld\\n", sum);
+}
+"""
+
+
+@pytest.mark.parametrize("more", ["", "@s[ustackdepth > 0] = count();"])
+def test_strings_are_those_of_the_moment(more):
+    """Fetched while the thread stands, up to where memory ends; or read where the thread is held."""
+    text = f"pid$target:a.out:named:entry {{ @[copyinstr(arg0)] = count(); {more} }}"
+    done = sonde("--engine", "embedded", "-q", "-n", text, "-c", program(NAMED))
+    assert done.stderr == ""
+    found = dict(re.findall(r"^ +(last|name .) +(\d+)$", done.stdout, re.MULTILINE))
+    assert found == {"last": "1", "name 0": "100", "name 1": "100", "name 2": "100"}
+
+
+def test_examples_of_functions_and_lines():
+    """Programs of examples/ on a function's calls and on a variable at a line."""
+    binary = program(CALLED, "-g")
+    command = f"{binary} 1 40 0 0 0"
+    times = sonde("--engine", "embedded", "-s", str(EXAMPLES / "function-times.d"), "-c", command, "a.out", "*").stdout
+    calls = dict(re.findall(r"^(\w+) +(\d+) +\d+ +\d+$", times, re.MULTILINE))
+    assert (calls["step"], calls["work"], calls["main"]) == ("40", "1", "1")
+    line = next(n for n, text in enumerate(CALLED.splitlines(), 1) if "return a * 31" in text)
+    # The compiler reads the source from its standard input.
+    words = ("-s", str(EXAMPLES / "line-values.d"), "-c", command, f"<stdin>@{line}", "b")
+    values = sonde("--engine", "embedded", *words).stdout
+    counts = [int(n) for n in re.findall(r"\|@* +(\d+) *$", values, re.MULTILINE)]
+    assert counts == [0, 1, 1, 2, 4, 8, 16, 8, 0]

@@ -1,0 +1,138 @@
+"""Which modules of sonde are executed while the command runs: a hook in the start of Python notes each module whose
+first function is called. `noting()` gives the environment that has the hook. With SONDE_EXECUTED in the environment,
+the path of a file, what the tests of TESTS start is noted there; tools/executed_modules.py looks at the result."""
+
+import os
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+import sonde
+
+SOURCES = Path(sonde.__file__).parent
+
+TESTS = (
+    "examples/tests/",
+    "tests/cli/test_command.py",
+    "tests/cli/test_doctor.py",
+    "tests/cli/test_headers.py",
+    "tests/cli/test_manual.py",
+    "tests/cli/test_pictures.py",
+    "tests/cli/test_pytest_plugin.py",
+    "tests/cli/test_script_tests.py",
+    "tests/cli/test_verify.py",
+    "tests/embedded/test_calls_example.py",
+    "tests/embedded/test_filed_packets.py::test_devices_are_the_interfaces_and_directions_those_of_the_file",
+    "tests/embedded/test_objects_fetch.py",
+    "tests/embedded/test_objects_without_root.py::test_programs",
+    "tests/embedded/test_reserving_objects.py",
+    "tests/embedded/test_sampling.py",
+    "tests/embedded/test_switches.py",
+    "tests/embedded/test_user_probes.py",
+    "tests/kernel/test_commands_of_modules.py",
+    "tests/kernel/test_documents_live.py",
+    "tests/kernel/test_examples",
+    "tests/kernel/test_files_on_both_engines.py",
+    "tests/kernel/test_object_choices_live.py",
+    "tests/kernel/test_object_globals.py",
+    "tests/kernel/test_objects_on_both_engines.py",
+    "tests/kernel/test_objects_static_probes.py",
+    "tests/kernel/test_overflow_objects.py",
+    "tests/kernel/test_packet_objects.py",
+    "tests/kernel/test_perf_data_live.py",
+    "tests/kernel/test_pcap.py",
+    "tests/kernel/test_recorded_firings.py",
+    "tests/kernel/test_replayed_packet_files.py",
+    "tests/kernel/test_recordings_live.py::test_packets_of_a_recording_become_a_capture_file",
+    "tests/kernel/test_same_on_both_engines.py",
+    "tests/kernel/test_saved_specs.py",
+    "tests/kernel/test_source_names_live.py",
+    "tests/kernel/test_static_probes_everywhere.py",
+    "tests/kernel/test_strace_lines.py",
+    "tests/kernel/test_thread_data.py",
+)
+"""Beginnings of the names of tests that start `sonde` as users do, with examples and what the documents show."""
+
+PROGRAMS = ("tests/embedded/test_library_page.py", "tests/kernel/test_library_objects.py")
+"""Tests that are users of the library themselves."""
+
+_HOOK = '''\
+"""Notes the modules of sonde of which a function is called, in a file that only grows."""
+import os
+import sys
+import threading
+
+_NOTES, _SOURCES = os.environ["SONDE_EXECUTED"], os.environ["SONDE_SOURCES"]
+_seen = set()
+
+
+def called(frame, event, argument):
+    code = frame.f_code
+    name = code.co_filename
+    # Only functions have fast locals: a module's or a class's body has not.
+    if name in _seen or not code.co_flags & 1 or code.co_name.startswith("<"):
+        return
+    _seen.add(name)
+    if name.startswith(_SOURCES):
+        try:
+            notes = os.open(_NOTES, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+        except OSError:
+            return
+        os.write(notes, name.encode() + b"\\n")
+        os.close(notes)
+
+
+if __name__ == "sitecustomize":
+    threading.settrace(called)
+    sys.settrace(called)
+'''
+
+
+def noting(notes):
+    """The changes of the environment that have all processes of sonde write to a file of notes, which anybody may write
+    to then. The file is the only one in its directory, and the hook is put beside it."""
+    directory = Path(notes).parent
+    directory.chmod(0o755)
+    (directory / "sitecustomize.py").write_text(_HOOK)
+    Path(notes).touch()
+    os.chmod(notes, 0o666)
+    return {
+        "PYTHONPATH": os.pathsep.join(filter(None, (str(directory), os.environ.get("PYTHONPATH")))),
+        "SONDE_EXECUTED": str(notes),
+        "SONDE_SOURCES": str(SOURCES),
+    }
+
+
+def modules(notes):
+    """The names of the modules, without `sonde.`, that a file of notes has."""
+    return {name_of(Path(each)) for each in Path(notes).read_text().splitlines()}
+
+
+def name_of(path):
+    """The name of a module of sonde, without `sonde.`."""
+    return ".".join(path.relative_to(SOURCES).with_suffix("").parts).removesuffix(".__init__")
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_protocol(item):
+    """Note what the tests of TESTS start, and what those of PROGRAMS call."""
+    notes = os.environ.get("SONDE_EXECUTED")
+    if not notes or not item.nodeid.startswith(TESTS + PROGRAMS):
+        yield
+        return
+    changes = noting(notes)
+    before = {name: os.environ.get(name) for name in changes}
+    os.environ.update(changes)
+    if item.nodeid.startswith(PROGRAMS):
+        hook = {"__name__": "hook"}
+        exec(_HOOK, hook)
+        threading.settrace(hook["called"])
+        sys.settrace(hook["called"])
+    yield
+    sys.settrace(None)
+    threading.settrace(None)
+    for name, value in before.items():
+        os.environ.pop(name)
+        os.environ.update({} if value is None else {name: value})

@@ -1,0 +1,120 @@
+"""A command for each module that the examples do not execute, and what it prints: the module is executed then."""
+
+import os
+import subprocess
+
+import packages
+import pytest
+from bpf_objects import BOTH, compiled
+from capture_files import pcap
+from command import SONDE, build, environment, unwrapped
+from executed import modules, noting
+
+
+def executed(directory, words):
+    """What the command prints, all of it as one line, and the modules that it executes."""
+    notes = directory / "notes" / "modules"
+    notes.parent.mkdir()
+    surroundings = {**environment(), **noting(notes)}
+    done = subprocess.run([SONDE, *words], capture_output=True, text=True, cwd=directory, env=surroundings, timeout=60)
+    if "SONDE_EXECUTED" in os.environ:
+        with open(os.environ["SONDE_EXECUTED"], "a") as file:
+            file.write(notes.read_text())
+    return unwrapped(done.stdout + done.stderr), modules(notes)
+
+
+TEXTS = {
+    "codegen.routines.strings": (["-qn", 'BEGIN /execname < "~"/ { trace("before"); exit(0); }'], "before"),
+    "codegen.routines.waiting": (["-wqn", 'BEGIN { chill(1000); trace("waited"); exit(0); }'], "waited"),
+    "codegen.subroutines.ancestors": (
+        ["-qn", 'BEGIN { trace(progenyof($ppid) ? "own" : "other"); exit(0); }'], "own",
+    ),
+    "frontends.d.check.described": (["-n", "BEGIN { trace(uid[1, 2]); }"], "cannot access"),
+    "frontends.d.check.undefined": (["-n", "BEGIN /self->x/ { trace(self->y); self->x = 1; }"], "self->y has not"),
+    "frontends.d.check.untranslated": (["-n", "syscall::read:entry { trace(curpsinfo->pr_pctmem); }"], "pr_pctmem"),
+    "frontends.d.ctf": (["-xctypes=types", "-qn", "struct pair { int a; }; BEGIN { exit(0); }"], ""),
+    "library.type_files": (["-xdtypes=types", "-qn", "struct pair { int a; }; BEGIN { exit(0); }"], ""),
+    "report.dates": (["-qn", 'BEGIN { printf("%Y", walltimestamp); exit(0); }'], "20"),
+}  # fmt: skip
+"""By module: the words of a command, and a part of what it prints."""
+
+
+@pytest.mark.parametrize("module", TEXTS)
+def test_a_command_executes_the_module(module, tmp_path):
+    words, shown = TEXTS[module]
+    output, found = executed(tmp_path, words)
+    assert shown in output
+    assert module in found
+
+
+ATTEMPTS = """
+#include <stdlib.h>
+struct job { int id; long size; };
+static inline __attribute__((always_inline)) long served(struct job *job) { return malloc(job->size) != NULL; }
+__attribute__((noinline)) long serve(struct job *job) { return served(job) + job->id; }
+int main(int argc, char **argv) { struct job job = { argc, 11223344 }; return serve(&job) == 7; }
+"""
+
+UNSAFE = 'SEC("raw_tp/sys_enter") int reads(void *context) { return *(int *)16; }'
+
+MAPS = """
+struct { __uint(type, 22); __uint(max_entries, 4); __uint(value_size, 4); } jobs SEC(".maps");
+struct { __uint(type, 7); __uint(max_entries, 64); __uint(key_size, 4); __uint(value_size, 1016); } stacks SEC(".maps");
+HELPER(27, long, get_stack, void *context, void *map, u64 flags);
+HELPER(87, long, push, void *map, const void *value, u64 flags);
+SEC("tracepoint/syscalls/sys_enter_getpid") int walks(void *context)
+{
+        u32 found = get_stack(context, &stacks, 256);
+        push(&jobs, &found, 0);
+        bpf_trace_printk("stack %d", 9, found < 64);
+        return 0;
+}
+"""
+
+
+def test_a_place_inside_an_inlined_copy_shows_both_functions(tmp_path):
+    program = build(tmp_path, "attempts", ATTEMPTS, "-g", "-O2")
+    script = "pid$target::malloc:entry /arg0 == 11223344/ { ustack(2); }"
+    output, found = executed(tmp_path, ["-xinlines", "-qn", script, "-c", program])
+    assert "served" in output
+    assert "symbols.dwarf.inlines" in found
+
+
+def test_variables_are_shown_as_a_structure(tmp_path):
+    program = build(tmp_path, "attempts", ATTEMPTS, "-g", "-O2")
+    output, found = executed(tmp_path, ["vars", "--struct", program, "serve"])
+    assert "struct job *job;" in output
+    assert "symbols.dwarf.structure" in found
+
+
+@packages.needs("clang")
+def test_functions_are_found_by_an_index_of_names(tmp_path):
+    (tmp_path / "attempts.c").write_text(ATTEMPTS)
+    words = ["clang", "-w", "-O1", "-gdwarf-5", "-gpubnames", "attempts.c", "-o", "attempts"]
+    subprocess.run(words, cwd=tmp_path, check=True)
+    output, found = executed(tmp_path, ["vars", "./attempts", "serve"])
+    assert "job" in output
+    assert "symbols.dwarf.name_index" in found
+
+
+@pytest.mark.parametrize("compiler", BOTH)
+def test_why_the_kernels_verifier_refuses_is_told(compiler, tmp_path):
+    output, found = executed(tmp_path, ["--object", compiled(UNSAFE, compiler), "-c", "true"])
+    assert "refuse" in output
+    assert "engines.kernel.refusals" in found
+
+
+@pytest.mark.parametrize("compiler", BOTH)
+def test_stacks_and_queues_are_maps_without_the_kernel(compiler, tmp_path):
+    words = ["--engine", "embedded", "--object", compiled(MAPS, compiler), "-c", "sh -c 'echo $$'"]
+    output, found = executed(tmp_path, words)
+    assert "stack 1" in output
+    assert {"runtime.maps.queue", "runtime.maps.stack_trace", "runtime.maps.jhash"} <= found
+
+
+def test_a_file_of_packets(tmp_path):
+    (tmp_path / "packets.pcap").write_bytes(pcap([(1, 0, bytes(60), 60)]))
+    script = 'packet::ingress: { @ = count(); } END { printa("%@d packets", @); }'
+    output, found = executed(tmp_path, ["--engine", "embedded", "--packets", "packets.pcap", "-qn", script])
+    assert "1 packets" in output
+    assert "formats.pcap_reading" in found

@@ -1,0 +1,199 @@
+"""`--record` and `--replay` of what the kernel traces: what a session has shown is what its replay shows, and other
+scripts find in the recording what they would have found, or are told by name what it does not hold."""
+
+import re
+
+import pytest
+from command import sonde, unwrapped
+
+WORK = "sh -c 'for i in 1 2 3 4 5 6 7; do cat /etc/passwd /nowhere; done >/dev/null 2>&1; ls / >/dev/null'"
+"""It writes nothing itself."""
+
+OWN = {
+    "calls by name": "syscall:::entry /pid == $target/ { @[probefunc] = count(); }",
+    "a string read at the return": """
+        syscall::openat:entry /pid == $target/ { self->path = arg1; self->t = timestamp; }
+        syscall::openat:return /self->path/ {
+            printf("%s %d %d %d\\n", copyinstr(self->path), arg0, errno, timestamp - self->t); self->path = 0;
+        }""",
+    "processes": """
+        proc:::exec-success { printf("%s %s %d %d\\n", execname, curpsinfo->pr_psargs, ppid, uid); }
+        proc:::exit { trace(arg0); }
+        proc:::create { trace(args[0]->pr_pid); }""",
+    "time on a CPU": """
+        sched:::on-cpu { self->t = timestamp; }
+        sched:::off-cpu /self->t/ {
+            @[execname, args[1]->pr_fname] = quantize(timestamp - self->t); self->t = 0;
+        }""",
+    "profiles with stacks": """
+        profile-997 /pid/ { @[execname] = count(); @s[stack(5)] = count(); }
+        tick-100ms { printf("%d\\n", i++); }""",
+    "user stacks": "syscall::openat:entry /pid == $target/ { @[ustack(4)] = count(); }",
+    "speculations": """
+        syscall::openat:entry /execname == "cat"/ {
+            self->s = speculation(); speculate(self->s); printf("%s", copyinstr(arg1));
+        }
+        syscall::openat:return /self->s && errno/ { commit(self->s); self->s = 0; }
+        syscall::openat:return /self->s/ { discard(self->s); self->s = 0; }""",
+    "BEGIN and END": """
+        BEGIN { printf("%d %d %s\\n", pid, timestamp, execname); x = 5; }
+        syscall::write:entry /pid == $target/ { x++; printf("%Y %d\\n", walltimestamp, arg2); }
+        END { printf("end %d %d\\n", x, timestamp); }""",
+    "paths of descriptors": 'syscall::write:entry { printf("%s %d\\n", fds[arg0].fi_pathname, arg2); }',
+    "the thread's structure": """
+        syscall::close:entry /pid == $target/ {
+            trace(curthread->pid); trace(stringof(curthread->comm)); trace(curlwpsinfo->pr_lwpid);
+        }""",
+    "random numbers and CPUs": 'syscall::close:entry { printf("%d %d\\n", rand(), cpu); }',
+    "a trace event": 'sdt:sched::sched_process_exec { printf("%s %d\\n", stringof(args[0]), args[1]); }',
+    "a raw tracepoint": "rawtp:::sched_wakeup { @[args[0]->comm] = count(); }",
+    "CPU time": """
+        syscall::write:entry { self->v = vtimestamp; }
+        syscall::write:return /self->v/ { printf("%d\\n", vtimestamp - self->v); }""",
+    "descendants": "syscall::openat:entry /progenyof($target)/ { @[execname] = count(); }",
+    "strings": """
+        syscall::openat:entry /execname == "cat"/ {
+            this->p = copyinstr(arg1); printf("%s %d\\n", basename(this->p), strlen(this->p));
+            @[dirname(this->p)] = count();
+        }""",
+    "faults": 'syscall::openat:entry /execname == "cat"/ { trace(copyinstr(arg2)); } ERROR { trace(arg4); }',
+    "loops": """
+        syscall::write:entry /arg2 > 3/ {
+            this->s = 0;
+            for (this->i = 0; this->i < 4; this->i++) { this->s += *(char *)copyin(arg1 + this->i, 1); }
+            printf("%d\\n", this->s);
+        }""",
+    "cleared aggregations": """
+        syscall:::entry { @a[probefunc] = count(); }
+        tick-50ms { printa("%s %@d\\n", @a); clear(@a); }""",
+    "an end of its own": "syscall::openat:entry { n++; } syscall::openat:entry /n == 7/ { trace(execname); exit(3); }",
+    "the default layout": 'syscall::openat:entry /execname == "cat"/ {}',
+}
+"""Scripts whose replay is compared with the session."""
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_a_replay_shows_what_the_session_has_shown(tmp_path, name):
+    status = 3 if name == "an end of its own" else 0
+    quiet = () if name == "the default layout" else ("-q",)
+    path = str(tmp_path / "it.rec")
+    live = sonde(*quiet, "--record", path, "-n", OWN[name], "-c", WORK, status=status)
+    again = sonde(*quiet, "--replay", path, "-n", OWN[name], status=status)
+    assert again.stdout == live.stdout
+    assert live.stdout.strip()
+
+
+SAME = {
+    "processes and their making": "proc:::create,proc:::exit /progenyof($target)/ { @[probename] = count(); }",
+    "making by way of the tracepoint": """
+        rawtp:::sched_process_fork /progenyof($target)/ { @["fork", execname] = count(); }
+        proc:::create, proc:::start, proc:::exec-success, proc:::exit /progenyof($target)/ {
+            @[probename, execname] = count();
+        }""",
+    "calls of descendants": """
+        syscall::openat:entry, syscall::openat:return, syscall::write: /progenyof($target)/ {
+            @[execname, probefunc, probename, errno] = count();
+        }""",
+    "what is kept by thread": """
+        syscall::openat:entry /progenyof($target)/ { self->path = arg1; self->n++; }
+        syscall::openat:return /self->path/ { @[copyinstr(self->path), errno, self->n] = count(); self->path = 0; }""",
+    "what is kept by process": """
+        proc:::exec-success /progenyof($target)/ { made[pid] = stringof(execname); }
+        proc:::exit /made[pid] != NULL/ { @[made[pid], args[0]] = count(); made[pid] = NULL; }""",
+    "sizes": """
+        syscall::read:return /progenyof($target) && arg0 > 0/ { @[execname] = sum(arg0); @q = quantize(arg0); }""",
+}
+"""Scripts whose output depends on WORK alone."""
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_a_recorded_session_shows_what_one_shows_that_is_not_recorded(tmp_path, name):
+    path = str(tmp_path / "it.rec")
+    plain = sonde("-q", "-n", SAME[name], "-c", WORK).stdout
+    assert plain.strip()
+    assert sonde("-q", "--record", path, "-n", SAME[name], "-c", WORK).stdout == plain
+    assert sonde("-q", "--replay", path, "-n", SAME[name]).stdout == plain
+
+
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory):
+    """Opens with their paths, by all processes, and what CPUs go on with."""
+    path = tmp_path_factory.mktemp("firings") / "opens.rec"
+    script = """
+        syscall::openat:entry { self->path = copyinstr(arg1); @[execname] = count(); }
+        syscall::openat:return /self->path != NULL/ { @r[self->path, errno] = count(); self->path = NULL; }
+        sched:::off-cpu { @s[execname] = count(); }"""
+    sonde("-q", "--record", str(path), "-n", script, "-c", WORK)
+    return str(path)
+
+
+def replay(recording, script, status=0):
+    return sonde("-q", "--replay", recording, "-n", script, status=status)
+
+
+def test_another_script_finds_strings_that_the_first_one_read(recording):
+    shown = replay(recording, 'syscall::openat:entry /execname == "cat"/ { @[copyinstr(arg1)] = count(); }').stdout
+    assert re.search(r"/nowhere +7\n", shown)
+
+
+def test_arguments_and_results_are_there_though_no_script_asked(recording):
+    script = 'syscall::openat:return /execname == "cat" && errno == 2/ { @[errno] = count(); }'
+    assert int(replay(recording, script).stdout.split()[1]) >= 7
+    assert "ffffff9c" in replay(recording, 'syscall::openat:entry { printf("%x", arg0); }').stdout
+
+
+def test_probes_that_the_same_events_fire_are_there(recording):
+    assert int(replay(recording, "rawtp:::sched_switch { n++; } END { trace(n); }").stdout) > 7
+
+
+def test_a_clock_needs_time_alone(recording):
+    assert len(replay(recording, 'tick-1ms { printf("x\\n"); }').stdout.split()) > 7
+
+
+def test_a_probe_that_was_not_recorded_is_named(recording):
+    done = replay(recording, "syscall::read:entry {}", status=1)
+    assert "the recording does not hold syscall:vmlinux:read:entry: it holds" in unwrapped(done.stderr)
+
+
+def test_a_string_that_was_not_read_is_named(recording):
+    done = replay(recording, "syscall::openat:entry /arg2 == 0x80000/ { trace(copyinstr(arg2)); }")
+    assert re.search(
+        r"the recording does not hold the string at arg2 of \d+ firings of syscall:vmlinux:openat:entry",
+        unwrapped(done.stderr),
+    )
+
+
+def test_stacks_that_were_not_kept_are_named(recording):
+    done = replay(recording, "syscall::openat:entry { ustack(); }")
+    assert "does not hold the stack of the process of" in unwrapped(done.stderr)
+    assert "record with --record-reads" in unwrapped(done.stderr)
+
+
+def test_what_a_recording_holds_is_listed(recording):
+    shown = sonde("--replay", recording, "-l").stdout
+    assert "openat" in shown
+    assert "execve" not in shown
+
+
+def test_pseudonyms_are_consistent(tmp_path):
+    path = str(tmp_path / "it.rec")
+    script = 'syscall::openat:entry /execname == "cat"/ { @[copyinstr(arg1)] = count(); }'
+    live = sonde("-q", "--record", path, "--anonymise", "names,paths", "-n", script, "-c", WORK).stdout
+    assert re.search(r"/etc/passwd +7", live)
+    shown = replay(path, "syscall::openat:entry { @[copyinstr(arg1)] = count(); }")
+    assert "passwd" not in shown.stdout
+    assert b"passwd" not in (tmp_path / "it.rec").read_bytes()
+    assert re.search(r"/\w{3}/\w{6} +7\n", shown.stdout)
+
+
+def test_a_spec_file_is_not_recorded_in_silence(tmp_path):
+    spec = str(tmp_path / "it.spec")
+    sonde("-n", "syscall::openat:entry {}", "--save", spec)
+    done = sonde("--spec", spec, "--record", str(tmp_path / "it.rec"), "-c", "true", status=1)
+    assert "records the firings of scripts that are compiled for it" in unwrapped(done.stderr)
+
+
+def test_what_cannot_be_recorded_is_refused(tmp_path):
+    for script, what in (("packet:lo:: { trace(pktlen); }", "packets"), ("profile-97 { sample(); }", "samples")):
+        done = sonde("--record", str(tmp_path / "it.rec"), "-n", script, status=1)
+        assert f"--record cannot keep {what}" in unwrapped(done.stderr)

@@ -1,0 +1,238 @@
+"""Files of recorded firings: what is written is read again, of a file that is cut off all whole blocks, and nothing
+that is changed in one takes a traceback, long, or much memory."""
+
+import io
+import random
+import struct
+import time
+import tracemalloc
+import zlib
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sonde.engines.fired import FiringThread, MemoryRead, RecordedFiring
+from sonde.engines.firing_records import RecordError, decode, encode
+from sonde.model.probe import Internal, Probe, Syscall
+from sonde.recording.anonymity import Pseudonyms
+from sonde.recording.firing_file import BLOCK, MAGIC, FiringFile, RecordedFirings, RecordingFileError, RecordingHead
+from sonde.symbols.mappings import Mapping
+from sonde.symbols.process_events import Executed, Forked, Mapped
+
+PROBES = (
+    Probe(1, "dtrace", "", "", "BEGIN", Internal("BEGIN")),
+    Probe(518, "syscall", "vmlinux", "openat", "entry", Syscall(257, "openat", False)),
+)
+HEAD = RecordingHead(1, "kernel", "6.18", "ab" * 20, PROBES, 1000, 7, 5)
+
+U64 = st.integers(0, (1 << 64) - 1)
+USER = st.integers(4096, (1 << 47) - 1)
+texts = st.binary(min_size=1, max_size=40).map(lambda b: b.replace(b"\0", b"x"))
+reads = st.builds(MemoryRead, USER, st.none() | texts, st.booleans())
+threads = st.builds(
+    FiringThread, st.integers(0, 1 << 22), st.integers(0, 1 << 22),
+    st.binary(max_size=15).map(lambda b: b.replace(b"\0", b"x")), st.integers(-1, 70000), st.integers(-1, 70000),
+    st.integers(-1, 1 << 22), U64, st.just(0),
+)  # fmt: skip
+stacks = st.none() | st.lists(U64, min_size=1, max_size=5).map(tuple)
+firings = st.builds(
+    RecordedFiring, st.just(1), U64, st.integers(0, 255), threads, st.binary(max_size=5).map(lambda b: b * 8),
+    st.just(bytes(range(168))), st.lists(reads, max_size=4).map(tuple), stacks, stacks,
+    st.lists(st.tuples(st.integers(1, 200), U64), max_size=2).map(tuple),
+)  # fmt: skip
+
+
+def written(*happenings, head=HEAD, ends=True):
+    file = io.BytesIO()
+    made = FiringFile(file, head)
+    for each in happenings:
+        if isinstance(each, RecordedFiring):
+            made.firing(encode(each))
+        else:
+            made.event(each)
+        made.flush()
+    if ends:
+        made.finish(3)
+    return file.getvalue()
+
+
+def read(data):
+    return RecordedFirings(io.BytesIO(data), "it")
+
+
+@settings(max_examples=200, deadline=None)
+@given(firings)
+def test_a_firing_is_read_as_it_was_written(fired):
+    assert decode(encode(fired, 2)) == (fired, 2)
+
+
+def some(count=7):
+    thread = FiringThread(11, 10, b"cat", 0, 0, 1, 0xFFFF8881_00000000)
+    read_there = (MemoryRead(0x7F00_0000_1000, b"/etc/passwd", True),)
+    return [
+        RecordedFiring(1, 100 + number, number % 2, thread, b"", bytes(168), read_there, None, (1, 2, 3))
+        for number in range(count)
+    ]
+
+
+def test_what_is_written_is_read_in_order():
+    mapping = Mapping(4096, 8192, 0, "08:01", 5, "/lib/x", True)
+    happened = [Forked(1, 10, 1), Mapped(2, 10, mapping), *some(), Executed(9, 10)]
+    source = read(written(*happened))
+    assert list(source.happenings()) == happened
+    assert (source.damage, source.lost, source.is_over) == ("", 3, True)
+    assert source.probes == PROBES
+
+
+def test_begin_is_apart():
+    begin = some(1)[0]._replace(probe=0)
+    source = read(written(begin, *some(2)))
+    assert source.internal("BEGIN") == begin
+    assert source.internal("BEGIN") is None
+    assert list(source.happenings()) == some(2)
+
+
+def test_a_file_that_is_cut_off_has_all_whole_blocks():
+    data = written(*some())
+    counts = set()
+    for end in range(len(MAGIC), len(data)):
+        try:
+            source = read(data[:end])
+        except RecordingFileError:
+            continue
+        found = list(source.happenings())
+        assert found == some()[: len(found)]
+        assert source.damage
+        counts.add(len(found))
+    assert counts == set(range(8))
+
+
+def test_a_block_is_read_without_those_before_it():
+    data = written(*some())
+    at = len(MAGIC)
+    starts = []
+    while at < len(data):
+        starts.append(at)
+        at += BLOCK.size + BLOCK.unpack_from(data, at)[1]
+    # The description, then the last two blocks of firings alone.
+    middle = data[: starts[1]] + data[starts[6] :]
+    assert list(read(middle).happenings()) == some()[5:]
+
+
+def with_block(kind, payload, size=None):
+    packed = zlib.compress(payload)
+    head = BLOCK.pack(kind, len(packed), len(payload) if size is None else size, zlib.crc32(packed))
+    return written(*some(1), ends=False) + head + packed
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        (1, b"{}"), (2, struct.pack("<II", 1, 1 << 30)), (2, struct.pack("<II", 9, 0)), (2, b"abc"),
+        (2, struct.pack("<II", 1, 8) + bytes(8)), (2, struct.pack("<II", 2, 2) + b"{}" + bytes(6)),
+        (3, b"[]"), (3, b"\xff"), (2, bytes(1 << 20), 1 << 24), (2, bytes(1 << 24), 100), (7, b""),
+        (2, struct.pack("<II", 2, 6) + b"[[[[[[" + bytes(2)),
+    ],
+)  # fmt: skip
+def test_a_block_without_sense_ends_the_replay(block):
+    source = read(with_block(*block))
+    assert list(source.happenings()) == some(1)
+    assert source.damage
+
+
+@pytest.mark.parametrize("change", [{"version": 2}, {"probes": 5}, {"realtime_offset": "x"}, {"origin": None}])
+def test_a_description_without_sense_is_refused(change):
+    import json
+
+    data = written()
+    size = BLOCK.unpack_from(data, len(MAGIC))[1]
+    head = json.loads(zlib.decompress(data[len(MAGIC) + BLOCK.size :][:size])) | change
+    packed = zlib.compress(json.dumps(head).encode())
+    block = BLOCK.pack(1, len(packed), len(json.dumps(head)), zlib.crc32(packed)) + packed
+    with pytest.raises(RecordingFileError):
+        read(MAGIC + block)
+
+
+def mutated(data, seed):
+    """The data with some bytes changed, cut, doubled or moved; half of the time with sums that are right."""
+    chance = random.Random(seed)
+    changed = bytearray(data)
+    for _ in range(chance.randint(1, 4)):
+        at = chance.randrange(len(changed))
+        match chance.randrange(4):
+            case 0:
+                changed[at] = chance.randrange(256)
+            case 1:
+                del changed[at : at + chance.randint(1, 64)]
+            case 2:
+                changed[at:at] = changed[at : at + chance.randint(1, 64)]
+            case 3:
+                changed[at : at + 4] = struct.pack("<I", chance.choice((0, 1, 0x7FFFFFFF, 0xFFFFFFFF, 1 << 24)))
+        if len(changed) < len(MAGIC) + BLOCK.size:
+            break
+    return bytes(changed)
+
+
+def repacked(data, seed):
+    """A change within a block that is packed again, so that its sum is right."""
+    chance = random.Random(seed)
+    at, blocks = len(MAGIC), []
+    while at < len(data):
+        kind, stored, _, _ = BLOCK.unpack_from(data, at)
+        blocks.append((kind, zlib.decompress(data[at + BLOCK.size :][:stored])))
+        at += BLOCK.size + stored
+    number = chance.randrange(len(blocks))
+    kind, content = blocks[number]
+    blocks[number] = kind, mutated(content + bytes(24), seed)
+    packed = [(kind, len(each), zlib.compress(each)) for kind, each in blocks]
+    return MAGIC + b"".join(BLOCK.pack(k, len(p), size, zlib.crc32(p)) + p for k, size, p in packed)
+
+
+@pytest.mark.parametrize("change", [mutated, repacked])
+def test_changed_files_are_refused_or_shorter(change):
+    mapping = Mapping(4096, 8192, 0, "08:01", 5, "/lib/x", True)
+    data = written(some(1)[0]._replace(probe=0), Mapped(2, 10, mapping), *some(20))
+    tracemalloc.start()
+    try:
+        for seed in range(500):
+            begun = time.monotonic()
+            try:
+                source = read(change(data, seed))
+                source.internal("BEGIN")
+                assert len(list(source.happenings())) <= 60
+            except RecordingFileError:
+                pass
+            assert time.monotonic() - begun < 5
+        assert tracemalloc.get_traced_memory()[1] < 256 << 20
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_record_that_is_none_is_refused():
+    good = encode(some(1)[0])
+    for end in range(len(good)):
+        with pytest.raises(RecordError):
+            decode(good[:end])
+
+
+def test_pseudonyms_are_as_long_and_the_same_for_the_same():
+    thread = FiringThread(11, 10, b"cat", 1000, 1000, 1, 0)
+    fired = some(1)[0]._replace(
+        thread=thread,
+        reads=(
+            MemoryRead(0x7F00_0000_1000, b"/home/cat/x.c", True),
+            MemoryRead(0x7F00_0000_2000, struct.pack("<HH4s8x", 2, 80, bytes((10, 1, 2, 3)))),
+        ),
+    )
+    made, _ = decode(Pseudonyms(("names", "paths", "addresses"))(encode(fired)))
+    assert made.thread.comm != b"cat"
+    assert len(made.thread.comm) == 3
+    first, second = made.reads
+    _, home, cat, file = first.data.split(b"/")
+    assert cat == made.thread.comm
+    assert (len(home), len(file)) == (4, 3)
+    assert second.data[4:8] != bytes((10, 1, 2, 3))
+    assert second.data[:4] == struct.pack("<HH", 2, 80)
+    assert first.address & 0xFFF == 0
+    assert first.address != fired.reads[0].address
