@@ -14,9 +14,9 @@ LINES, WIDTH = 12, 300
 
 
 class Progress:
-    """A plugin that tells: {"tests": how many there are}, {"begins": test}, {"ends": test, "outcome": ...,
-    "seconds": ...}, with the "reason" of a skipped and the lines of the "message" of a failed one, and last
-    {"all": true}. A failure before or behind the test itself is an outcome of its own, too."""
+    """A plugin that tells: {"tests": how many there are, "root": the directory of their names}, {"begins": test},
+    {"ends": test, "outcome": ..., "seconds": ...}, with the "reason" of a skipped and the lines of the "message" of a
+    failed one, and last {"all": true}. A failure before or behind the test itself is an outcome of its own, too."""
 
     def __init__(self, path):
         self._file = open(path, "a", buffering=1, encoding="utf-8")  # noqa: SIM115 - as long as pytest runs
@@ -28,7 +28,7 @@ class Progress:
         config.stash[TOLD_ELSEWHERE] = True
 
     def pytest_collection_finish(self, session):
-        self._tell(tests=len(session.items))
+        self._tell(tests=len(session.items), root=str(session.config.rootpath))
 
     def pytest_collectreport(self, report):
         if not report.passed:

@@ -1,6 +1,9 @@
 """The whole suite in two processes at once. While they run, failures and how far both are; then what each has to say,
 one after the other; what was left out; and the sum of both. A half that dies is a failure and hides nothing of the
-other."""
+other.
+
+What has failed runs once more, by itself: a test that needs a machine without other work is told by name, but fails
+the suite only if it fails alone as well."""
 
 import json
 import os
@@ -19,14 +22,17 @@ TESTS = Path(__file__).resolve().parent
 HALVES = {"unit, embedded, cli": ("unit", "embedded", "cli"), "kernel": ("kernel", "../examples/tests")}
 """What traces the whole machine is by itself. By their names from here on."""
 
-NO_TESTS = 5
-"""The status of pytest where options choose none."""
+FAILURES, NO_TESTS = 1, 5
+"""The statuses of pytest where tests have failed, and where options choose none."""
 
 LONG = 60
 """Seconds after which a test that still runs is named."""
 
 SLOWEST = 20
 """How many of the slowest tests are named: all of CI takes twenty minutes at most."""
+
+FEW = 5
+"""Failed tests that run once more: if there are more, it is not the other half that has disturbed them."""
 
 PATIENCE = 30
 """Seconds that the halves have to end after they were interrupted."""
@@ -38,7 +44,7 @@ class Half:
     def __init__(self, name, paths, options, directory):
         self.name = name
         self.tests, self.outcomes, self.left_out, self._told_all = None, Counter(), [], False
-        self.durations = []
+        self.durations, self.failed, self.root = [], [], ""
         self._runs, self._since = "", time.monotonic()
         stem = Path(directory, name.replace(", ", "-"))
         self.output = stem.with_suffix(".txt")
@@ -60,7 +66,7 @@ class Half:
         failed = []
         for line in lines:
             event = json.loads(line)
-            self.tests = event.get("tests", self.tests)
+            self.tests, self.root = event.get("tests", self.tests), event.get("root", self.root)
             self._told_all = event.get("all", self._told_all)
             if "begins" in event:
                 self._runs, self._since = event["begins"], time.monotonic()
@@ -70,6 +76,7 @@ class Half:
                 if event["outcome"] == "skipped":
                     self.left_out.append(event["reason"])
                 if event["outcome"] == "failed":
+                    self.failed.append(event["ends"])
                     failed.append("\n    ".join([event["ends"], *event["message"]]))
         return failed
 
@@ -108,13 +115,26 @@ def main(options, halves=None, every=30):
         before = _interrupt_on((signal.SIGINT, signal.SIGTERM), running, interrupts)
         try:
             _wait(running, every, interrupts)
-            return _told(running)
+            again = None
+            if tests := _to_repeat(running):
+                again = Half("once more, by themselves", tests, options, directory)
+                running.append(again)
+                _wait(running, every, interrupts)
+            return _told(running[: len(paths)], again)
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
             _signal_all(running, signal.SIGKILL)
             for half in running:
                 half.close()
+
+
+def _to_repeat(halves):
+    """The tests that have failed, if they are few and both halves have come to their end."""
+    if any(half.died() or half.process.returncode not in (0, FAILURES, NO_TESTS) for half in halves):
+        return []
+    failed = [Path(half.root, test) for half in halves for test in half.failed]
+    return failed if len(failed) <= FEW else []
 
 
 def _interrupt_on(numbers, running, interrupts):
@@ -169,24 +189,37 @@ def _line(text, is_terminal):
     print(f"\r\033[K{text}" if is_terminal else text, flush=True)
 
 
-def _told(running):
+def _told(halves, again):
+    """The status. `again`: the half of those that failed and ran once more, None if there are none."""
     counts = Counter()
-    for half in running:
+    for half in [*halves, *([again] if again else [])]:
         print(f"\n=== {half.name}", flush=True)
         print(half.output.read_text(errors="replace"), end="", flush=True)
+    for half in halves:
         counts += half.outcomes
-    died = [text for text in (half.died() for half in running) if text]
-    statuses = [half.process.returncode for half in running]
-    failed = bool(died) or any(status not in (0, NO_TESTS) for status in statuses) or not counts
+    died = [text for text in (half.died() for half in halves) if text]
+    disturbed = _disturbed(halves, again)
+    counts["passed"] += len(disturbed)
+    counts["failed"] += len(died) - len(disturbed)
+    _tell_details(halves, counts["skipped"])
+    for line in [*died, *(f"failed beside other tests, passed by itself: {test}" for test in disturbed)]:
+        print(line)
+    print(f"\n{counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped", flush=True)
+    odd = any(half.process.returncode not in (0, FAILURES, NO_TESTS) for half in halves)
+    return 1 if odd or counts["failed"] or not sum(counts.values()) else 0
+
+
+def _disturbed(halves, again):
+    """The tests that failed, and all of them passed by themselves."""
+    failed = [test for half in halves for test in half.failed]
+    passed = again and again.process.returncode == 0 and again.outcomes == Counter(passed=len(set(failed)))
+    return failed if passed else []
+
+
+def _tell_details(halves, skipped):
     print("\n=== slowest")
-    for seconds, test in sorted((each for half in running for each in half.durations), reverse=True)[:SLOWEST]:
+    for seconds, test in sorted((each for half in halves for each in half.durations), reverse=True)[:SLOWEST]:
         print(f"{seconds:.0f} s  {test}")
-    print("\n=== left out" if counts["skipped"] else "")
-    for line in summary([reason for half in running for reason in half.left_out]):
+    print("\n=== left out" if skipped else "")
+    for line in summary([reason for half in halves for reason in half.left_out]):
         print(line)
-    for line in died:
-        print(line)
-    print(
-        f"\n{counts['passed']} passed, {counts['failed'] + len(died)} failed, {counts['skipped']} skipped", flush=True
-    )
-    return 1 if failed else 0

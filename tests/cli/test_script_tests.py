@@ -139,6 +139,16 @@ def test_a_mishap_is_a_failure_unless_it_is_expected(tested, program, what):
     assert "PASS   w.sonde.toml: good" in done.stdout
 
 
+def test_losses_pass_where_they_may_be(tested):
+    """A clause that was aborted is a failure all the same."""
+    lost = "BEGIN { x = speculation(); y = speculation(); exit(0); }"
+    aborted = "BEGIN { trace(*(int *)16); } BEGIN { exit(0); }"
+    case = f"losses = true\n[lost]\nprogram = '{lost}'\n[aborted]\nprogram = '{aborted}'\n"
+    case += f"[not-permitted]\nlosses = false\nprogram = '{lost}'\n"
+    done = tested("-v", files={"w.sonde.toml": case})
+    assert [line.split()[0] for line in lines(done) if "w.sonde.toml: " in line] == ["PASS", "FAIL", "FAIL"]
+
+
 def test_a_case_that_takes_too_long_is_ended_with_its_command(tested, tmp_path):
     case = """
 command = "sh -c 'echo $$ > pid; exec sleep 61'"

@@ -21,6 +21,9 @@ BROKEN = "import nothing_of_this_name\n"
 DIES = "import os, signal\ndef test_dies(): os.kill(os.getpid(), signal.SIGKILL)\n"
 LEAVES = "import os\ndef test_leaves(): os._exit(0)\n"
 SKIPS = "import pytest\ndef test_skipped(): pytest.skip('needs package gdb')\n"
+DISTURBED = (
+    "import os\ndef test_disturbed():\n    if not os.path.exists('seen'):\n        os.mkdir('seen')\n        assert 0\n"
+)
 SLOW = "import time\ndef test_slow():\n    open({!r}, 'w').close()\n    time.sleep(60)\n"
 
 OPTIONS = ["-q", "-p", "no:hypothesispytest"]
@@ -59,6 +62,9 @@ def run(directory, one, two):
         (PASSES, RAISES, 1, "2 passed, 1 failed, 0 skipped"),
         (BROKEN, PASSES, 1, "2 passed, 1 failed, 0 skipped"),
         (DIES, PASSES, 1, "2 passed, 1 failed, 0 skipped"),
+        (DISTURBED, PASSES, 0, "3 passed, 0 failed, 0 skipped"),
+        (DISTURBED, FAILS, 1, "1 passed, 2 failed, 0 skipped"),
+        (DISTURBED, DIES, 1, "0 passed, 2 failed, 0 skipped"),
         (SKIPS, PASSES, 0, "2 passed, 0 failed, 1 skipped"),
         ("", PASSES, 0, "2 passed, 0 failed, 0 skipped"),
         ("", "", 1, "0 passed, 0 failed, 0 skipped"),
@@ -75,6 +81,20 @@ def test_a_half_that_leaves_without_a_word_has_failed(tmp_path):
     assert status == 1, output
     assert "one: ended with status 0 in one/test_one.py::test_leaves" in output
     assert "gdb: 1 test left out; apt-get install gdb\n" in output
+
+
+def test_who_passes_alone_only_is_named(tmp_path):
+    """A failure is repeated once, and if many have failed none is."""
+    status, output = run(tmp_path, DISTURBED, PASSES)
+    assert (status, output.count("FAILED one/test_one.py::test_disturbed\n")) == (0, 1)
+    assert "\nfailed beside other tests, passed by itself: one/test_one.py::test_disturbed\n" in output
+
+
+def test_many_failures_are_not_repeated(tmp_path):
+    many = "".join(f"def test_{n}(): assert 0\n" for n in range(suite.FEW + 1))
+    status, output = run(tmp_path, many, PASSES)
+    assert status == 1
+    assert "=== once more" not in output
 
 
 def test_both_are_told_one_after_the_other(tmp_path):

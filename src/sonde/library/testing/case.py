@@ -44,6 +44,7 @@ class ScriptCase(NamedTuple):
     stderr: str | None = None
     stderr_contains: tuple[str, ...] = ()
     stderr_lacks: tuple[str, ...] = ()
+    losses: bool = False
     aggregations: tuple[str, ...] = ()
 
     @property

@@ -102,7 +102,7 @@ def failures_of(case: ScriptCase, ran: Ran) -> Iterator[str]:
         yield "\n".join([text, *_end_of("stderr", ran.errors)])
     elif case.stderr is None and not case.stderr_contains:
         said = (each for each in ran.errors.split("\n") if each.startswith(_SONDE))
-        mishaps = [each for each in said if tells_of_mishap(each.removeprefix(_SONDE))]
+        mishaps = [each for each in said if tells_of_mishap(each.removeprefix(_SONDE), case.losses)]
         if mishaps:
             yield "\n".join(["sonde tells of a mishap, which no `stderr` expects", *_indented(mishaps)])
     yield from _of_text("output", expected_output(case), case.output_contains, case.output_lacks, ran.output, ran)

@@ -100,6 +100,12 @@ def _status(value: Any) -> int:
     return value
 
 
+def _yes_or_no(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ValueRefusedError("true or false")
+    return value
+
+
 def _environment(value: Any) -> dict[str, str]:
     if not isinstance(value, dict) or not all(isinstance(each, str) for each in value.values()):
         raise ValueRefusedError("a table of names and texts")
@@ -119,7 +125,8 @@ KEYS = {
         Key("interrupt-after", _seconds), Key("timeout", _seconds), Key("needs", _texts), Key("status", _status),
         Key("output", _text), Key("output-file", _full_text), Key("output-contains", _texts),
         Key("output-lacks", _texts), Key("command-output", _text), Key("stderr", _text),
-        Key("stderr-contains", _texts), Key("stderr-lacks", _texts), Key("aggregations", _texts),
+        Key("stderr-contains", _texts), Key("stderr-lacks", _texts), Key("losses", _yes_or_no),
+        Key("aggregations", _texts),
     )
 }  # fmt: skip
 """By their names."""

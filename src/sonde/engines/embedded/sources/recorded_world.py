@@ -13,10 +13,6 @@ from sonde.runtime.environment import Task
 from sonde.symbols.images import mark_of
 
 
-def _strings_first(read: MemoryRead) -> bool:
-    return not read.is_string
-
-
 class ReplayedTask:
     """The thread of a firing as programs see it; `address` stands for its task_struct."""
 
@@ -62,49 +58,52 @@ class FiringAnswers:
             self._results.setdefault(helper, []).append(result)
 
     def read(self, is_user: bool, address: int, size: int) -> bytes | None:
-        failed = False
-        for each in self._reads:
-            start = address - each.address
-            if each.data is None:
-                failed = failed or start == 0
-                continue
-            end = len(each.data) + each.is_string
-            if start >= 0 and start + size <= end:
-                whole = each.data + b"\0" if each.is_string else each.data
-                return whole[start : start + size]
-        found = self._pieced(address, size)
-        if found is None and not failed:
-            self._miss(is_user, address, "memory")
-        return found
-
-    def _pieced(self, address: int, size: int) -> bytes | None:
-        """From more than one read."""
-        data, at = bytearray(), address
-        while at < address + size:
-            for each in self._reads:
-                if each.data is not None and each.address <= at < each.address + len(each.data):
-                    data += each.data[at - each.address :]
-                    at = each.address + len(each.data)
-                    break
-            else:
+        """None where the recorded program failed too, and where nobody has read it."""
+        data = bytearray()
+        while len(data) < size:
+            known = self._known(address + len(data))
+            if not known:
+                self._lacks(is_user, address, address + len(data), "memory")
                 return None
+            data += known
         return bytes(data[:size])
 
     def string(self, is_user: bool, address: int, size: int) -> bytes | None:
-        failed = False
-        for each in sorted(self._reads, key=_strings_first):
-            start = address - each.address
-            if each.data is None:
-                failed = failed or start == 0
-                continue
-            if not 0 <= start <= len(each.data):
-                continue
-            text, nul, _ = each.data[start:].partition(b"\0")
-            if nul or len(text) >= size or (each.is_string and (start < len(each.data) or not start)):
-                return text[:size]
-        if not failed:
-            self._miss(is_user, address, "string")
-        return None
+        """Up to its NUL or `size` bytes; None as for `read`."""
+        text, at = bytearray(), address
+        while len(text) < size:
+            # What stands for an open file has members and a path at one address.
+            known = self._known_string(at) or self._known(at)
+            if not known:
+                self._lacks(is_user, address, at, "string")
+                return None
+            piece, nul, _ = known.partition(b"\0")
+            text += piece
+            if nul:
+                break
+            at += len(known)
+        return bytes(text[:size])
+
+    def _known(self, at: int) -> bytes:
+        """What there was from an address on, by the read that goes farthest; a string with its NUL."""
+        longest = b""
+        for each in self._reads:
+            if each.data is not None and each.address <= at:
+                known = (each.data + b"\0" * each.is_string)[at - each.address :]
+                longest = max(longest, known, key=len)
+        return longest
+
+    def _known_string(self, at: int) -> bytes:
+        """The rest of a string that was read; nothing at the end of one, which may have been cut there."""
+        for each in self._reads:
+            if each.is_string and each.data is not None and 0 <= at - each.address < max(len(each.data), 1):
+                return each.data[at - each.address :] + b"\0"
+        return b""
+
+    def _lacks(self, is_user: bool, address: int, at: int, what: str) -> None:
+        """Nothing is known of `at`, on the way from `address`: missing, unless to read it has failed."""
+        if not any(each.data is None and each.address in (address, at) for each in self._reads):
+            self._miss(is_user, address, what)
 
     def stack(self, is_user: bool) -> Sequence[int] | None:
         fired = self._fired

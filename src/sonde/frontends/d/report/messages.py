@@ -75,12 +75,14 @@ def refusal_text(record: Record, reason: str) -> str:
     return f"{_where(record.layout.clause_of(record.probe.id), record.probe)}: {reason}"
 
 
-def tells_of_mishap(text: str) -> bool:
-    """Whether a message is one of those above: a clause was aborted, or something was lost."""
+def tells_of_mishap(text: str, may_lose: bool) -> bool:
+    """Whether a message is one of those above: a clause was aborted, or something was lost that may not be."""
     import re  # what tests of scripts ask
 
+    if text.startswith("error in dt_clause_"):
+        return True
     things = "|".join(sorted({thing for _, thing, _ in _DROPS.values()}))
-    return re.match(rf"error in dt_clause_|\[DTRACEDROP_|\d+ (?:{things})s?\b", text) is not None
+    return not may_lose and re.match(rf"\[DTRACEDROP_|\d+ (?:{things})s?\b", text) is not None
 
 
 def drop_text(drop: Drop, with_tag: bool) -> str:
