@@ -4,14 +4,11 @@ hostile_embedded_objects.py OBJECT DIRECTORY SEED COUNT. A case ends well with m
 one message, within 20 seconds, in 700 MiB of memory.
 """
 
-import random
-import resource
 import signal
 import sys
 import traceback
 
-from damage import damaged
-from hostile_bpf_objects import Hang, areas, hang
+from hostile_bpf_objects import Hang, work
 
 from sonde.engines.embedded.engine import EmbeddedEngine
 from sonde.library.bpf_object import Words, load_words
@@ -43,21 +40,8 @@ def outcome(path, seen):
     return ""
 
 
-def work(path, directory, seed, count):
-    resource.setrlimit(resource.RLIMIT_AS, (700 << 20, 700 << 20))
-    signal.signal(signal.SIGALRM, hang)
-    chance = random.Random(seed)
-    with open(path, "rb") as file:
-        data = file.read()
-    places, victim, seen = areas(data), f"{directory}/damaged.o", {}
-    for number in range(count):
-        with open(victim, "wb") as file:
-            file.write(damaged(data, places, chance))
-        if found := outcome(victim, seen):
-            print(f"case {number}: {found}")
-    print(f"ready {seen.get('ready', 0)}, refused {seen.get('refused', 0)}", file=sys.stderr)
-    print(f"done {count}")
-
-
 if __name__ == "__main__":
-    work(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
+    counts: dict[str, int] = {}
+    path, directory, seed, count = sys.argv[1:]
+    work(path, directory, int(seed), int(count), 700 << 20, lambda victim: outcome(victim, counts))
+    print(f"ready {counts.get('ready', 0)}, refused {counts.get('refused', 0)}", file=sys.stderr)

@@ -8,7 +8,7 @@ import time
 
 import packages
 import pytest
-from bpf_objects import BOTH, compiled
+from bpf_objects import ADD, BOTH, WRITES, compiled
 from unprivileged import SONDE, sonde, without_privileges
 
 CALLS = shlex.join([sys.executable, "-c", "import os; [os.getppid() for _ in range(37)]"])
@@ -28,18 +28,10 @@ def values(text):
     return dict(line.split(" = ", 1) for line in text.splitlines() if " = " in line)
 
 
-COUNTS = """
-struct { __uint(type, 1); __uint(max_entries, 64); __type(key, u32); __type(value, u64); } counts SEC(".maps");
+COUNTS = (
+    ADD
+    + """
 u64 events, raw, returns, typed, all; int step = 3;
-static __attribute__((noinline)) int add(u32 key, u64 by)
-{
-    u64 *found = bpf_map_lookup_elem(&counts, &key);
-    if (found)
-        __sync_fetch_and_add(found, by);
-    else
-        bpf_map_update_elem(&counts, &key, &by, 0);
-    return 0;
-}
 SEC("tracepoint/syscalls/sys_enter_getppid") int event(void *context) { events++; return add(7, step); }
 SEC("tracepoint/syscalls/sys_exit_getppid") int back(s64 *context) { returns += context[2] > 0; return 0; }
 SEC("tracepoint/raw_syscalls/sys_enter") int any(u64 *context) { all += context[1] == 110; return 0; }
@@ -50,6 +42,7 @@ SEC("raw_tp/sys_enter") int raw_entry(u64 *context)
 }
 SEC("tp_btf/sys_exit") int typed_exit(u64 *context) { typed += (s64)context[1] > 0; return 0; }
 """
+)
 
 
 @pytest.mark.parametrize("compiler", BOTH)
@@ -60,36 +53,9 @@ def test_programs_count_what_happened(compiler):
     assert int(found["typed"]) >= 37
 
 
-WRITES = """
-struct event { u32 number; char comm[16]; s32 sizes[3]; };
-struct { __uint(type, 27); __uint(max_entries, 65536); __type(value, struct event); } events SEC(".maps");
-struct { __uint(type, 27); __uint(max_entries, 65536); } plain SEC(".maps");
-struct { __uint(type, 4); __uint(key_size, 4); __uint(value_size, 4); } perf SEC(".maps");
-u32 number;
-SEC("tracepoint/syscalls/sys_enter_getppid") int event(void *context)
-{
-    struct event *e;
-    u64 word = 0x4847464544434241;
-    if (number >= 3)
-        return 0;
-    e = bpf_ringbuf_reserve(&events, sizeof(*e), 0);
-    if (e) {
-        e->number = ++number;
-        bpf_get_current_comm(e->comm, sizeof e->comm);
-        e->sizes[0] = 0; e->sizes[1] = -5; e->sizes[2] = 0;
-        bpf_ringbuf_submit(e, 0);
-    }
-    bpf_ringbuf_output(&plain, &word, sizeof word, 0);
-    bpf_perf_event_output(context, &perf, 0xffffffffULL, &word, sizeof word);
-    bpf_printk("call %d of it", number);
-    return 0;
-}
-"""
-
-
 @pytest.mark.parametrize("compiler", BOTH)
 def test_rings_and_prints_are_shown(compiler):
-    lines = run(WRITES, compiler).stdout.splitlines()
+    lines = run("#define mine() 1\n" + WRITES, compiler).stdout.splitlines()
     typed = [each for each in lines if each.startswith("events:")]
     assert len(typed) == 3
     assert all(".sizes = {0, -5}" in each for each in typed)

@@ -6,6 +6,8 @@ They look at the process of -c alone, which runs WORKLOAD, and say nothing that 
 import shlex
 import sys
 
+from bpf_objects import ADD
+
 HEAD = """
 const volatile u32 target;
 static __attribute__((always_inline)) int mine(void) { return bpf_get_current_pid_tgid() >> 32 == target; }
@@ -28,21 +30,6 @@ os._exit(7)
 WORKLOAD = shlex.join([sys.executable, "-c", _SCRIPT])
 STATUS = 7
 
-HASH = 'struct { __uint(type, 1); __uint(max_entries, 64); __type(key, u64); __type(value, u64); } counts SEC(".maps");'
-ADD = (
-    HASH
-    + """
-static __attribute__((noinline)) int add(u64 key, u64 by)
-{
-    u64 *found = bpf_map_lookup_elem(&counts, &key);
-    if (found)
-        __sync_fetch_and_add(found, by);
-    else
-        bpf_map_update_elem(&counts, &key, &by, 0);
-    return 0;
-}
-"""
-)
 RING = """
 struct record { u64 number; char text[16]; };
 struct { __uint(type, 27); __uint(max_entries, 65536); __type(value, struct record); } records SEC(".maps");

@@ -5,7 +5,7 @@ import subprocess
 import command
 import packages
 import pytest
-from bpf_objects import BOTH, COMPILERS, HEADERS, compiled
+from bpf_objects import BOTH, COMPILERS, HEADERS, built, compiled, config
 
 pytestmark = packages.needs("gcc")
 
@@ -32,14 +32,7 @@ int main(void)
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory):
-    path = tmp_path_factory.mktemp("program") / "program"
-    path.with_suffix(".c").write_text(PROGRAM)
-    subprocess.run(["gcc", "-g", "-O1", "-o", str(path), f"{path}.c"], check=True)
-    return str(path)
-
-
-def config(program, *lines):
-    return f'char lines[] SEC("config") = "exec={program}\\n" ' + " ".join(f'"{each}\\n"' for each in lines) + ";\n"
+    return built(PROGRAM, tmp_path_factory.mktemp("program") / "program")
 
 
 def run(source, compiler, program, status=0):

@@ -9,7 +9,7 @@ import sys
 import command
 import packages
 import pytest
-from bpf_objects import BOTH, COMPILERS, HEADERS, compiled
+from bpf_objects import ADD, BOTH, COMPILERS, HEADERS, WRITES, built, compiled, config
 
 from sonde.bpf.btf import Btf
 
@@ -33,19 +33,11 @@ def values(done):
     return dict(line.split(" = ", 1) for line in done.stdout.splitlines() if " = " in line)
 
 
-COUNTS = """
-struct { __uint(type, 1); __uint(max_entries, 64); __type(key, u32); __type(value, u64); } counts SEC(".maps");
+COUNTS = (
+    ADD
+    + """
 struct { __uint(type, 5); __uint(max_entries, 64); __type(key, u64); __type(value, int); } every SEC(".maps");
 u64 events, raw, typed; int step = 3;
-static __attribute__((noinline)) int add(u32 key, u64 by)
-{
-    u64 *found = bpf_map_lookup_elem(&counts, &key);
-    if (found)
-        __sync_fetch_and_add(found, by);
-    else
-        bpf_map_update_elem(&counts, &key, &by, 0);
-    return 0;
-}
 SEC("tracepoint/syscalls/sys_enter_getppid") int event(void *context)
 {
     if (mine()) { __sync_fetch_and_add(&events, 1); add(7, step); }
@@ -62,6 +54,7 @@ SEC("tp_btf/sys_exit") int typed_exit(u64 *context)
     return 0;
 }
 """
+)
 
 
 @pytest.mark.parametrize("compiler", BOTH)
@@ -79,37 +72,9 @@ def test_a_global_variable_is_set_and_verbose_tells_what_is_attached(compiler):
     assert "program event: tracepoint/syscalls/sys_enter_getppid" in done.stderr
 
 
-WRITES = """
-struct event { u32 number; char comm[16]; s32 sizes[3]; };
-struct { __uint(type, 27); __uint(max_entries, 65536); __type(value, struct event); } events SEC(".maps");
-struct { __uint(type, 27); __uint(max_entries, 65536); } plain SEC(".maps");
-struct { __uint(type, 4); __uint(key_size, 4); __uint(value_size, 4); } perf SEC(".maps");
-u32 number;
-SEC("tracepoint/syscalls/sys_enter_getppid") int event(void *context)
-{
-    struct event *e;
-    u64 word = 0x4847464544434241;
-    if (!mine() || number >= 3)
-        return 0;
-    e = bpf_ringbuf_reserve(&events, sizeof(*e), 0);
-    if (e) {
-        e->number = ++number;
-        bpf_get_current_comm(e->comm, sizeof e->comm);
-        e->sizes[0] = 0; e->sizes[1] = -5; e->sizes[2] = 0;
-        bpf_ringbuf_submit(e, 0);
-    }
-    bpf_ringbuf_output(&plain, &word, sizeof word, 0);
-    bpf_perf_event_output(context, &perf, 0xffffffffULL, &word, sizeof word);
-    bpf_printk("call %d of %s", number, "it");
-    return 0;
-}
-"""
-
-
 @pytest.mark.parametrize("compiler", BOTH)
 def test_rings_and_prints_are_shown_in_their_order(compiler):
-    source = WRITES.replace('of %s", number, "it")', 'of it", number)')
-    lines = run(source, compiler).stdout.splitlines()
+    lines = run(WRITES, compiler).stdout.splitlines()
     typed = [each for each in lines if each.startswith("events:")]
     assert typed == [f'events: {{.number = {n}, .comm = "python3", .sizes = {{0, -5}}}}' for n in (1, 2, 3)] or all(
         ".sizes = {0, -5}" in each for each in typed
@@ -323,14 +288,7 @@ int main(void)
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory):
-    path = tmp_path_factory.mktemp("program") / "program"
-    path.with_suffix(".c").write_text(PROGRAM)
-    subprocess.run(["gcc", "-g", "-O1", "-o", str(path), f"{path}.c"], check=True)
-    return str(path)
-
-
-def config(program, *lines):
-    return f'char lines[] SEC("config") = "exec={program}\\n" ' + " ".join(f'"{each}\\n"' for each in lines) + ";\n"
+    return built(PROGRAM, tmp_path_factory.mktemp("program") / "program")
 
 
 @pytest.mark.parametrize("compiler", BOTH)

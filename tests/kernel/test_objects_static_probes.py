@@ -1,10 +1,8 @@
 """BPF objects at static probes (USDT): arguments by name, and as bpf_usdt_arg() of libbpf's usdt.bpf.h finds them."""
 
-import subprocess
-
 import command
 import pytest
-from bpf_objects import BOTH, compiled
+from bpf_objects import BOTH, built, compiled
 from static_programs import assembler
 
 PROGRAM = (
@@ -40,10 +38,7 @@ int main(void)
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory):
-    path = tmp_path_factory.mktemp("program") / "program"
-    path.with_suffix(".c").write_text(PROGRAM)
-    subprocess.run(["gcc", "-g", "-O1", "-o", str(path), f"{path}.c"], check=True)
-    return str(path)
+    return built(PROGRAM, tmp_path_factory.mktemp("program") / "program")
 
 
 # The interface of libbpf's usdt.bpf.h: names of the map and of the members, not its code.

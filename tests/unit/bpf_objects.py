@@ -23,6 +23,50 @@ EXECUTABLE, ALLOCATED, WRITABLE = 4, 2, 1
 PROGBITS, SYMTAB, STRTAB, NOBITS, REL = 1, 2, 3, 8, 9
 OBJECT, FUNC, SECTION = 1, 2, 3
 
+HASH = 'struct { __uint(type, 1); __uint(max_entries, 64); __type(key, u64); __type(value, u64); } counts SEC(".maps");'
+ADD = (
+    HASH
+    + """
+static __attribute__((noinline)) int add(u64 key, u64 by)
+{
+    u64 *found = bpf_map_lookup_elem(&counts, &key);
+    if (found)
+        __sync_fetch_and_add(found, by);
+    else
+        bpf_map_update_elem(&counts, &key, &by, 0);
+    return 0;
+}
+"""
+)
+"""Adds to an element of the map `counts`."""
+WRITES = """
+struct event { u32 number; char comm[16]; s32 sizes[3]; };
+struct { __uint(type, 27); __uint(max_entries, 65536); __type(value, struct event); } events SEC(".maps");
+struct { __uint(type, 27); __uint(max_entries, 65536); } plain SEC(".maps");
+struct { __uint(type, 4); __uint(key_size, 4); __uint(value_size, 4); } perf SEC(".maps");
+u32 number;
+SEC("tracepoint/syscalls/sys_enter_getppid") int event(void *context)
+{
+    struct event *e;
+    u64 word = 0x4847464544434241;
+    if (!mine() || number >= 3)
+        return 0;
+    e = bpf_ringbuf_reserve(&events, sizeof(*e), 0);
+    if (e) {
+        e->number = ++number;
+        bpf_get_current_comm(e->comm, sizeof e->comm);
+        e->sizes[0] = 0; e->sizes[1] = -5; e->sizes[2] = 0;
+        bpf_ringbuf_submit(e, 0);
+    }
+    bpf_ringbuf_output(&plain, &word, sizeof word, 0);
+    bpf_perf_event_output(context, &perf, 0xffffffffULL, &word, sizeof word);
+    bpf_printk("call %d of it", number);
+    return 0;
+}
+"""
+"""Writes a record of a known type, then eight bytes, into three rings, and prints: at the first three calls of
+`mine()`."""
+
 
 @functools.cache
 def compiled(source, compiler="gcc"):
@@ -34,6 +78,18 @@ def compiled(source, compiler="gcc"):
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return str(object_)
+
+
+def built(source, path):
+    """A program of a C source for objects to look at."""
+    path.with_suffix(".c").write_text(source)
+    subprocess.run(["gcc", "-g", "-O1", "-o", str(path), f"{path}.c"], check=True)
+    return str(path)
+
+
+def config(program, *lines):
+    """The section that says which places of a program an object's programs are attached to."""
+    return f'char lines[] SEC("config") = "exec={program}\\n" ' + " ".join(f'"{each}\\n"' for each in lines) + ";\n"
 
 
 class Writer:

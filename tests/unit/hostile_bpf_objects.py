@@ -55,8 +55,9 @@ def outcome(path):
     return "" if status in (0, 1) else f"status {status}"
 
 
-def work(path, directory, seed, count):
-    resource.setrlimit(resource.RLIMIT_AS, (500 << 20, 500 << 20))
+def work(path, directory, seed, count, memory, try_):
+    """Print the cases of which `try_` has something to say."""
+    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     signal.signal(signal.SIGALRM, hang)
     chance = random.Random(seed)
     with open(path, "rb") as file:
@@ -65,10 +66,10 @@ def work(path, directory, seed, count):
     for number in range(count):
         with open(victim, "wb") as file:
             file.write(damaged(data, places, chance))
-        if found := outcome(victim):
+        if found := try_(victim):
             print(f"case {number}: {found}")
     print(f"done {count}")
 
 
 if __name__ == "__main__":
-    work(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
+    work(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), 500 << 20, outcome)

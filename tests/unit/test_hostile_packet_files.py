@@ -9,6 +9,7 @@ import time
 
 import pytest
 from capture_files import Pcapng, pcap
+from damage import changed_at
 from example_counts import count_of
 from frames import FRAMES
 
@@ -18,6 +19,7 @@ from sonde.formats.packet_file import devices, records
 
 SECONDS = 5
 _INTERESTING = (0, 1, 3, 4, 11, 12, 13, 0x7F, 0xFF, 0x8000, 0xFFFF, 1 << 24, 1 << 31, (1 << 32) - 1)
+_WORDS = [struct.pack(f"{order}I", each) for order in "<>" for each in _INTERESTING]
 
 
 def files():
@@ -37,20 +39,7 @@ def damaged(chance, whole):
     data = bytearray(whole)
     for _ in range(chance.randrange(1, 5)):
         at = chance.randrange(len(data) - 4) if len(data) > 8 else 0
-        kind = chance.randrange(6)
-        if kind == 0:
-            data[at] ^= 1 << chance.randrange(8)
-        elif kind == 1:
-            data[at] = chance.randrange(256)
-        elif kind == 2:
-            at &= ~3
-            data[at : at + 4] = struct.pack(chance.choice("<>") + "I", chance.choice(_INTERESTING))
-        elif kind == 3:
-            del data[at : at + chance.randrange(1, 40)]
-        elif kind == 4:
-            data[at:at] = data[at : at + chance.randrange(1, 80)]
-        else:
-            del data[max(at, 4) :]
+        changed_at(data, at, chance.choice((1, 4)), _WORDS, chance)
     return bytes(data)
 
 

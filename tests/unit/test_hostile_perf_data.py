@@ -11,6 +11,7 @@ from pathlib import Path
 
 import perf_files
 import pytest
+from damage import changed_at
 from example_counts import count_of
 from perf_files import open_firings
 from test_perf_data_input import zstd
@@ -22,6 +23,7 @@ from sonde.formats.perf_data_input import FiledSampleOf, PerfDataInput
 
 SECONDS, MEMORY = 5, 512 << 20
 _INTERESTING = (0, 1, 4, 7, 8, 9, 66, 68, 71, 80, 81, 83, 0x7F, 0xFF, 0x8000, 0xFFF8, 0xFFFF, 1 << 31, (1 << 32) - 1)
+_WORDS = [(each & (1 << 8 * size) - 1).to_bytes(size, "little") for size in (2, 4, 8) for each in _INTERESTING]
 
 
 def files():
@@ -38,27 +40,12 @@ def damaged(chance, whole):
     """The file, changed in one to four places."""
     data = bytearray(whole)
     for _ in range(chance.randrange(1, 5)):
-        at = chance.randrange(len(data) - 8) if len(data) > 16 else 0
-        kind = chance.randrange(7)
-        if kind == 0:
-            data[at] ^= 1 << chance.randrange(8)
-        elif kind == 1:
-            data[at] = chance.randrange(256)
-        elif kind == 2:
-            at &= ~1
-            form = chance.choice("HIQ")
-            value = chance.choice(_INTERESTING) & (1 << 8 * struct.calcsize(form)) - 1
-            data[at : at + struct.calcsize(form)] = struct.pack("=" + form, value)
-        elif kind == 3:
-            del data[at : at + 8 * chance.randrange(1, 9)]
-        elif kind == 4:
-            data[at:at] = data[at : at + 8 * chance.randrange(1, 20)]
-        elif kind == 5 and len(data) > 128:
+        if len(data) > 128 and chance.random() < 0.15:
             # The sections of the header.
             at = 16 + 8 * chance.randrange(8)
             data[at : at + 8] = struct.pack("=Q", chance.choice((*_INTERESTING, len(data), 1 << 40, (1 << 64) - 1)))
         else:
-            del data[max(at, 8) :]
+            changed_at(data, chance.randrange(len(data) - 8) if len(data) > 16 else 0, 8, _WORDS, chance)
     return bytes(data)
 
 

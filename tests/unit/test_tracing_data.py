@@ -2,6 +2,8 @@
 
 import struct
 
+import pytest
+
 from sonde.formats.perf_tracing_data import tracing_data
 from sonde.recording.trace_events import of_events
 
@@ -36,8 +38,9 @@ def test_the_formats_of_the_events_that_were_sampled_are_in_it(tmp_path):
     assert b"sched_wakeup" not in found
 
 
-def test_where_tracefs_is_not_to_be_read_nothing_is_told(tmp_path):
-    assert of_events({1}, str(tmp_path)) == b""
+def test_where_tracefs_is_not_to_be_read_there_is_an_error(tmp_path):
+    with pytest.raises(OSError, match="events"):
+        of_events({1}, str(tmp_path))
 
 
 def test_the_byte_order_is_told():

@@ -53,16 +53,16 @@ class Event(NamedTuple):
 
     @property
     def config(self) -> int:
-        return int(struct.unpack_from("=Q", self.attributes, 8)[0])
+        return self._word(8)
 
     @property
     def sample_type(self) -> int:
-        return int(struct.unpack_from("=Q", self.attributes, 24)[0])
+        return self._word(24)
 
     @property
     def period(self) -> int:
         """How many events to a sample; where `is_frequency`, how many samples to a second."""
-        return int(struct.unpack_from("=Q", self.attributes, 16)[0])
+        return self._word(16)
 
     @property
     def is_frequency(self) -> bool:
@@ -70,12 +70,12 @@ class Event(NamedTuple):
 
     @property
     def read_format(self) -> int:
-        return int(struct.unpack_from("=Q", self.attributes, 32)[0])
+        return self._word(32)
 
     @property
     def flags(self) -> int:
         """The bits behind read_format."""
-        return int(struct.unpack_from("=Q", self.attributes, 40)[0])
+        return self._word(40)
 
     @property
     def branch_sample_type(self) -> int:

@@ -136,10 +136,15 @@ def perf_data_file(path: str, engine: str, unseen: Collection[int] = ()) -> Iter
 
 
 def complete(recording: PerfDataFile, tell: Callable[[str], None] | None) -> None:
-    """End the file, and tell of what it has. Raises Error if not all could be written."""
+    """End the file, and tell of what it has and lacks. Raises Error if not all could be written."""
     summary = recording.complete()
     if recording.failure:
         text = f"failed to write '{recording.path}': {recording.failure}"
         raise Error(text, "what was recorded before that can be read")
+    if recording.undescribed and tell is not None:
+        tell(
+            f"{recording.path}: perf cannot read it, as the formats of its trace events are missing: "
+            f"{recording.undescribed}"
+        )
     if summary is not None and tell is not None:
         tell(f"{recording.path}: {summary}")

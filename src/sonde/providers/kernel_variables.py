@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sonde.model.catalog import Located
-from sonde.model.errors import NO_TYPES, UNKNOWN_VARIABLE, SourceError
+from sonde.model.errors import UNKNOWN_VARIABLE, SourceError
 from sonde.model.location import KernelAddress, Value
 from sonde.model.probe import KernelFunction, Probe
 from sonde.model.types import size_of
@@ -14,7 +14,7 @@ from sonde.providers.global_variables import nearest
 from sonde.providers.kernel_places import KernelPlaces, KernelSite
 from sonde.providers.placement import Surroundings, placed
 from sonde.providers.source_lines import source_line
-from sonde.providers.unavailable import unavailable
+from sonde.providers.unavailable import unavailable, unlocated
 from sonde.providers.user_variables import located_at, result_at
 from sonde.symbols.dwarf.errors import DebugInfoError, damaged
 from sonde.symbols.dwarf.expressions import UnsupportedError
@@ -40,12 +40,8 @@ class KernelVariables:
             site = self._places.site(probe)
             with damaged(site.object.path, OSError, ElfError, SourceError):
                 return self._found(probe, site, scope, name)
-        except UnsupportedError as error:
-            raise unavailable(f"{asked} at {probe}", str(error)) from None
-        except (OSError, ElfError, DebugInfoError) as error:
-            where, why = f"{asked} at {probe}", "there is no debug information to tell where it is"
-            hint = getattr(error, "strerror", None) or str(error)
-            raise SourceError(NO_TYPES, f"{where} is not available: {why}", hint=hint, about=(where, why)) from None
+        except (OSError, ElfError, DebugInfoError, UnsupportedError) as error:
+            raise unlocated(f"{asked} at {probe}", error) from None
 
     def _found(self, probe: Probe, site: KernelSite, scope: str, name: str | int) -> Located:
         assert isinstance(probe.firing, KernelFunction)

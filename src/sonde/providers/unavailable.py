@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sonde.model.errors import UNAVAILABLE, UNKNOWN_VARIABLE, SourceError
+from sonde.model.errors import NO_TYPES, UNAVAILABLE, UNKNOWN_VARIABLE, SourceError
 from sonde.model.probe import Probe
+from sonde.symbols.dwarf.expressions import UnsupportedError
 from sonde.symbols.dwarf.points import CodePoint, Points, live_ranges
 from sonde.symbols.dwarf.scopes import DebugVariable
 
@@ -48,6 +49,15 @@ def not_there(asked: str, variable: DebugVariable, probe: Probe, points: Points,
 def unavailable(asked: str, why: str, hint: str = "") -> SourceError:
     """A variable that is known and cannot be had."""
     return SourceError(UNAVAILABLE, f"{asked} is not available: {why}", hint=hint, about=(asked, why))
+
+
+def unlocated(asked: str, error: Exception) -> SourceError:
+    """A variable that could not be looked for: its debug information is missing, damaged, or of a kind not known."""
+    if isinstance(error, UnsupportedError):
+        return unavailable(asked, str(error))
+    why = "there is no debug information to tell where it is"
+    hint = getattr(error, "strerror", None) or str(error)
+    return SourceError(NO_TYPES, f"{asked} is not available: {why}", hint=hint, about=(asked, why))
 
 
 def whereabouts(variable: DebugVariable, points: Points, point: CodePoint) -> str:

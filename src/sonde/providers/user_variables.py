@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 
 from sonde.arch import classification
 from sonde.model.catalog import Located
-from sonde.model.errors import NO_SUCH_ARGUMENT, NO_TYPES, SourceError
+from sonde.model.errors import NO_SUCH_ARGUMENT, SourceError
 from sonde.model.location import Piece, UnreadableError
 from sonde.model.probe import Firing, Probe, Uprobe
 from sonde.model.types import size_of
 from sonde.providers.global_variables import Globals, Objects
 from sonde.providers.placement import Surroundings, placed, surroundings
 from sonde.providers.source_lines import source_line
-from sonde.providers.unavailable import listed, not_there, unavailable, unknown
+from sonde.providers.unavailable import listed, not_there, unavailable, unknown, unlocated
 from sonde.symbols.code_objects import CodeObjects
 from sonde.symbols.dwarf.errors import DebugInfoError, damaged
 from sonde.symbols.dwarf.expressions import UnsupportedError
@@ -47,12 +47,8 @@ class UserVariables:
                 if kind == "return":
                     return result_at(points, point, probe, name, asked)
                 return located_at(points, point, probe, around, scope, name)
-        except UnsupportedError as error:
-            raise unavailable(f"{asked} at {probe}", str(error)) from None
-        except (OSError, ElfError, DebugInfoError) as error:
-            where, why = f"{asked} at {probe}", "there is no debug information to tell where it is"
-            hint = getattr(error, "strerror", None) or str(error)
-            raise SourceError(NO_TYPES, f"{where} is not available: {why}", hint=hint, about=(where, why)) from None
+        except (OSError, ElfError, DebugInfoError, UnsupportedError) as error:
+            raise unlocated(f"{asked} at {probe}", error) from None
 
     def _mapped(self, firing: Firing) -> Sequence[CodeObject]:
         """What the probe's process has mapped."""

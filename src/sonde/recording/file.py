@@ -84,6 +84,8 @@ class PerfDataFile:
         self._start = self._end = 0
         self._lost = self._lost_records = 0
         self.failure = ""
+        self.undescribed = ""
+        """Why what perf needs to know of the sampled trace events could not be had, "" if it could."""
 
     def block(self, kind: int, *parts: bytes | memoryview) -> None:
         """What the consumer has read: of a ring, whose records stand in the file anyway, only how much."""
@@ -223,7 +225,11 @@ class PerfDataFile:
             return b""
         from sonde.recording.trace_events import of_events  # few recordings have any
 
-        return of_events(numbers)
+        try:
+            return of_events(numbers)
+        except OSError as error:
+            self.undescribed = f"{error.filename}: {error.strerror}"
+            return b""
 
 
 def _lost_records(content: bytes) -> int:

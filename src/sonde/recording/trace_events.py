@@ -12,19 +12,14 @@ from sonde.untrusted import read_kernel
 
 
 def of_events(numbers: Collection[int], root: str | None = None) -> bytes:
-    """The content of the feature, for trace events by their numbers; b"" where it is not to be had."""
+    """The content of the feature, for trace events by their numbers. Raises OSError."""
     events = f"{root or find_tracefs()}/events"
     formats: dict[str, list[bytes]] = {}
-    try:
-        for group in sorted(os.listdir(events)):
-            for name in sorted(os.listdir(f"{events}/{group}")) if os.path.isdir(f"{events}/{group}") else ():
-                if _number(f"{events}/{group}/{name}/id") in numbers:
-                    formats.setdefault(group, []).append(read_kernel(f"{events}/{group}/{name}/format"))
-        return tracing_data(
-            read_kernel(f"{events}/header_page"), read_kernel(f"{events}/header_event"), formats, PAGESIZE
-        )
-    except OSError:
-        return b""
+    for group in sorted(os.listdir(events)):
+        for name in sorted(os.listdir(f"{events}/{group}")) if os.path.isdir(f"{events}/{group}") else ():
+            if _number(f"{events}/{group}/{name}/id") in numbers:
+                formats.setdefault(group, []).append(read_kernel(f"{events}/{group}/{name}/format"))
+    return tracing_data(read_kernel(f"{events}/header_page"), read_kernel(f"{events}/header_event"), formats, PAGESIZE)
 
 
 def _number(path: str) -> int:
