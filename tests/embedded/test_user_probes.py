@@ -199,6 +199,38 @@ def test_a_process_that_is_not_traced_is_refused():
         other.wait()
 
 
+FREE = r"""
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+__attribute__((noinline)) long step(long a) { __asm__ volatile(""); return a + 1; }
+static long switches(void) { struct rusage used; getrusage(RUSAGE_SELF, &used); return used.ru_nvcsw; }
+int main(void)
+{
+    long n = 0, before = switches();
+    for (int i = 0; i < 1009; i++) syscall(SYS_getppid);
+    for (int i = 0; i < 211; i++) munmap(mmap(0, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 4096);
+    long after = switches();
+    for (int i = 0; i < 101; i++) n = step(n);
+    printf("%ld %s\n", n, after - before < 500 ? "free" : "stopped");
+}
+"""
+
+
+@pytest.mark.parametrize("evaluation", ["exec", "postinit"])
+def test_system_calls_that_nobody_asks_for_stop_nothing(evaluation):
+    """A stop is a switch; and a call that is asked for stops."""
+    words = ("--engine", "embedded", "-q", f"-xevaltime={evaluation}", "-c", program(FREE), "-n")
+    done = sonde(*words, "pid$target:a.out:step:entry { @ = count(); }")
+    assert done.stdout == "101 free\n\n              101\n"
+    more = "syscall::getppid:return, syscall::munmap:entry { @[probefunc] = count(); }"
+    done = sonde(*words, "pid$target:a.out:step:entry { @[probefunc] = count(); }" + more)
+    found = dict(re.findall(r"^ +(\w+) +(\d+)$", done.stdout, re.MULTILINE))
+    assert (found["step"], found["getppid"], int(found["munmap"]) >= 211) == ("101", "1009", True)
+
+
 NAMED = r"""
 #include <stdio.h>
 #include <string.h>

@@ -5,14 +5,15 @@ import struct
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonde.arch.x86_64.system_calls import PRCTL, SECCOMP
+from sonde.arch.x86_64.system_calls import MMAP, MPROTECT, PKEY_MPROTECT, PRCTL, SECCOMP
+from sonde.engines.embedded.tracer.plan import HOLD_RETURN, RETURN
 from sonde.engines.embedded.tracer.seccomp import INSTALLS, MARKS, WANTED, filter_for, new_mark
 
 NATIVE, I386, X32 = 0xC000003E, 0x40000003, 1 << 30
 ALLOW, TRACE, NOTIFY = 0x7FFF0000, 0x7FF00000, 0x7FC00000
 
 
-def run(program, architecture, number, first=0):
+def run(program, architecture, number, first=0, protection=0, file=0):
     """Documentation/networking/filter.rst of the kernel, as much as such filters need."""
     instructions = list(struct.iter_unpack("=HBBI", program))
     accumulator = place = 0
@@ -21,9 +22,11 @@ def run(program, architecture, number, first=0):
         place += 1
         match code:
             case 0x20:
-                accumulator = {0: number, 4: architecture, 16: first}[constant]
+                accumulator = {0: number, 4: architecture, 16: first, 32: protection, 48: file}[constant]
             case 0x15:
                 place += yes if accumulator == constant else no
+            case 0x45:
+                place += yes if accumulator & constant else no
             case 0x35:
                 place += yes if accumulator >= constant else no
             case 0x05:
@@ -67,6 +70,18 @@ def test_calls_of_other_architectures_are_allowed(calls, number):
     program = filter_for(calls)
     assert run(program, I386, number) == ALLOW
     assert run(program, NATIVE, number | X32) == ALLOW
+
+
+@given(TABLES, st.integers(0, 7), st.sampled_from((0, 3, 0xFFFF_FFFF)))
+def test_what_maps_code_or_a_file_is_traced(calls, protection, file):
+    program = filter_for(calls, mark=0xA000, maps=True)
+    for number in set(range(1024)) - {SECCOMP}:
+        wanted = calls.get(number, 0)
+        has_code = number in (MMAP, MPROTECT, PKEY_MPROTECT) and bool(protection & 4)
+        if has_code or (number == MMAP and file != 0xFFFF_FFFF):
+            wanted |= RETURN | HOLD_RETURN
+        expected = TRACE | 0xA000 | wanted if wanted else ALLOW
+        assert run(program, NATIVE, number, 0, protection, file) == expected
 
 
 def test_every_call_alike_takes_few_instructions():

@@ -145,9 +145,7 @@ class EmbeddedTracing:
             self._images = ImageEvents(lambda tid: self._threads.by_tid.get(tid))
             walk = self._images.walking(walk)
         if firings.has_user_probes(spec):
-            from sonde.engines.embedded.sources.user_probes import with_mappings
-
-            self._plan = with_mappings(self._plan)
+            self._plan = self._plan._replace(maps=True)
         places = self._followed.tracees.fetched() if self._followed else memoryview(b"")
         fetched = FetchedMemory(read, places, self._plan.fetches)
         access = ThreadAccess(fetched.read, remote.write, walk)

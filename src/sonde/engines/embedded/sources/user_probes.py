@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterable, Sequence
 
-from sonde.arch import registers, system_calls
+from sonde.arch import registers
 from sonde.bpf import programs
 from sonde.engines.embedded.sources.buffers import Buffers
 from sonde.engines.embedded.sources.contexts import Contexts
@@ -19,7 +19,7 @@ from sonde.engines.embedded.sources.tail_callees import TailCallees
 from sonde.engines.embedded.sources.task import TracedTask
 from sonde.engines.embedded.sources.wishes import USER, fetches_memory, merge
 from sonde.engines.embedded.tracer import sites, stops
-from sonde.engines.embedded.tracer.plan import HOLD_RETURN, RETURN, EntryFetch, StopPlan, can_fetch
+from sonde.engines.embedded.tracer.plan import EntryFetch, can_fetch
 from sonde.engines.embedded.tracer.sites import BreakpointSite, FileSites
 from sonde.model.errors import EngineError
 from sonde.model.probe import Uprobe
@@ -49,14 +49,6 @@ class FiringWorld(NamedTuple):
     structures: Structures
     places: memoryview
     fetched: FetchedMemory
-
-
-def with_mappings(plan: StopPlan) -> StopPlan:
-    """The plan, with the calls behind which a file may be mapped."""
-    calls = dict(plan.calls)
-    for number in (system_calls.MMAP, system_calls.MPROTECT):
-        calls[number] = calls.get(number, 0) | RETURN | HOLD_RETURN
-    return plan._replace(calls=calls)
 
 
 class UserProbes:

@@ -7,14 +7,13 @@ from contextlib import suppress
 from sonde.arch import registers, system_calls
 from sonde.bpf.helpers import MAX_ERRNO
 from sonde.engines.embedded.tracer import interruptions, own_filters, ptrace, seccomp, stops
-from sonde.engines.embedded.tracer.plan import ENTRY, HOLD_ENTRY, HOLD_RETURN, RETURN
+from sonde.engines.embedded.tracer.plan import ENTRY, HOLD_ENTRY, HOLD_RETURN, MAPPING, RETURN
 from sonde.engines.embedded.tracer.threads import TracedThreads
 
 _U32, _U64 = 0xFFFF_FFFF, 0xFFFF_FFFF_FFFF_FFFF
 _EXECUTE = 4
 """PROT_EXEC of mmap(2)."""
 
-_MAPPING = (system_calls.MMAP, system_calls.MPROTECT)
 _OPERATION, _NUMBER = 0, 3
 """Words of struct ptrace_syscall_info: operation and, 32 bits up, architecture; a call's number."""
 
@@ -68,7 +67,7 @@ def _enters(threads: TracedThreads, tid: int) -> None:
     repeats = again >= 0 and number in (again, system_calls.RESTART)
     if repeats:
         number = again
-    wanted = threads.plan.calls.get(number, 0) if words[_OPERATION] >> 32 == system_calls.AUDIT_ARCHITECTURE else 0
+    wanted = threads.wanted.get(number, 0) if words[_OPERATION] >> 32 == system_calls.AUDIT_ARCHITECTURE else 0
     threads.inside[tid] = number << 4 | wanted if wanted & RETURN else 0
     if wanted & ENTRY and not repeats:
         threads.tell_entry(tid, wanted & HOLD_ENTRY)
@@ -94,14 +93,19 @@ def _leaves(threads: TracedThreads, tid: int, wanted: int | None) -> None:
     """`wanted` is None where the thread was in the call when tracing began."""
     if wanted is None and threads.writer.info_words[_OPERATION] >> 32 == system_calls.AUDIT_ARCHITECTURE:
         number = ptrace.called(tid)
-        wanted = number << 4 | threads.plan.calls.get(number, 0)
+        wanted = number << 4 | threads.wanted.get(number, 0)
     result = threads.writer.info_words[_NUMBER] - (1 << 64)
     if result >= -MAX_ERRNO and interruptions.is_to_be_repeated(threads, tid, result):
         interruptions.ask_again(threads, tid)
         threads.proceed(tid)
     elif wanted is not None and wanted & RETURN:
-        if wanted >> 4 in _MAPPING and threads.spaces.wanted:
-            _mapped(threads, tid, wanted >> 4, result)
-        threads.tell(tid, stops.RETURN, wanted & HOLD_RETURN, wanted >> 4)
+        number = wanted >> 4
+        if threads.plan.maps and number in MAPPING:
+            _mapped(threads, tid, number, result)
+            wanted = threads.plan.calls.get(number, 0)
+        if wanted & RETURN:
+            threads.tell(tid, stops.RETURN, wanted & HOLD_RETURN, number)
+        else:
+            threads.proceed(tid)
     else:
         threads.proceed(tid)

@@ -18,7 +18,7 @@ from sonde.arch import displacement, instructions, pages
 from sonde.engines.embedded.tracer import injection
 from sonde.engines.embedded.tracer.sites import BreakpointSite, FileSites
 from sonde.machine import proc
-from sonde.symbols.mappings import VDSO, Mapping, parse_maps
+from sonde.symbols.mappings import Mapping, parse_maps
 from sonde.typed import NamedTuple
 from sonde.untrusted import kernel_text
 
@@ -194,7 +194,7 @@ class CodeSpace:
         if _may_be_refused(tid):
             return None
         mappings = self.mappings()
-        call_at = self._call_at = self._call_at or self._system_call(mappings)
+        call_at = self._call_at = self._call_at or injection.system_call_place(mappings, self.read)
         if not call_at:
             return None
         for place in _gaps(mappings, address):
@@ -208,16 +208,6 @@ class CodeSpace:
                 self._free[area] = 0
                 return area
         return None
-
-    def _system_call(self, mappings: Sequence[Mapping]) -> int:
-        """The address of an instruction by which system calls are made, 0 if none is found."""
-        for each in sorted(mappings, key=lambda each: each.path != VDSO):
-            if each.executable:
-                with suppress(OSError):
-                    at = injection.system_call_place(self.read(each.start, each.end - each.start))
-                    if at >= 0:
-                        return each.start + at
-        return 0
 
 
 def _may_be_refused(tid: int) -> bool:

@@ -47,6 +47,9 @@ INJECT = 12
 """The system call of the thread, held by a record, is not made if the thread enters it, and has another result: an
 INJECTION follows, `argument` bytes."""
 
+FILTER = 13
+"""The command, which waits for GO, gets a seccomp filter, whose `argument` bytes follow: answered by SEIZED."""
+
 INJECTION = struct.Struct("=Qq")
 """The number of the record, the result."""
 
@@ -69,7 +72,7 @@ DATA = 5
 ANSWER = struct.Struct("=IIq")
 """What it is, of which thread, the value."""
 
-_LONG = (PLAN, READ, WRITE, SITES, INJECT)
+_LONG = (PLAN, READ, WRITE, SITES, INJECT, FILTER)
 
 
 class SondeEnded(Exception):  # noqa: N818 - it is no error

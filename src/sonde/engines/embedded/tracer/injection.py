@@ -10,10 +10,13 @@ import ctypes
 import os
 import signal
 import struct
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 from sonde.arch import instructions, registers, system_calls
 from sonde.engines.embedded.tracer import ptrace
 from sonde.engines.embedded.tracer.placement import WAIT
+from sonde.symbols.mappings import VDSO, Mapping
 
 _ALL = (1 << 64) - 1
 _BLOCKED = _ALL & ~(1 << signal.SIGTRAP - 1)
@@ -67,9 +70,16 @@ def system_call(tid: int, at: int, number: int, *arguments: int) -> int:
     return result
 
 
-def system_call_place(code: bytes) -> int:
-    """Where in a piece of code a system call could be made, -1 if nowhere."""
-    return code.find(instructions.SYSTEM_CALL)
+def system_call_place(mappings: Sequence[Mapping], read: Callable[[int, int], bytes]) -> int:
+    """The address of an instruction by which system calls are made, 0 if none is found; `read` is given an address and
+    a size."""
+    for each in sorted(mappings, key=lambda each: each.path != VDSO):
+        if each.executable:
+            with suppress(OSError):
+                at = read(each.start, each.end - each.start).find(instructions.SYSTEM_CALL)
+                if at >= 0:
+                    return each.start + at
+    return 0
 
 
 MAP = system_calls.MMAP

@@ -9,12 +9,13 @@ from contextlib import suppress
 from functools import cache
 
 from sonde.arch import registers
-from sonde.engines.embedded.tracer import commands, plan, ptrace, sites, stops
-from sonde.engines.embedded.tracer.events import wait_for_go
+from sonde.engines.embedded.tracer import commands, injection, late_filter, plan, ptrace, sites, stops
+from sonde.engines.embedded.tracer.events import handle, wait_for_go
 from sonde.engines.embedded.tracer.memory import ProcessMemory
 from sonde.engines.embedded.tracer.threads import TracedThreads
 
 _FOLLOW = ptrace.O_SYSGOOD | ptrace.O_FORK | ptrace.O_VFORK | ptrace.O_CLONE | ptrace.O_EXEC
+_FILTERED = ptrace.O_SECCOMP | ptrace.O_EXITKILL
 
 
 def obey(threads: TracedThreads, asked: int, tid: int, argument: int, payload: bytes) -> None:
@@ -29,6 +30,8 @@ def obey(threads: TracedThreads, asked: int, tid: int, argument: int, payload: b
         threads.answer(commands.SEIZED, tid, _seize_command(threads, tid))
     elif asked == commands.SEIZE_PROCESS:
         threads.answer(commands.SEIZED, tid, _seize_process(threads, tid))
+    elif asked == commands.FILTER:
+        threads.answer(commands.SEIZED, tid, _filter(threads, tid, payload))
     elif asked == commands.RUN_TO:
         _run_to(threads, tid, argument)
     elif asked == commands.SITES:
@@ -75,12 +78,10 @@ def _seize(threads: TracedThreads, tid: int, options: int, request: int) -> int:
 
 def _seize_command(threads: TracedThreads, tid: int) -> int:
     """The thread runs on, to where it calls exec. With a filter it ends if the guardian does: its calls would fail."""
-    options = _FOLLOW
-    if stops.EXIT in threads.plan.events:
-        options |= ptrace.O_EXIT
+    options = _FOLLOW | (ptrace.O_EXIT if stops.EXIT in threads.plan.events else 0)
     if threads.plan.seccomp:
         threads.filters = True
-        problem = _seize(threads, tid, options | ptrace.O_SECCOMP | ptrace.O_EXITKILL, ptrace.CONT)
+        problem = _seize(threads, tid, options | _FILTERED, ptrace.CONT)
     else:
         problem = _seize(threads, tid, options, ptrace.SYSCALL)
     if not problem:
@@ -90,6 +91,28 @@ def _seize_command(threads: TracedThreads, tid: int) -> int:
             threads.ptrace(ptrace.INTERRUPT, tid, 0, 0)
         threads.note(tid, stops.START, 0, 0, -1)
     return problem
+
+
+def _filter(threads: TracedThreads, tid: int, filter_: bytes) -> int:
+    """Have a command that waits get the filter of a plan that was not known when it was executed: 0, or an errno where
+    each of its system calls goes on to stop."""
+    try:
+        if tid not in threads.waiting:
+            return errno.ESRCH
+        ptrace.call(ptrace.SETOPTIONS, tid, 0, _FOLLOW | ptrace.O_EXIT | _FILTERED)
+        try:
+            late_filter.install(tid, filter_)
+        except OSError:
+            ptrace.call(ptrace.SETOPTIONS, tid, 0, _FOLLOW | ptrace.O_EXIT)
+            raise
+    except injection.ThreadEndedError as error:
+        handle(threads, tid, error.args[0])
+        return errno.ESRCH
+    except OSError as error:
+        return error.errno or errno.EPERM
+    threads.filters = True
+    threads.requests[tid] = ptrace.CONT
+    return 0
 
 
 def _seize_process(threads: TracedThreads, pid: int) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 
+from sonde.arch import system_calls
 from sonde.engines.embedded.tracer import stops
 from sonde.model.units import whole_words
 from sonde.typed import NamedTuple
@@ -12,10 +13,13 @@ from sonde.typed import NamedTuple
 ENTRY, RETURN, HOLD_ENTRY, HOLD_RETURN = 1, 2, 4, 8
 """What is wanted of a system call, bits; what is held has to be wanted too."""
 
+MAPPING = frozenset((system_calls.MMAP, system_calls.MPROTECT, system_calls.PKEY_MPROTECT))
+"""The calls behind which there may be code that was not there before."""
+
 NUMBERS = 1024
 """More than there are system call numbers."""
 
-_LAYOUT = struct.Struct("=BBHHBxH")
+_LAYOUT = struct.Struct("=BBHHBBH")
 _NOTIFIED = 16
 _FETCH = struct.Struct("=HHIi")
 
@@ -52,6 +56,7 @@ class StopPlan(NamedTuple):
     `seccomp`: for a command, stop at the wanted system calls only, by a filter. `fetches`: by system call, what is read
     at its entry, where that is told and not held. `notify`: records of entries may come without sp; `notified`: calls
     of which the command's filter notifies (notifications.py); `mark`: what all data of its stops have (seccomp.MARKS).
+    `maps`: whether threads stop behind MAPPING where code or a file is mapped, for breakpoints to be put there.
     `refusals`: whether what a filter refuses is to be told, which concerns sonde alone.
     """
 
@@ -64,6 +69,7 @@ class StopPlan(NamedTuple):
     notify: bool = True
     notified: frozenset[int] = frozenset()
     mark: int = 0
+    maps: bool = False
     refusals: bool = True
 
 
@@ -71,15 +77,16 @@ def to_bytes(plan: StopPlan) -> bytes:
     calls = bytearray(NUMBERS)
     for number, wanted in plan.calls.items():
         calls[number] = wanted | (number in plan.notified) * _NOTIFIED
+    flags = plan.registers, plan.seccomp, _bits(plan.events), _bits(plan.held), plan.notify, plan.maps, plan.mark
     return (
-        _LAYOUT.pack(plan.registers, plan.seccomp, _bits(plan.events), _bits(plan.held), plan.notify, plan.mark)
+        _LAYOUT.pack(*flags)
         + calls
         + b"".join(_FETCH.pack(number, *fetch) for number, fetches in plan.fetches.items() for fetch in fetches)
     )
 
 
 def from_bytes(data: bytes) -> StopPlan:
-    registers, seccomp, events, held, notify, mark = _LAYOUT.unpack_from(data)
+    registers, seccomp, events, held, notify, maps, mark = _LAYOUT.unpack_from(data)
     end = _LAYOUT.size + NUMBERS
     table = data[_LAYOUT.size : end]
     calls = {number: wanted & ~_NOTIFIED for number, wanted in enumerate(table) if wanted}
@@ -88,8 +95,9 @@ def from_bytes(data: bytes) -> StopPlan:
     for number, *fetch in _FETCH.iter_unpack(data[end:]):
         fetches[number] = (*fetches.get(number, ()), EntryFetch(*fetch))
     return StopPlan(
-        calls, _set(events), _set(held), bool(registers), bool(seccomp), fetches, bool(notify), notified, mark
-    )
+        calls, _set(events), _set(held), bool(registers), bool(seccomp), fetches, bool(notify), notified, mark,
+        bool(maps),
+    )  # fmt: skip
 
 
 def _bits(kinds: frozenset[int]) -> int:

@@ -141,7 +141,7 @@ def _called(
 
     def enters(tid: int, at: int) -> None:
         number = words[at + _NUMBER]
-        wanted = threads.plan.calls.get(number, 0)
+        wanted = threads.wanted.get(number, 0)
         if wanted & HOLD_ENTRY:
             call_stops.called(threads, tid)
             return

@@ -12,8 +12,9 @@ import struct
 from collections.abc import Set
 
 from sonde.arch import system_calls
+from sonde.engines.embedded.tracer.plan import HOLD_RETURN, MAPPING, RETURN
 
-_PR_SET_NO_NEW_PRIVS = 38
+PR_SET_NO_NEW_PRIVS = 38
 SET_MODE_FILTER = 1
 MODE_FILTER = 2
 """What seccomp(2) and prctl(PR_SET_SECCOMP) are asked for where they install a filter."""
@@ -22,8 +23,8 @@ SYNCHRONIZE = 1 << 0
 """SECCOMP_FILTER_FLAG_TSYNC: all threads of the process get the filter."""
 
 _GET_ACTION_AVAILABLE = 2
-_SPEC_ALLOW = 1 << 2
-"""SECCOMP_FILTER_FLAG_SPEC_ALLOW: no mitigation that would slow the program down; the filter guards nothing."""
+SPEC_ALLOW = 1 << 2
+"""SECCOMP_FILTER_FLAGSPEC_ALLOW: no mitigation that would slow the program down; the filter guards nothing."""
 
 NEW_LISTENER = 1 << 3
 """SECCOMP_FILTER_FLAG_NEW_LISTENER: the call's result is a descriptor that tells what the filter notifies of."""
@@ -33,7 +34,12 @@ _WAIT_KILLABLE = 1 << 5
 
 _LOAD, _JUMP, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x05, 0x15, 0x35, 0x06
 _ALLOW, _TRACE, _NOTIFY = 0x7FFF0000, 0x7FF00000, 0x7FC00000
+_ANY_BIT = 0x45
 _NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT = 0, 4, 16
+_PROTECTION, _FILE = _FIRST_ARGUMENT + 2 * 8, _FIRST_ARGUMENT + 4 * 8
+_EXECUTE, _NO_FILE = 4, 0xFFFF_FFFF
+"""PROT_EXEC, and the descriptor of mmap(2) without a file."""
+
 INSTALLS = 16
 """In a stop's data, besides what is wanted of the call: it installs a filter."""
 
@@ -45,7 +51,7 @@ _LARGE = 0x8000
 """Others number their stops from 0 or 1 on."""
 
 _PR_SET_SECCOMP = 22
-_INSTALLS_OR_NOT = -1
+_INSTALLS_OR_NOT, _MAPS_OR_NOT = -1, -2
 
 _Instruction = tuple[int, int, int, int]
 _FAR = 255
@@ -56,11 +62,12 @@ def new_mark() -> int:
     return int.from_bytes(os.urandom(2), "little") & MARKS | _LARGE
 
 
-def filter_for(calls: dict[int, int], notified: Set[int] = frozenset(), mark: int = 0) -> bytes:
+def filter_for(calls: dict[int, int], notified: Set[int] = frozenset(), mark: int = 0, maps: bool = False) -> bytes:
     """The filter's instructions (struct sock_filter): call number -> what is wanted of it, 4 bits, not 0, which its
     stop carries as data together with `mark`, of the bits MARKS.
 
-    It notifies of the calls `notified`. Calls that install filters stop too.
+    It notifies of the calls `notified`. Calls that install filters stop too, and, if `maps`, the returns of those by
+    which code or a file is mapped.
     """
     actions = {number: _NOTIFY if number in notified else _TRACE | mark | data for number, data in calls.items()}
     prctl = actions.get(system_calls.PRCTL, _ALLOW)
@@ -74,6 +81,10 @@ def filter_for(calls: dict[int, int], notified: Set[int] = frozenset(), mark: in
             (_RETURN, 0, 0, prctl),
         ]
     }
+    if maps:
+        for place, number in enumerate(sorted(MAPPING)):
+            actions[number] = _MAPS_OR_NOT - place
+            leaves[_MAPS_OR_NOT - place] = _mapping(number, mark, calls.get(number, 0))
     program = [
         (_LOAD, 0, 0, _ARCHITECTURE),
         (_EQUAL, 1, 0, system_calls.AUDIT_ARCHITECTURE),
@@ -82,6 +93,16 @@ def filter_for(calls: dict[int, int], notified: Set[int] = frozenset(), mark: in
         *_search(_ranges(actions), leaves),
     ]
     return b"".join(struct.pack("=HBBI", *instruction) for instruction in program)
+
+
+def _mapping(number: int, mark: int, wanted: int) -> list[_Instruction]:
+    """The leaf of a call that may map code, or a file."""
+    returns = (_RETURN, 0, 0, _TRACE | mark | wanted | RETURN | HOLD_RETURN)
+    other = (_RETURN, 0, 0, _TRACE | mark | wanted if wanted else _ALLOW)
+    look = [(_LOAD, 0, 0, _PROTECTION), (_ANY_BIT, 0, 1, _EXECUTE), returns]
+    if number == system_calls.MMAP:
+        look += [(_LOAD, 0, 0, _FILE), (_EQUAL, 1, 0, _NO_FILE), returns]
+    return [*look, other]
 
 
 def _ranges(actions: dict[int, int]) -> list[tuple[int, int]]:
@@ -126,10 +147,10 @@ def install(filter_: bytes, notifying: bytes = b"") -> None:
     are answered, as this thread's next one may be among them. The tracer finds the listener at the end of this call.
     """
     libc = ctypes.CDLL(None, use_errno=True)
-    _succeed(libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-    attempts = [(filter_, _SPEC_ALLOW), (filter_, 0)]
+    _succeed(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+    attempts = [(filter_, SPEC_ALLOW), (filter_, 0)]
     if notifying:
-        attempts.insert(0, (notifying, _SPEC_ALLOW | NEW_LISTENER | _WAIT_KILLABLE))
+        attempts.insert(0, (notifying, SPEC_ALLOW | NEW_LISTENER | _WAIT_KILLABLE))
     for code, flags in attempts:
         kept = ctypes.create_string_buffer(code, len(code))
         program = struct.pack("=H6xQ", len(code) // 8, ctypes.addressof(kept))

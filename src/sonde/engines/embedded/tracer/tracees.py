@@ -82,6 +82,7 @@ class Tracees:
         # The reading ends stay open here: writing for a guardian that was killed is then no SIGPIPE, which ends sonde.
         self._held: dict[int, HeldCommand] = {}
         self._executing: dict[int, HeldCommand] = {}
+        self._executed: list[int] = []
         self._is_ready = False
         self._others: list[tuple[int, int, int]] = []
         self._grabbed: list[int] = []
@@ -123,8 +124,11 @@ class Tracees:
         self.has_filter = wanted.seccomp and bool(self._held)
         data = plan.to_bytes(wanted._replace(notified=self._notified, mark=mark))
         self._send(commands.PLAN, 0, len(data), data)
-        filter_ = seccomp.filter_for(wanted.calls, mark=mark) if wanted.seccomp else b""
-        notifying = seccomp.filter_for(wanted.calls, self._notified, mark) if self._notified else b""
+        filter_ = seccomp.filter_for(wanted.calls, mark=mark, maps=wanted.maps) if wanted.seccomp else b""
+        notifying = seccomp.filter_for(wanted.calls, self._notified, mark, wanted.maps) if self._notified else b""
+        for pid in self._executed if wanted.seccomp else ():
+            self._send(commands.FILTER, pid, len(filter_), filter_)
+            self.has_filter |= not self._answer(pid, commands.SEIZED)[1]
         for pid in list(self._held):
             self._send(commands.SEIZE_COMMAND, pid)
             self._seized(pid, f"failed to trace the command, {self._held[pid].name}")
@@ -133,8 +137,8 @@ class Tracees:
         self._is_ready = True
 
     def execute(self, pid: int, evaluation: str) -> None:
-        """Have a command exec before it is known what is wanted, without a filter, and wait there or at its entry
-        point. Nothing if it has. Raises CommandError, GuardianError."""
+        """Have a command exec before it is known what is wanted, and wait there or at its entry point, where it gets
+        its filter by ready(). Nothing if it has. Raises CommandError, GuardianError."""
         command = self._held.get(pid)
         if command is None:
             return
@@ -145,6 +149,7 @@ class Tracees:
         self._executing[pid] = self._held.pop(pid)
         command.exec(b"")
         self._arrive(pid, evaluation)
+        self._executed.append(pid)
 
     def _arrive(self, pid: int, evaluation: str) -> None:
         """Bring a command that executes to where it waits for go(). Raises CommandError."""
