@@ -94,3 +94,13 @@ def test_another_script_finds_arguments_threads_and_times(tmp_path):
     count, most = map(int, sonde("--replay", path, "-n", script).stdout.split())
     assert count >= 7
     assert 0 < most < 10**10
+
+
+def test_what_is_missing_is_told_once(tmp_path):
+    path = str(tmp_path / "it.rec")
+    sonde("--engine", "embedded", "--record", path, "-n", "syscall::openat: {}", "-c", WORK)
+    clauses = ("trace(copyinstr(arg1));", "trace(fds[arg0].fi_pathname);", "trace(vtimestamp);", "trace(ucaller);")
+    script = "".join(f"syscall::openat:entry {{ {each} }}" for each in clauses)
+    told = sonde("--replay", path, "-n", script).stderr.splitlines()
+    assert len(told) == len(clauses)
+    assert all(each.startswith("sonde: the recording does not hold ") for each in told)

@@ -169,6 +169,29 @@ def test_stacks_that_were_not_kept_are_named(recording):
     assert "record with --record-reads" in unwrapped(done.stderr)
 
 
+def test_what_is_missing_is_told_once_and_a_true_fault_as_ever(recording):
+    clauses = (
+        "trace(copyinstr(arg2));", "trace(*(int *)copyin(arg0, 4));", "ustack(); stack(); trace(ucaller);",
+        "trace(fds[arg0].fi_pathname);", "trace(curpsinfo->pr_psargs);", "trace(*(int *)0);",
+    )  # fmt: skip
+    script = "int n;" + "".join(f"syscall::openat:entry /!n/ {{ {each} }}" for each in clauses)
+    done = replay(recording, script + "syscall::openat:entry { n++; } ERROR { @[arg4] = count(); }")
+    *true, last = [each for each in done.stderr.splitlines() if not each.startswith("sonde: the recording does not")]
+    assert [*true, last] == [last]
+    assert "invalid address (0x0)" in last
+    assert re.search(r" 1 +5\n", done.stdout)
+    assert "the memory at arg0 of a firing" in done.stderr
+
+
+def test_cpu_time_takes_no_more_than_switches(recording):
+    script = """
+        syscall::openat:entry { self->v = vtimestamp + 1; self->t = timestamp; }
+        syscall::openat:return /self->v && vtimestamp - self->v <= timestamp - self->t/ { @ = count(); self->v = 0; }"""
+    done = replay(recording, script)
+    assert int(done.stdout) > 7
+    assert not done.stderr
+
+
 def test_what_a_recording_holds_is_listed(recording):
     shown = sonde("--replay", recording, "-l").stdout
     assert "openat" in shown

@@ -82,6 +82,10 @@ FIRING_CPU, FIRING_PARENT, FIRING_IMAGE = range(FETCH_VARIABLES + 8, FETCH_VARIA
 the process, -errno where the recording does not hold it. u64 bpf_firing_image(): the process, and in the upper half the
 mark of what it executes (`symbols/images.py`), 0 if that is not told."""
 
+FIRING_MISSED = FETCH_VARIABLES + 13
+"""Another of these. u32 bpf_firing_missed(u64 value): whether the recording does not hold what a program has asked of
+this firing in vain, by the value of the fault."""
+
 INJECT_RESULT, DELAY_TASK = range(FETCH_VARIABLES + 11, FETCH_VARIABLES + 13)
 """Two that act on the thread that fires the program, which must be held. long bpf_inject_result(s64 result): the system
 call that it enters is not made, or the one that it leaves has returned that. long bpf_delay_task(u64 ns): it goes on so
@@ -91,7 +95,7 @@ _OWN = {
     "fetch_variables": FETCH_VARIABLES, "open_file": OPEN_FILE, "path_text": PATH_TEXT, "cpu_time": CPU_TIME,
     "packet_length": PACKET_LENGTH, "perf_event_reserve": PERF_EVENT_RESERVE, "perf_event_commit": PERF_EVENT_COMMIT,
     "probe_name": PROBE_NAME, "firing_cpu": FIRING_CPU, "firing_parent": FIRING_PARENT,
-    "firing_image": FIRING_IMAGE,
+    "firing_image": FIRING_IMAGE, "firing_missed": FIRING_MISSED,
     "inject_result": INJECT_RESULT, "delay_task": DELAY_TASK,
 }  # fmt: skip
 _OWN_NAMES = {number: name for name, number in _OWN.items()}

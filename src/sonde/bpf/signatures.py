@@ -135,6 +135,7 @@ cpu_time                  scalar
 firing_cpu                scalar
 firing_parent             scalar
 firing_image              scalar
+firing_missed             scalar          scalar
 inject_result             scalar          scalar
 delay_task                scalar          scalar
 packet_length             scalar          context
@@ -175,6 +176,7 @@ _CALLERS = {
     "firing_cpu": _EVENTS - {programs.SYSCALL},
     "firing_parent": _EVENTS - {programs.SYSCALL},
     "firing_image": _EVENTS - {programs.SYSCALL},
+    "firing_missed": _EVENTS - {programs.SYSCALL},
     "inject_result": _EVENTS - {programs.SYSCALL},
     "delay_task": _EVENTS - {programs.SYSCALL},
     "packet_length": _SKB | _XDP,

@@ -72,8 +72,13 @@ FAULTS = {
     1000: "library-level fault",
     13: "more iterations than maxloop allows",
     14: "loops took longer than a second",
+    15: "not in the recording",
 }
-"""DTRACEFLT_* codes, and two of ours, 13 and 14; any other is an unknown fault."""
+"""DTRACEFLT_* codes, and three of ours, 13 to 15; any other is an unknown fault."""
+
+UNRECORDED = 15
+"""The fault that a replay reports in the place of another where the recording is what lacks something: ERROR clauses
+see the other."""
 
 FAULT_CLAUSE = 0
 """The clause number of the record that reports a fault: after the header u32 clause, u32 probe, i64 pc, u64 code, u64

@@ -110,6 +110,9 @@ class RecordedWorld(Protocol):
     def image(self) -> int:
         """The process, and what it executes."""
 
+    def has_missed(self, value: int) -> bool:
+        """Whether something is None that a fault of this value is about: an address, an open file's number, or 0."""
+
 
 class Environment:
     """The fields up to `cpu_time` stay as they are; the others are the firing's."""

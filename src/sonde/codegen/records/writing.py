@@ -13,7 +13,7 @@ from collections.abc import Callable
 from sonde.bpf import maps as kinds
 from sonde.codegen.basis import outputs
 from sonde.codegen.basis.clause_state import OpenRecord
-from sonde.codegen.basis.generation import Generation
+from sonde.codegen.basis.generation import REPLAYS, Generation
 from sonde.codegen.basis.names import probe_id
 from sonde.codegen.basis.places import Memory
 from sonde.codegen.expressions import clock
@@ -22,7 +22,7 @@ from sonde.codegen.records import speculations
 from sonde.codegen.records.plan import Recorded
 from sonde.formats.bpf_ring import ALIGNMENT, RING_HEADER, ROUNDING
 from sonde.model.errors import UNSUPPORTED, SourceError
-from sonde.model.spec import CPU_AT, HEADER_SIZE, PACKET_LOSSES, PROBE_AT, SPECULATION_AT, Field, MapSpec
+from sonde.model.spec import CPU_AT, HEADER_SIZE, PACKET_LOSSES, PROBE_AT, SPECULATION_AT, UNRECORDED, Field, MapSpec
 
 _PACKET_LOSSES = MapSpec(PACKET_LOSSES, kinds.HASH, 4, 8, 4096, kinds.F_NO_PREALLOC)
 """Of as many probes: two for each device."""
@@ -217,6 +217,10 @@ def submit_fault(g: Generation, epid: Operand, values: tuple[Operand, ...]) -> N
         return
     size = HEADER_SIZE + 32
     lost, end = g.b.label(), g.b.label()
+    if REPLAYS in g.shared.target.features:
+        pc, code, wrong = values
+        missed = g.call("firing_missed", wrong)
+        values = pc, g.b.choose("ne", missed, Imm(0), lambda: Imm(UNRECORDED), lambda: code), wrong
 
     def fill(base: Base, offset: int) -> None:
         header(g, base, offset, 0, Imm(0))

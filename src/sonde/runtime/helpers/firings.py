@@ -22,4 +22,11 @@ def make(environment: Environment) -> dict[str, Callable[..., int]]:
         recorded = environment.recorded
         return recorded.image() if recorded is not None else environment.task.pid
 
-    return {"firing_cpu": firing_cpu, "firing_parent": firing_parent, "firing_image": firing_image}
+    def firing_missed(value: int) -> int:
+        recorded = environment.recorded
+        return recorded is not None and recorded.has_missed(value)
+
+    return {
+        "firing_cpu": firing_cpu, "firing_parent": firing_parent, "firing_image": firing_image,
+        "firing_missed": firing_missed,
+    }  # fmt: skip

@@ -12,6 +12,8 @@ from sonde.model.firing_names import MissingParts
 from sonde.runtime.environment import Task
 from sonde.symbols.images import mark_of
 
+_U64 = (1 << 64) - 1
+
 
 class ReplayedTask:
     """The thread of a firing as programs see it; `address` stands for its task_struct."""
@@ -48,12 +50,17 @@ class FiringAnswers:
         self._results: dict[int, list[int]] = {}
         self._probe = ""
         self._arguments: tuple[int, ...] = ()
+        self._missed: set[int] = set()
+        self._noted: set[str] = set()
 
     def begin(self, fired: RecordedFiring, probe: str, arguments: tuple[int, ...]) -> None:
         """`probe` and `arguments` are for what is said of what is missing."""
+        if fired is not self._fired:
+            # Of what several programs miss, or one twice, a firing is told of once.
+            self._noted = set()
         self.cpu, self._fired, self._reads = fired.cpu, fired, fired.reads
         self._probe, self._arguments = probe, arguments
-        self._results = {}
+        self._results, self._missed = {}, set()
         for helper, result in fired.results:
             self._results.setdefault(helper, []).append(result)
 
@@ -109,7 +116,7 @@ class FiringAnswers:
         fired = self._fired
         found = None if fired is None else fired.user_stack if is_user else fired.kernel_stack
         if found is None:
-            self._missing.note(self._probe, "the stack of the process" if is_user else "the stack of the kernel", True)
+            self._note("the stack of the process" if is_user else "the stack of the kernel", True)
         return found
 
     def result(self, helper: int) -> int | None:
@@ -124,13 +131,14 @@ class FiringAnswers:
     def parent(self) -> int | None:
         found = self._fired.thread.ppid if self._fired is not None else -1
         if found < 0:
-            self._missing.note(self._probe, "the parent of the process", False)
+            self._missed.add(0)
+            self._note("the parent of the process", False)
             return None
         return found
 
     def open(self, descriptor: int) -> int:
         """The address of the open file that was asked for. Raises OSError."""
-        return self._told(OPEN_FILE, "open files")
+        return self._told(OPEN_FILE, "open files", descriptor & _U64)
 
     def path(self, address: int) -> bytes:
         """Raises OSError: paths are read as the memory at their addresses."""
@@ -141,24 +149,34 @@ class FiringAnswers:
 
     def cpu_time(self, task: Task) -> int:
         """Raises OSError."""
-        return self._told(CPU_TIME, "the CPU time")
+        return self._told(CPU_TIME, "the CPU time", 0)
 
-    def _told(self, helper: int, what: str) -> int:
+    def has_missed(self, value: int) -> bool:
+        return value in self._missed
+
+    def _told(self, helper: int, what: str, asked: int) -> int:
         found = self.result(helper)
         if found is None:
-            self._missing.note(self._probe, what, False)
+            self._missed.add(asked)
+            self._note(what, False)
             raise OSError(ENODATA, os.strerror(ENODATA))
         return found
+
+    def _note(self, what: str, is_wider: bool) -> None:
+        if what not in self._noted:
+            self._noted.add(what)
+            self._missing.note(self._probe, what, is_wider)
 
     def _miss(self, is_user: bool, address: int, what: str) -> None:
         if not address:
             # NULL is nowhere: the same fault as when it was recorded.
             return
+        self._missed.add(address)
         whose = "" if is_user else " of the kernel"
         for number, value in enumerate(self._arguments):
             if value == address:
                 named = f"the string at arg{number}" if what == "string" else f"the memory at arg{number}"
-                self._missing.note(self._probe, named + whose, is_user and what == "string")
+                self._note(named + whose, is_user and what == "string")
                 return
-        self._missing.note(self._probe, f"{'a string' if what == 'string' else 'memory'}{whose or ' of the process'}",
+        self._note(f"{'a string' if what == 'string' else 'memory'}{whose or ' of the process'}",
                            is_user and what == "string")  # fmt: skip

@@ -10,7 +10,7 @@ from sonde.model.errors import Position
 from sonde.model.program import Call, Expr
 from sonde.model.types import BUILTIN_TYPEDEFS
 
-_CPU = "curthread->thread_info.cpu"
+_CPU = "cpu"
 
 _SINCE = f"(__since[{_CPU}] ? __since[{_CPU}] : __begin)"
 """When the CPU took up the current thread, or when tracing began if it has had it since before."""

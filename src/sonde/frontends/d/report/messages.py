@@ -76,10 +76,10 @@ def refusal_text(record: Record, reason: str) -> str:
 
 
 def tells_of_mishap(text: str, may_lose: bool) -> bool:
-    """Whether a message is one of those above: a clause was aborted, or something was lost that may not be."""
+    """Whether a clause was aborted, a recording lacks what was asked for, or something was lost that may not be."""
     import re  # what tests of scripts ask
 
-    if text.startswith("error in dt_clause_"):
+    if text.startswith(("error in dt_clause_", "the recording does not hold ")):
         return True
     things = "|".join(sorted({thing for _, thing, _ in _DROPS.values()}))
     return not may_lose and re.match(rf"\[DTRACEDROP_|\d+ (?:{things})s?\b", text) is not None

@@ -11,7 +11,15 @@ from sonde.frontends.d.report.messages import absence_text, drop_text, fault_tex
 from sonde.frontends.d.report.record import Formatter, Style, compile_actions, widest
 from sonde.model.conversions import Conversion
 from sonde.model.probe import Probe
-from sonde.model.spec import Action, CommandAction, OtherAction, PacketAction, RecordLayout, TracingSpec
+from sonde.model.spec import (
+    UNRECORDED,
+    Action,
+    CommandAction,
+    OtherAction,
+    PacketAction,
+    RecordLayout,
+    TracingSpec,
+)
 from sonde.report.escaping import Escaping, escaping_for
 from sonde.report.output import Output
 from sonde.report.piece import FormatPiece, environment
@@ -294,6 +302,9 @@ class TextReport:
     # Messages
 
     def fault(self, fault: Fault) -> None:
+        if fault.code == UNRECORDED and not self._is_recorded:
+            # The end of the replay tells how often, and what would help.
+            return
         self._complain(fault_text(fault))
         explanation = "" if self._has_explained or self._options.testing else absence_text(fault)
         if explanation:
