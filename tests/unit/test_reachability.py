@@ -15,6 +15,8 @@ ROOT = Path(sonde.__file__).parent
 
 ENTRIES = {
     "sonde.cli.start:main": "the command",
+    "sonde.cli.modules:_Finder.find_spec": "Python asks it for modules",
+    "sonde.cli.modules:_Loader.get_code": "Python loads modules by it",
     "sonde.__main__:start": "python -m sonde, and zip files of the package",
     "sonde.pytest_plugin": "pytest loads it by its entry point",
     "sonde.pytest_plugin:pytest_collect_file": "pytest calls it",

@@ -24,6 +24,9 @@ def main() -> NoReturn:
     """Run the command line, and end with its exit status."""
     gc.set_threshold(*_SELDOM)
     # Whatever takes longer than the lines above comes after them.
+    from sonde.cli.modules import find_quickly
+
+    find_quickly()
     from sonde.cli.main import main as command
 
     status = command()
