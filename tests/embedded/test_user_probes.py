@@ -199,6 +199,20 @@ def test_a_process_that_is_not_traced_is_refused():
         other.wait()
 
 
+NARROW = r"""
+__attribute__((noinline)) int step(int a) { __asm__ volatile(""); return a + 1; }
+void _start(void) { __asm__ volatile("int $0x80" : : "a"(1), "b"(step(2))); }
+"""
+
+
+@pytest.mark.parametrize("probe", ["pid$target:a.out:step:entry", "uprobe:%s:step:return"])
+def test_32_bit_programs_are_refused(probe):
+    binary = program(NARROW, "-m32", "-nostdlib", "-static", "-no-pie", "-fno-pie", "-fno-stack-protector")
+    probe = probe.replace("%s", binary)
+    done = sonde("--engine", "embedded", "-n", f"{probe} {{ }}", "-c", binary, status=1)
+    assert "has breakpoints for 64-bit ones alone" in " ".join(done.stderr.split())
+
+
 FREE = r"""
 #include <stdio.h>
 #include <sys/mman.h>

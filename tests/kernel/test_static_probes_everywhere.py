@@ -397,6 +397,15 @@ def test_another_engine_says_so():
     assert "the embedded engine has no static probes of all processes" in unwrapped(message)
 
 
+@pytest.mark.parametrize(
+    ("provider", "why"), [("tally*", "has no static probes of all processes"), ("tally$target", "the file is named")]
+)
+def test_another_engine_refuses_to_wait(provider, why):
+    message = sonde("--engine", "embedded", "-Zn", f"{provider}:::x {{ }}", "-c", "true", status=1).stderr
+    assert "matches no probes, and will match none" in message
+    assert why in unwrapped(message)
+
+
 def test_what_matches_no_name(counted):
     with Held(counted, 1):
         assert "sonde -l -P 'tally*' shows" in unwrapped(sonde("-n", "tally*:::absent", status=1).stderr)

@@ -109,6 +109,9 @@ class FakeCatalog:
     def absence(self, provider: str) -> str:
         return ""
 
+    def unawaited(self, provider: str) -> str:
+        return ""
+
     def awaited(self, provider: str, module: str, function: str, name: str) -> Probe | None:
         return None
 

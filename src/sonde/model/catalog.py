@@ -75,6 +75,10 @@ class Catalog(Protocol):
     def absence(self, provider: str) -> str:
         """Why a description with this provider can match no probe, "" where it could."""
 
+    def unawaited(self, provider: str) -> str:
+        """Why nothing is waited for that a description with this provider may match later, "" where it is, or where
+        nothing can come."""
+
     def lacks(self, what: str, name: str) -> tuple[str, str]:
         """That a program may not use a built-in `variable`, a `function` or kernel `data`, or that an `argument` is not
         known, and what would help; "" where it may."""

@@ -22,6 +22,11 @@ UNAVAILABLE = (
     "CAP_PERFMON) has them"
 )
 
+UNAWAITED = (
+    "the embedded engine waits for no static probes of files that a process maps later, but where the file is named: "
+    "usdt:/path/of/file:PROVIDER:NAME; the kernel engine (root, or CAP_BPF and CAP_PERFMON) does"
+)
+
 _OFFSET = re.compile(r"(0[xX])?[0-9a-fA-F]+")
 _MAX_PID = (1 << 31) - 1
 

@@ -226,6 +226,15 @@ class Registry:
             return UNAVAILABLE
         return ""
 
+    def unawaited(self, provider: str) -> str:
+        """Why static probes that may come are not waited for, "" where they are or where none can come."""
+        head, process = _of_process(provider)
+        if self._offer is None or not process or head in ("pid", STATIC):
+            return self.absence(provider)
+        from sonde.providers.pid import UNAWAITED
+
+        return UNAWAITED
+
     def lacks(self, what: str, name: str) -> tuple[str, str]:
         """That a program may not use something that D has, and what would help; "" where it may."""
         return self._offer.lacks(what, name) if self._offer else ("", "")

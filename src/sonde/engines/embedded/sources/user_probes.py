@@ -79,6 +79,11 @@ class UserProbes:
     def _place(self, served: ProbeSpec) -> _Place:
         firing = served.probe.firing
         assert isinstance(firing, Uprobe)
+        if firing.is_32_bit:
+            raise EngineError(
+                f"cannot attach {served.probe}: {firing.path} is of 32-bit programs, and the embedded engine has "
+                "breakpoints for 64-bit ones alone; the kernel engine (root, or CAP_BPF and CAP_PERFMON) traces both"
+            )
         if firing.pid and firing.pid not in self._traced:
             raise EngineError(
                 f"cannot attach {served.probe}: the embedded engine traces the processes of -c and -p alone; "

@@ -34,6 +34,9 @@ def matching_probes(spec: ProbeDescription, scope: Scope) -> tuple[Probe, ...]:
         hint = scope.catalog.mismatch(*spec.fields) if is_explained else ""
         names = scope.catalog.alike(*spec.fields) if is_explained else ()
         raise DError("D_PDESC_ZERO", f"{text}\n{reason}" if reason else text, spec.position, hint, names)
+    if not found and (why := scope.catalog.unawaited(spec.fields[0])):
+        text = f"probe description {':'.join(spec.fields)} matches no probes, and will match none"
+        raise DError("D_PDESC_ZERO", f"{text}\n{why}", spec.position)
     return _with_awaited(found, spec, scope) if found or scope.options.zero_probes else found
 
 
