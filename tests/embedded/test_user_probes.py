@@ -122,13 +122,21 @@ def test_returns_are_those_of_the_calls_that_return():
 
 
 WAITING = r"""
+#include <pthread.h>
 #include <stdio.h>
 #include <unistd.h>
 __attribute__((noinline)) long step(long a) { __asm__ volatile(""); return a + 1; }
-int main(void)
+static void *steps(void *pause)
+{
+    for (volatile long n = 0;; usleep((long)pause)) n = step(n);
+}
+int main(int count, char **words)
 {
     volatile long n = 0;
     char c;
+    pthread_t thread;
+    for (int i = 1; i < count; i++) pthread_create(&thread, NULL, steps, (void *)(i * 300L));
+    if (count > 1) pthread_create(&thread, NULL, (void *(*)(void *))pause, NULL);
     setbuf(stdout, NULL);
     putchar('.');
     while (read(0, &c, 1) == 1) {
@@ -142,19 +150,21 @@ int main(void)
 
 
 def code_of(process):
-    """The bytes of the program that it may execute, from its memory."""
+    """The bytes of the program that it may execute, from its memory, and where it has any code."""
     with open(f"/proc/{process.pid}/maps") as maps:
-        line = next(each for each in maps if " r-xp " in each)
+        lines = [each for each in maps if " r-xp " in each]
+    line = lines[0]
     start, end = (int(word, 16) for word in line.split()[0].split("-"))
     with open(f"/proc/{process.pid}/mem", "rb", 0) as memory:
         memory.seek(start)
-        return memory.read(end - start)
+        return memory.read(end - start), lines
 
 
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT])
-def test_a_process_is_left_as_it_was(end):
-    """However sonde ends: its code has no breakpoint any more, and it does what it would."""
-    words = [*without_privileges(), program(WAITING)]
+@pytest.mark.parametrize("threads", [0, 5])
+def test_a_process_is_left_as_it_was(end, threads):
+    """However sonde ends: its code has no breakpoint any more, no piece of memory more, and it does what it would."""
+    words = [*without_privileges(), program(WAITING), *["thread"] * threads]
     process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     text = 'pid$target:a.out:step: { @[probename] = count(); } BEGIN { printf("on\\n"); }'
     command = [*without_privileges(), SONDE, "--engine", "embedded", "-q", "-n", text, "-p", str(process.pid)]

@@ -10,7 +10,7 @@ WRITE, SIGRETURN, IOCTL, WRITEV, CLONE, KILL, SIGQUEUE, PRCTL, TKILL, RESTART, T
     1, 15, 16, 20, 56, 62, 129, 157, 200, 219, 234, 297,
 )  # fmt: skip
 MMAP, MPROTECT, MUNMAP, PKEY_MPROTECT = 9, 10, 11, 329
-PERF_EVENT_OPEN, SCHED_SETATTR, SECCOMP, BPF, PIDFD_GETFD = 298, 314, 317, 321, 438
+PERF_EVENT_OPEN, KCMP, SCHED_SETATTR, SECCOMP, BPF, PIDFD_GETFD = 298, 312, 314, 317, 321, 438
 """Those that are met one by one; for others see `sonde.arch.call_numbers`. SIGRETURN is rt_sigreturn, SIGQUEUE
 rt_sigqueueinfo, TGSIGQUEUE rt_tgsigqueueinfo, RESTART restart_syscall."""
 

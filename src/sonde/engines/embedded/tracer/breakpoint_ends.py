@@ -6,7 +6,7 @@ import signal
 from contextlib import suppress
 
 from sonde.arch import instructions, registers
-from sonde.engines.embedded.tracer import ptrace, signals_in_slots
+from sonde.engines.embedded.tracer import events, ptrace, signals_in_slots
 from sonde.engines.embedded.tracer.threads import TracedThreads
 from sonde.machine import proc
 
@@ -21,15 +21,36 @@ def restore(threads: TracedThreads) -> None:
         with suppress(OSError):
             found = proc.status(tid)
             maker = int(found["Tgid"] if found["Tgid"] != str(tid) else found["PPid"])
-            clean(threads, maker, tid)
+            clean(threads, maker, tid, events.shares_memory(maker, tid, 0))
 
 
-def clean(threads: TracedThreads, maker: int, made: int) -> None:
+def clean(threads: TracedThreads, maker: int, made: int, is_shared: bool) -> None:
     """What was made has the maker's memory, or one that was copied while breakpoints were in it."""
     if maker in threads.spaces.by_tid:
-        threads.spaces.forked(maker, made, False)
+        threads.spaces.forked(maker, made, is_shared)
         if made in threads.spaces.by_tid:
             threads.spaces.by_tid[made].restore()
+
+
+def unmap(threads: TracedThreads, tid: int) -> bool:
+    """The stopped thread is in no slot, and will come into none: if that goes for all with its memory, it unmaps them.
+    Whether others are to do so first. Raises OSError, injection.ThreadEndedError."""
+    space = threads.spaces.by_tid[tid]
+    threads.outside.add(tid)
+    if not {each for each, other in threads.spaces.by_tid.items() if other is space} <= threads.outside:
+        return True
+    space.unmap(tid)
+    return False
+
+
+def ended(threads: TracedThreads, tid: int) -> list[int]:
+    """A thread is gone, or has another memory: those that may have waited for it, to be stopped once more."""
+    space = threads.spaces.by_tid.get(tid)
+    threads.spaces.forget(tid)
+    threads.outside.discard(tid)
+    if space is None or not space.has_slots:
+        return []
+    return [each for each, other in threads.spaces.by_tid.items() if other is space]
 
 
 def leave(threads: TracedThreads, tid: int, event: int, number: int) -> int:

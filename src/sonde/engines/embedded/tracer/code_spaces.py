@@ -95,6 +95,21 @@ class CodeSpace:
         made._areas, made._free, made._call_at = list(self._areas), dict(self._free), self._call_at
         return made
 
+    @property
+    def has_slots(self) -> bool:
+        return bool(self._areas)
+
+    def unmap(self, tid: int) -> None:
+        """Have the stopped thread, the last that was in slots, unmap them; where it may not they stay, and are never
+        looked at again. Raises OSError, injection.ThreadEndedError."""
+        areas, self._areas = self._areas, []
+        if _may_be_refused(tid):
+            return
+        mappings = self.mappings()
+        for area in areas:
+            if any(_is_area(each, area) for each in mappings):
+                injection.system_call(tid, self._call_at, injection.UNMAP, area.start, _AREA)
+
     def read(self, address: int, size: int) -> bytes:
         return os.pread(self._memory, size, address)
 
@@ -217,6 +232,12 @@ def _may_be_refused(tid: int) -> bool:
         return False
     more = int(found.get("Seccomp_filters", "2")) - int(own.get("Seccomp_filters", "0"))
     return found["Seccomp"] != "2" or more > 1
+
+
+def _is_area(mapping: Mapping, area: _Area) -> bool:
+    """Whether the area is there yet: the process may have mapped something else."""
+    is_around = mapping.start <= area.start and area.end <= mapping.end
+    return is_around and mapping.executable and not mapping.path
 
 
 _TRIED = 4

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import time
 from contextlib import suppress
 
+from sonde.arch import system_calls
 from sonde.engines.embedded.tracer import (
     commands,
     interruptions,
@@ -20,6 +22,9 @@ from sonde.engines.embedded.tracer import (
 from sonde.engines.embedded.tracer.threads import TracedThreads
 
 GROUP_STOPS = (signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
+_MEMORIES = 1
+"""KCMP_VM of kcmp(2)."""
+
 FORKS = (ptrace.EVENT_FORK, ptrace.EVENT_VFORK, ptrace.EVENT_CLONE)
 
 
@@ -67,10 +72,11 @@ def _tell(threads: TracedThreads, tid: int, kind: int, a: int, b: int = 0, c: in
 def _made(threads: TracedThreads, tid: int, made: int, event: int) -> None:
     """The maker's stop; the child's own may have come first."""
     is_thread = event == ptrace.EVENT_CLONE and os.path.exists(f"/proc/{tid}/task/{made}")
-    if not is_thread and event != ptrace.EVENT_VFORK:
+    is_shared = is_thread or shares_memory(tid, made, event)
+    if not is_shared:
         remove_copy(threads, tid, made)
     if threads.spaces.by_tid:
-        threads.spaces.forked(tid, made, is_thread or event == ptrace.EVENT_VFORK)
+        threads.spaces.forked(tid, made, is_shared)
         if not is_thread and tid in threads.calls and made in threads.spaces.by_tid:
             threads.calls[made] = list(threads.calls[tid])
     inside = threads.inside.get(tid, 0)
@@ -82,6 +88,13 @@ def _made(threads: TracedThreads, tid: int, made: int, event: int) -> None:
     if made in threads.early:
         threads.start(made, *threads.announced.pop(made))
         threads.early.pop(made)
+
+
+def shares_memory(tid: int, made: int, event: int) -> bool:
+    """Whether what the stopped thread has just made, as `event` tells, has its memory and not a copy."""
+    found: int = ctypes.CDLL(None).syscall(system_calls.KCMP, tid, made, _MEMORIES, 0, 0)
+    # Not each kernel compares (CONFIG_KCMP).
+    return found == 0 if found >= 0 else event == ptrace.EVENT_VFORK
 
 
 def _stop(threads: TracedThreads, tid: int, number: int) -> None:

@@ -82,7 +82,7 @@ def system_call_place(mappings: Sequence[Mapping], read: Callable[[int, int], by
     return 0
 
 
-MAP = system_calls.MMAP
+MAP, UNMAP = system_calls.MMAP, system_calls.MUNMAP
 
 
 def _exchange_mask(tid: int, mask: bytes) -> bytes:

@@ -9,12 +9,13 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from sonde.engines.embedded.tracer import (
     breakpoint_ends,
     events,
+    injection,
     interruptions,
     own_filters,
     ptrace,
@@ -36,7 +37,7 @@ def outlive(threads: TracedThreads, tid: int, status: int) -> None:
     if tid and tid not in waiting and not threads.notifications.has_changed(tid, status) and os.WIFSTOPPED(status):
         _stopped(threads, tid, status)
     for each in list(threads.requests):
-        if threads.is_free(each):
+        if threads.is_free(each) or _has_slots(threads, each):
             threads.ptrace(ptrace.INTERRUPT, each, 0, 0)
     wait, goes_on = Placement().wait, _passing(threads)
     while True:
@@ -51,7 +52,25 @@ def outlive(threads: TracedThreads, tid: int, status: int) -> None:
         if os.WIFSTOPPED(status):
             _stopped(threads, tid, status)
         else:
-            threads.requests.pop(tid, None)
+            _ended(threads, tid)
+        while threads.ended_early:
+            _ended(threads, threads.ended_early.pop()[0])
+
+
+def _ended(threads: TracedThreads, tid: int) -> None:
+    threads.requests.pop(tid, None)
+    _stop_all(threads, breakpoint_ends.ended(threads, tid))
+
+
+def _stop_all(threads: TracedThreads, tids: Sequence[int]) -> None:
+    for each in tids:
+        threads.ptrace(ptrace.INTERRUPT, each, 0, 0)
+
+
+def _has_slots(threads: TracedThreads, tid: int) -> bool:
+    """Whether the thread's memory has slots that are to be unmapped."""
+    space = threads.spaces.by_tid.get(tid)
+    return space is not None and space.has_slots
 
 
 def _passing(threads: TracedThreads) -> Callable[[int], bool]:
@@ -82,14 +101,17 @@ def _stopped(threads: TracedThreads, tid: int, status: int) -> None:
         threads.notifications.look(tid, threads.plan.notified)
     # Whatever cannot be undone, the thread must run on; it may be gone, too.
     with suppress(OSError):
-        if event == ptrace.EVENT_STOP and number == signal.SIGTRAP and threads.is_free(tid):
+        is_asked = threads.is_free(tid) or _has_slots(threads, tid)
+        if event == ptrace.EVENT_STOP and number == signal.SIGTRAP and is_asked:
             interruptions.begin_again(threads, tid)
         if event in events.FORKS:
-            _made(threads, tid, ptrace.event_message(tid))
+            _made(threads, tid, ptrace.event_message(tid), event)
             if event != ptrace.EVENT_VFORK:
                 events.remove_copy(threads, tid, ptrace.event_message(tid))
         if event == ptrace.EVENT_EXEC:
             threads.breakpoints.pop(tid, None)
+            for each in {tid, ptrace.event_message(tid)}:
+                _stop_all(threads, breakpoint_ends.ended(threads, each))
         if tid in threads.breakpoints:
             if event and ptrace.has_run_onto(tid, threads.breakpoints[tid][0]):
                 # Its SIGTRAP is still to come, and must not be delivered.
@@ -103,19 +125,41 @@ def _stopped(threads: TracedThreads, tid: int, status: int) -> None:
                 threads.ptrace(ptrace.CONT, tid, 0, 0)
                 return
             number = number_left
-    if event == ptrace.EVENT_STOP and number in events.GROUP_STOPS and not threads.is_free(tid):
+    if (
+        event == ptrace.EVENT_STOP
+        and number in events.GROUP_STOPS
+        and not (threads.is_free(tid) and not _has_slots(threads, tid))
+    ):
         threads.ptrace(ptrace.LISTEN, tid, 0, 0)
     elif number == signal.SIGTRAP | 0x80 and threads.is_free(tid) and _fails_by_a_stop(tid):
         threads.ptrace(ptrace.INTERRUPT, tid, 0, 0)
         threads.ptrace(ptrace.CONT, tid, 0, 0)
     elif event or number == signal.SIGTRAP | 0x80:
-        _let_go(threads, tid, 0)
+        _let_go(threads, tid, 0, event == ptrace.EVENT_STOP and number == signal.SIGTRAP)
     else:
         threads.notifications.begin_again(tid)
         unbegun.begin(tid, number)
         if tid in threads.renewed:
             interruptions.signalled(threads, tid)
         _let_go(threads, tid, number)
+
+
+def _unmapped(threads: TracedThreads, tid: int, is_at_rest: bool) -> bool:
+    """Have the slots unmapped, where the stopped thread is the last that may have been in them; whether they are gone.
+    If it cannot do so yet it stops again."""
+    if not is_at_rest:
+        threads.ptrace(ptrace.INTERRUPT, tid, 0, 0)
+        return False
+    space = threads.spaces.by_tid[tid]
+    try:
+        if breakpoint_ends.unmap(threads, tid):
+            return False
+    except injection.ThreadEndedError as error:
+        threads.ended_early.append((tid, error.args[0]))
+    except OSError:
+        return True
+    _stop_all(threads, [each for each, other in threads.spaces.by_tid.items() if other is space and each != tid])
+    return True
 
 
 def _fails_by_a_stop(tid: int) -> bool:
@@ -125,20 +169,23 @@ def _fails_by_a_stop(tid: int) -> bool:
         return False
 
 
-def _made(threads: TracedThreads, tid: int, made: int) -> None:
+def _made(threads: TracedThreads, tid: int, made: int, event: int) -> None:
     """A child is traced as its maker is."""
     is_free = threads.is_free(tid)
     threads.requests[made] = ptrace.SYSCALL if is_free else ptrace.CONT
-    breakpoint_ends.clean(threads, tid, made)
-    if is_free:
+    breakpoint_ends.clean(threads, tid, made, events.shares_memory(tid, made, event))
+    if is_free or _has_slots(threads, made):
         threads.ptrace(ptrace.INTERRUPT, made, 0, 0)
 
 
-def _let_go(threads: TracedThreads, tid: int, deliver: int) -> None:
-    """The stopped thread runs on: for good if there is no filter."""
+def _let_go(threads: TracedThreads, tid: int, deliver: int, is_at_rest: bool = False) -> None:
+    """The stopped thread runs on: for good if there is no filter. `is_at_rest`: it can make a system call."""
     if tid in threads.spaces.by_tid:
         with suppress(OSError):
             signals_in_slots.resume(threads.spaces.by_tid[tid], tid)
+        if _has_slots(threads, tid) and not _unmapped(threads, tid, is_at_rest):
+            threads.ptrace(ptrace.CONT, tid, 0, deliver)
+            return
     if tid == threads.notifications.awaited or tid in threads.installing:
         # It may have got its filter, and wait for ever if nobody reads the listener.
         threads.ptrace(ptrace.SYSCALL, tid, 0, deliver)

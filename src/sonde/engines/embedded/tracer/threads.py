@@ -63,6 +63,7 @@ class TracedThreads:
     `notes`: the words of the notifier's ring.
     `spaces`: the threads' memories, with breakpoints; `calls`: functions that have not returned, by thread;
     `ended_early`: threads and their statuses of wait(2), which ended where something else was waited for.
+    `outside`: at the end, those that are in no slot any more.
     `installing`: what threads in a system call install. `turning`, `stepping`: see stepping.py.
     """
 
@@ -97,6 +98,7 @@ class TracedThreads:
         self.breakpoints: dict[int, tuple[int, int]] = {}
         self.spaces = CodeSpaces()
         self.calls: dict[int, list[AwaitedReturn]] = {}
+        self.outside: set[int] = set()
         self.ended_early: list[tuple[int, int]] = []
         self._answering = answering
         self._programs = Executables()
