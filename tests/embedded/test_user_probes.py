@@ -79,6 +79,15 @@ def test_handlers_see_where_a_probed_instruction_has_faulted():
     assert done.stdout.startswith("210 15 0\n")
 
 
+@pytest.mark.parametrize("options", [(), ("-xseccomp=no",)])
+def test_processes_use_the_signal_of_breakpoints_as_if_alone(options):
+    """It may have a handler, be blocked, pending and ignored."""
+    binary = program((HERE / "trapping.c").read_text())
+    output, found = counted(COUNT.format("pid$target"), "", binary, *options)
+    assert output.startswith(alone(binary, ""))
+    assert found == dict.fromkeys(("entry", "return"), 9)
+
+
 LEFT = r"""
 #include <setjmp.h>
 #include <stdio.h>

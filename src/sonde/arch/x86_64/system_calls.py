@@ -9,9 +9,10 @@ AUDIT_ARCHITECTURE = 0xC000003E
 WRITE, SIGRETURN, IOCTL, WRITEV, CLONE, KILL, SIGQUEUE, PRCTL, TKILL, RESTART, TGKILL, TGSIGQUEUE = (
     1, 15, 16, 20, 56, 62, 129, 157, 200, 219, 234, 297,
 )  # fmt: skip
-MMAP, MPROTECT, MUNMAP, PKEY_MPROTECT = 9, 10, 11, 329
+MMAP, MPROTECT, MUNMAP, SIGACTION, PKEY_MPROTECT = 9, 10, 11, 13, 329
 PERF_EVENT_OPEN, KCMP, SCHED_SETATTR, SECCOMP, BPF, PIDFD_GETFD = 298, 312, 314, 317, 321, 438
-"""Those that are met one by one; for others see `sonde.arch.call_numbers`. SIGRETURN is rt_sigreturn, SIGQUEUE
+"""Those that are met one by one; for others see `sonde.arch.call_numbers`. SIGRETURN is rt_sigreturn,
+SIGACTION rt_sigaction, SIGQUEUE
 rt_sigqueueinfo, TGSIGQUEUE rt_tgsigqueueinfo, RESTART restart_syscall."""
 
 COMPAT_MODULE = "ia32"

@@ -16,6 +16,7 @@ from sonde.engines.embedded.tracer import injection, ptrace, stops
 from sonde.engines.embedded.tracer.code_spaces import Breakpoint, CodeSpace
 from sonde.engines.embedded.tracer.sites import HIT, HOLD_HIT, HOLD_RETURN, RETURN
 from sonde.engines.embedded.tracer.threads import AwaitedReturn, HeldThread, TracedThreads
+from sonde.engines.embedded.tracer.trap_action import TrapMender
 
 _COUNTER, _STACK = registers.PROGRAM_COUNTER // 8, registers.STACK_POINTER // 8
 _NEAR = 8 << 20
@@ -32,6 +33,7 @@ class Breakpoints:
         self._places = len(memory) - stops.PLACES * stops.PLACE
         self._start = ctypes.addressof((ctypes.c_char * len(memory)).from_buffer(memory)) + self._places
         self._pointer = ctypes.c_void_p()
+        self._mender = TrapMender()
         self.calls: dict[int, list[AwaitedReturn]] = threads.calls
 
     def hit(self, tid: int) -> bool:
@@ -94,6 +96,7 @@ class Breakpoints:
             self._step_in_place(tid, space, found)
         else:
             threads.ptrace(ptrace.POKEUSER, tid, registers.PROGRAM_COUNTER, slot)
+        self._mender.mend(tid, space)
         if not told or not tracing:
             threads.proceed(tid)
             return

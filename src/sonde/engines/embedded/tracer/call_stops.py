@@ -6,8 +6,8 @@ from contextlib import suppress
 
 from sonde.arch import registers, system_calls
 from sonde.bpf.helpers import MAX_ERRNO
-from sonde.engines.embedded.tracer import interruptions, own_filters, ptrace, seccomp, stops
-from sonde.engines.embedded.tracer.plan import ENTRY, HOLD_ENTRY, HOLD_RETURN, MAPPING, RETURN
+from sonde.engines.embedded.tracer import interruptions, own_filters, ptrace, seccomp, stops, trap_action
+from sonde.engines.embedded.tracer.plan import ENTRY, FOLLOWED, HOLD_ENTRY, HOLD_RETURN, MAPPING, RETURN
 from sonde.engines.embedded.tracer.threads import TracedThreads
 
 _U32, _U64 = 0xFFFF_FFFF, 0xFFFF_FFFF_FFFF_FFFF
@@ -100,8 +100,12 @@ def _leaves(threads: TracedThreads, tid: int, wanted: int | None) -> None:
         threads.proceed(tid)
     elif wanted is not None and wanted & RETURN:
         number = wanted >> 4
-        if threads.plan.maps and number in MAPPING:
-            _mapped(threads, tid, number, result)
+        if threads.plan.maps and number in FOLLOWED:
+            if number in MAPPING:
+                _mapped(threads, tid, number, result)
+            elif tid in threads.spaces.by_tid and result < -MAX_ERRNO:
+                with suppress(OSError):
+                    trap_action.changed(tid, threads.spaces.by_tid[tid])
             wanted = threads.plan.calls.get(number, 0)
         if wanted & RETURN:
             threads.tell(tid, stops.RETURN, wanted & HOLD_RETURN, number)

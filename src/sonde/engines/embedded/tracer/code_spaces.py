@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import signal
 import struct
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -30,6 +31,11 @@ _COUNTER = struct.Struct("=H")
 _READ_EXECUTE, _PRIVATE, _ANONYMOUS, _EXACTLY = 5, 0x02, 0x20, 0x100000
 """PROT_READ | PROT_EXEC, MAP_PRIVATE, MAP_ANONYMOUS, MAP_FIXED_NOREPLACE of mmap(2)."""
 
+TRAP = 1 << signal.SIGTRAP - 1
+IGNORE = struct.pack("=QQQQ", signal.SIG_IGN, 0, 0, 0)
+"""struct sigaction of the kernel: handler, flags, restorer, mask."""
+
+UNTOLD = b"?"
 _BREAKPOINT = bytes((instructions.BREAKPOINT,))
 
 
@@ -67,6 +73,8 @@ class CodeSpace:
         """Counters that were counted up, by address, and how far."""
         self.resumptions: dict[int, displacement.Resumption] = {}
         """By address within slots: where the thread really is."""
+        self.trap_action = b""
+        """What the process does for SIGTRAP (struct sigaction of the kernel), b"" for the default (trap_action.py)."""
         self._areas: list[_Area] = []
         self._free: dict[_Area, int] = {}
         self._call_at = 0
@@ -91,7 +99,7 @@ class CodeSpace:
             made.tell(copy, each.sites)
             copy.returns, copy.slot = each.returns, each.slot
         made.semaphores, made.resumptions = dict(self.semaphores), dict(self.resumptions)
-        made.former = dict(self.former)
+        made.former, made.trap_action = dict(self.former), self.trap_action
         made._areas, made._free, made._call_at = list(self._areas), dict(self._free), self._call_at
         return made
 
@@ -103,7 +111,7 @@ class CodeSpace:
         """Have the stopped thread, the last that was in slots, unmap them; where it may not they stay, and are never
         looked at again. Raises OSError, injection.ThreadEndedError."""
         areas, self._areas = self._areas, []
-        if _may_be_refused(tid):
+        if may_be_refused(tid):
             return
         mappings = self.mappings()
         for area in areas:
@@ -167,6 +175,11 @@ class CodeSpace:
     def mappings(self) -> Sequence[Mapping]:
         return parse_maps(kernel_text(f"/proc/{self.pid}/maps"))
 
+    def call_place(self, mappings: Sequence[Mapping] = ()) -> int:
+        """Where the process can make a system call, 0 if nowhere is known."""
+        self._call_at = self._call_at or injection.system_call_place(mappings or self.mappings(), self.read)
+        return self._call_at
+
     def instruction(self, address: int) -> bytes:
         """The bytes there as they are without breakpoints."""
         data = bytearray(self.read(address, _LONGEST))
@@ -206,10 +219,10 @@ class CodeSpace:
 
     def _map(self, tid: int, address: int) -> _Area | None:
         """Have the stopped thread map an area near there."""
-        if _may_be_refused(tid):
+        if may_be_refused(tid):
             return None
         mappings = self.mappings()
-        call_at = self._call_at = self._call_at or injection.system_call_place(mappings, self.read)
+        call_at = self.call_place(mappings)
         if not call_at:
             return None
         for place in _gaps(mappings, address):
@@ -225,7 +238,7 @@ class CodeSpace:
         return None
 
 
-def _may_be_refused(tid: int) -> bool:
+def may_be_refused(tid: int) -> bool:
     """Whether the thread has a seccomp filter of its own, which may end it for a call that it would not make."""
     found, own = proc.status(tid), proc.status(os.getpid())
     if found.get("Seccomp", "0") == "0":
@@ -238,6 +251,15 @@ def _is_area(mapping: Mapping, area: _Area) -> bool:
     """Whether the area is there yet: the process may have mapped something else."""
     is_around = mapping.start <= area.start and area.end <= mapping.end
     return is_around and mapping.executable and not mapping.path
+
+
+def initial_trap_action(pid: int) -> bytes:
+    """What a process does for SIGTRAP, as far as /proc tells: a handler, which it does not, is UNTOLD. Raises
+    OSError."""
+    found = proc.status(pid)
+    if int(found["SigIgn"], 16) & TRAP:
+        return IGNORE
+    return UNTOLD if int(found["SigCgt"], 16) & TRAP else b""
 
 
 _TRIED = 4
@@ -301,6 +323,7 @@ class CodeSpaces:
         try:
             if space is None:
                 space = self.by_tid[tid] = CodeSpace(pid)
+                space.trap_action = initial_trap_action(pid)
             counters: dict[BreakpointSite, int] = {}
             for mapping in space.mappings():
                 self._fill(space, mapping, pid, counters)

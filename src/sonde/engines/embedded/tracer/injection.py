@@ -52,22 +52,54 @@ def step(tid: int) -> None:
 def system_call(tid: int, at: int, number: int, *arguments: int) -> int:
     """Have it make a system call, by the instruction for that at the address `at`: the result, -errno for an error.
     Raises OSError, ThreadEndedError."""
+    before, changed = _registers_for(tid, at, number, arguments)
+    ptrace.call(ptrace.SETREGS, tid, 0, ctypes.addressof(changed))
+    try:
+        step(tid)
+        result = ptrace.call(ptrace.PEEKUSER, tid, registers.CALL_RESULT)
+    finally:
+        ptrace.call(ptrace.SETREGS, tid, 0, ctypes.addressof(before))
+    return result
+
+
+def quiet_system_call(tid: int, at: int, number: int, *arguments: int) -> int:
+    """The same, for a thread that is in no system call: by stops at the call's entry and exit, as a step sends SIGTRAP,
+    which is not ignored afterwards."""
+    before, changed = _registers_for(tid, at, number, arguments)
+    mask = _exchange_mask(tid, _WORD.pack(_ALL))
+    again, left = False, 2
+    ptrace.call(ptrace.SETREGS, tid, 0, ctypes.addressof(changed))
+    try:
+        while left:
+            ptrace.call(ptrace.SYSCALL, tid, 0, 0)
+            _, status = os.waitpid(tid, WAIT)
+            if not os.WIFSTOPPED(status):
+                raise ThreadEndedError(status)
+            left -= status == ptrace.SYSCALL_STOP
+            again = again or status >> 16 == ptrace.EVENT_STOP
+        result = ptrace.call(ptrace.PEEKUSER, tid, registers.CALL_RESULT)
+    finally:
+        with suppress(ProcessLookupError):
+            ptrace.call(ptrace.SETREGS, tid, 0, ctypes.addressof(before))
+    _exchange_mask(tid, mask)
+    if again:
+        ptrace.call(ptrace.INTERRUPT, tid, 0, 0)
+    return result
+
+
+def _registers_for(
+    tid: int, at: int, number: int, arguments: Sequence[int]
+) -> tuple[ctypes.Array[ctypes.c_char], ctypes.Array[ctypes.c_char]]:
+    """The thread's registers, and those with which it makes a system call at the address `at`. Raises OSError."""
     before = ctypes.create_string_buffer(registers.USER_SIZE)
-    place = ctypes.addressof(before)
-    ptrace.call(ptrace.GETREGS, tid, 0, place)
+    ptrace.call(ptrace.GETREGS, tid, 0, ctypes.addressof(before))
     changed = ctypes.create_string_buffer(bytes(before), registers.USER_SIZE)
     _WORD.pack_into(changed, registers.CALL_NUMBER, _ALL)
     _WORD.pack_into(changed, registers.CALL_RESULT, number)
     _WORD.pack_into(changed, registers.PROGRAM_COUNTER, at)
     for argument, offset in zip(arguments, registers.CALL_ARGUMENTS, strict=False):
         _WORD.pack_into(changed, offset, argument & _ALL)
-    ptrace.call(ptrace.SETREGS, tid, 0, ctypes.addressof(changed))
-    try:
-        step(tid)
-        result = ptrace.call(ptrace.PEEKUSER, tid, registers.CALL_RESULT)
-    finally:
-        ptrace.call(ptrace.SETREGS, tid, 0, place)
-    return result
+    return before, changed
 
 
 def system_call_place(mappings: Sequence[Mapping], read: Callable[[int, int], bytes]) -> int:

@@ -18,7 +18,7 @@ from functools import cache
 
 from sonde.arch import registers, system_calls
 from sonde.engines.embedded.tracer import notifier, ptrace, seccomp
-from sonde.engines.embedded.tracer.plan import ENTRY, MAPPING, StopPlan
+from sonde.engines.embedded.tracer.plan import ENTRY, FOLLOWED, StopPlan
 from sonde.typed import Any
 
 _RELEASE = (6, 17)
@@ -36,7 +36,7 @@ def notified(plan: StopPlan) -> frozenset[int]:
         number
         for number, wanted in plan.calls.items()
         if wanted == ENTRY and number in system_calls.UNINTERRUPTED and number not in plan.fetches
-        if not (plan.maps and number in MAPPING)
+        if not (plan.maps and number in FOLLOWED)
     )
     return found if found and _is_possible() else frozenset()
 

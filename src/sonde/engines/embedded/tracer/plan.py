@@ -16,6 +16,9 @@ ENTRY, RETURN, HOLD_ENTRY, HOLD_RETURN = 1, 2, 4, 8
 MAPPING = frozenset((system_calls.MMAP, system_calls.MPROTECT, system_calls.PKEY_MPROTECT))
 """The calls behind which there may be code that was not there before."""
 
+FOLLOWED = MAPPING | {system_calls.SIGACTION}
+"""The calls behind which the guardian looks for the sake of breakpoints: also that which changes what SIGTRAP does."""
+
 NUMBERS = 1024
 """More than there are system call numbers."""
 
@@ -56,7 +59,7 @@ class StopPlan(NamedTuple):
     `seccomp`: for a command, stop at the wanted system calls only, by a filter. `fetches`: by system call, what is read
     at its entry, where that is told and not held. `notify`: records of entries may come without sp; `notified`: calls
     of which the command's filter notifies (notifications.py); `mark`: what all data of its stops have (seccomp.MARKS).
-    `maps`: whether threads stop behind MAPPING where code or a file is mapped, for breakpoints to be put there.
+    `maps`: whether threads stop behind FOLLOWED, as far as these concern breakpoints.
     `refusals`: whether what a filter refuses is to be told, which concerns sonde alone.
     """
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import ctypes
 import os
+import signal
 import struct
 from collections.abc import Set
 
 from sonde.arch import system_calls
-from sonde.engines.embedded.tracer.plan import HOLD_RETURN, MAPPING, RETURN
+from sonde.engines.embedded.tracer.plan import FOLLOWED, HOLD_RETURN, RETURN
 
 PR_SET_NO_NEW_PRIVS = 38
 SET_MODE_FILTER = 1
@@ -51,7 +52,7 @@ _LARGE = 0x8000
 """Others number their stops from 0 or 1 on."""
 
 _PR_SET_SECCOMP = 22
-_INSTALLS_OR_NOT, _MAPS_OR_NOT = -1, -2
+_INSTALLS_OR_NOT, _FOLLOWED_OR_NOT = -1, -2
 
 _Instruction = tuple[int, int, int, int]
 _FAR = 255
@@ -67,7 +68,7 @@ def filter_for(calls: dict[int, int], notified: Set[int] = frozenset(), mark: in
     stop carries as data together with `mark`, of the bits MARKS.
 
     It notifies of the calls `notified`. Calls that install filters stop too, and, if `maps`, the returns of those by
-    which code or a file is mapped.
+    which code or a file is mapped, or what SIGTRAP does is changed.
     """
     actions = {number: _NOTIFY if number in notified else _TRACE | mark | data for number, data in calls.items()}
     prctl = actions.get(system_calls.PRCTL, _ALLOW)
@@ -82,9 +83,9 @@ def filter_for(calls: dict[int, int], notified: Set[int] = frozenset(), mark: in
         ]
     }
     if maps:
-        for place, number in enumerate(sorted(MAPPING)):
-            actions[number] = _MAPS_OR_NOT - place
-            leaves[_MAPS_OR_NOT - place] = _mapping(number, mark, calls.get(number, 0))
+        for place, number in enumerate(sorted(FOLLOWED)):
+            actions[number] = _FOLLOWED_OR_NOT - place
+            leaves[_FOLLOWED_OR_NOT - place] = _followed(number, mark, calls.get(number, 0))
     program = [
         (_LOAD, 0, 0, _ARCHITECTURE),
         (_EQUAL, 1, 0, system_calls.AUDIT_ARCHITECTURE),
@@ -95,10 +96,12 @@ def filter_for(calls: dict[int, int], notified: Set[int] = frozenset(), mark: in
     return b"".join(struct.pack("=HBBI", *instruction) for instruction in program)
 
 
-def _mapping(number: int, mark: int, wanted: int) -> list[_Instruction]:
-    """The leaf of a call that may map code, or a file."""
+def _followed(number: int, mark: int, wanted: int) -> list[_Instruction]:
+    """The leaf of a call that may map code, or a file, or change what SIGTRAP does."""
     returns = (_RETURN, 0, 0, _TRACE | mark | wanted | RETURN | HOLD_RETURN)
     other = (_RETURN, 0, 0, _TRACE | mark | wanted if wanted else _ALLOW)
+    if number == system_calls.SIGACTION:
+        return [(_LOAD, 0, 0, _FIRST_ARGUMENT), (_EQUAL, 0, 1, signal.SIGTRAP), returns, other]
     look = [(_LOAD, 0, 0, _PROTECTION), (_ANY_BIT, 0, 1, _EXECUTE), returns]
     if number == system_calls.MMAP:
         look += [(_LOAD, 0, 0, _FILE), (_EQUAL, 1, 0, _NO_FILE), returns]

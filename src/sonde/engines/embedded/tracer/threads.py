@@ -13,7 +13,7 @@ from sonde.engines.embedded.tracer.code_spaces import CodeSpaces
 from sonde.engines.embedded.tracer.executables import Executables
 from sonde.engines.embedded.tracer.fetching import Fetcher
 from sonde.engines.embedded.tracer.notifications import Notifications
-from sonde.engines.embedded.tracer.plan import HOLD_RETURN, MAPPING, RETURN, StopPlan
+from sonde.engines.embedded.tracer.plan import FOLLOWED, HOLD_RETURN, RETURN, StopPlan
 from sonde.engines.embedded.tracer.ring import RecordWriter
 from sonde.engines.embedded.tracer.sites import FileSites
 from sonde.typed import NamedTuple
@@ -52,7 +52,7 @@ class TracedThreads:
     """What is known of the threads traced.
 
     `requests`: how each goes on, PTRACE_CONT where a filter stops it, PTRACE_SYSCALL where each of its calls does.
-    `wanted`: the plan's calls, with what the guardian itself wants of MAPPING, whose returns it holds.
+    `wanted`: the plan's calls, with what the guardian itself wants of FOLLOWED, whose returns it holds.
     `inside`: what is to be told of the exit of the system call each is in: number << 4 | what is wanted.
     `announced`: what FORK told of those that have not started: maker, whether a thread, number of the maker's call.
     `early`: started before FORK, and when that was (monotonic, ns). `filters`: whether any command has a filter.
@@ -111,7 +111,7 @@ class TracedThreads:
     def adopt_plan(self, plan: StopPlan) -> None:
         self.plan, self.wanted = plan, dict(plan.calls)
         if plan.maps:
-            for number in MAPPING:
+            for number in FOLLOWED:
                 self.wanted[number] = self.wanted.get(number, 0) | RETURN | HOLD_RETURN
         if plan.fetches:
             self.fetcher = Fetcher(self._memory, self.writer.info_words, plan.fetches)
