@@ -8,7 +8,7 @@ import pytest
 LINES = 10
 
 TOLD_ELSEWHERE = pytest.StashKey[bool]()
-"""Whether the suite tells it, for both halves (suite.py)."""
+"""Whether the suite tells it, for all parts (suite.py)."""
 
 _PACKAGE = re.compile(r"needs package ([\w.+-]+)")
 _PRIVILEGE = re.compile(r"this user lacks|needs root|\band root$|root only")

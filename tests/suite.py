@@ -1,6 +1,6 @@
-"""The whole suite in two processes at once. While they run, failures and how far both are; then what each has to say,
-one after the other; what was left out; and the sum of both. A half that dies is a failure and hides nothing of the
-other.
+"""The whole suite in three processes at once. While they run, failures and how far all are; then what each has to say,
+one after the other; what was left out; and the sum of all. A part that dies is a failure and hides nothing of the
+others.
 
 What has failed runs once more, by itself: a test that needs a machine without other work is told by name, but fails
 the suite only if it fails alone as well."""
@@ -19,8 +19,9 @@ from left_out import summary
 
 TESTS = Path(__file__).resolve().parent
 
-HALVES = {"unit, embedded, cli": ("unit", "embedded", "cli"), "kernel": ("kernel", "../examples/tests")}
-"""What traces the whole machine is by itself. By their names from here on."""
+PARTS = {"unit": ("unit",), "embedded, cli": ("embedded", "cli"), "kernel": ("kernel", "../examples/tests")}
+"""What traces the whole machine is by itself; much of that waits, and so does what follows processes. By their names
+from here on."""
 
 FAILURES, NO_TESTS = 1, 5
 """The statuses of pytest where tests have failed, and where options choose none."""
@@ -32,13 +33,13 @@ SLOWEST = 20
 """How many of the slowest tests are named: all of CI takes twenty minutes at most."""
 
 FEW = 5
-"""Failed tests that run once more: if there are more, it is not the other half that has disturbed them."""
+"""Failed tests that run once more: if there are more, it is not the other parts that have disturbed them."""
 
 PATIENCE = 30
-"""Seconds that the halves have to end after they were interrupted."""
+"""Seconds that the parts have to end after they were interrupted."""
 
 
-class Half:
+class Part:
     """One process of pytest and what it has told."""
 
     def __init__(self, name, paths, options, directory):
@@ -52,7 +53,7 @@ class Half:
         events.touch()
         self._events = events.open(encoding="utf-8")
         self._rest = ""
-        words = [sys.executable, TESTS / "half.py", events, *options, *paths]
+        words = [sys.executable, TESTS / "part.py", events, *options, *paths]
         # In a group of its own: whoever interrupts the suite interrupts it once.
         with self.output.open("wb") as file:
             self.process = subprocess.Popen(
@@ -106,18 +107,18 @@ class Half:
         self._events.close()
 
 
-def main(options, halves=None, every=30):
-    """The status: 0 if both halves passed. `every`: seconds between two lines that tell how far they are."""
-    paths = halves or {name: [TESTS / part for part in parts] for name, parts in HALVES.items()}
+def main(options, parts=None, every=30):
+    """The status: 0 if all parts passed. `every`: seconds between two lines that tell how far they are."""
+    paths = parts or {name: [TESTS / each for each in names] for name, names in PARTS.items()}
     with tempfile.TemporaryDirectory(prefix="sonde-suite-") as directory:
-        running = [Half(name, each, options, directory) for name, each in paths.items()]
+        running = [Part(name, each, options, directory) for name, each in paths.items()]
         interrupts = []
         before = _interrupt_on((signal.SIGINT, signal.SIGTERM), running, interrupts)
         try:
             _wait(running, every, interrupts)
             again = None
             if tests := _to_repeat(running):
-                again = Half("once more, by themselves", tests, options, directory)
+                again = Part("once more, by themselves", tests, options, directory)
                 running.append(again)
                 _wait(running, every, interrupts)
             return _told(running[: len(paths)], again)
@@ -125,20 +126,20 @@ def main(options, halves=None, every=30):
             for number, handler in before.items():
                 signal.signal(number, handler)
             _signal_all(running, signal.SIGKILL)
-            for half in running:
-                half.close()
+            for part in running:
+                part.close()
 
 
-def _to_repeat(halves):
-    """The tests that have failed, if they are few and both halves have come to their end."""
-    if any(half.died() or half.process.returncode not in (0, FAILURES, NO_TESTS) for half in halves):
+def _to_repeat(parts):
+    """The tests that have failed, if they are few and all parts have come to their end."""
+    if any(part.died() or part.process.returncode not in (0, FAILURES, NO_TESTS) for part in parts):
         return []
-    failed = [Path(half.root, test) for half in halves for test in half.failed]
+    failed = [Path(part.root, test) for part in parts for test in part.failed]
     return failed if len(failed) <= FEW else []
 
 
 def _interrupt_on(numbers, running, interrupts):
-    """Interrupt the halves where one of these signals comes: they tell what they have. Killed if they do not end.
+    """Interrupt the parts where one of these signals comes: they tell what they have. Killed if they do not end.
 
     Nothing is printed here: a handler may have interrupted what prints.
     """
@@ -153,30 +154,30 @@ def _interrupt_on(numbers, running, interrupts):
 
 
 def _signal_all(running, number):
-    for half in running:
-        if not half.is_done():
-            half.process.send_signal(number)
+    for part in running:
+        if not part.is_done():
+            part.process.send_signal(number)
 
 
 def _wait(running, every, interrupts):
-    """Until both are done; failures and interrupts are told at once."""
+    """Until all are done; failures and interrupts are told at once."""
     begin = told = time.monotonic()
     is_terminal = sys.stdout.isatty()
     while True:
-        done = all(half.is_done() for half in running)
-        for half in running:
-            for test in half.read():
+        done = all(part.is_done() for part in running)
+        for part in running:
+            for test in part.read():
                 _line(f"FAILED {test}", is_terminal)
         while interrupts:
             _line(f"{interrupts.pop()}: the tests are interrupted", is_terminal)
         now = time.monotonic()
         if done:
-            _line(f"{now - begin:.0f} s  " + "  ".join(half.progress() for half in running), is_terminal)
+            _line(f"{now - begin:.0f} s  " + "  ".join(part.progress() for part in running), is_terminal)
             return
         if is_terminal or now - told >= every:
             told = now
-            text = f"{now - begin:.0f} s  " + "  ".join(half.progress() for half in running)
-            stuck = [each for each in (half.still() for half in running) if each]
+            text = f"{now - begin:.0f} s  " + "  ".join(part.progress() for part in running)
+            stuck = [each for each in (part.still() for part in running) if each]
             if is_terminal:
                 print(f"\r\033[K{text[: os.get_terminal_size().columns - 1]}", end="", flush=True)
             else:
@@ -189,37 +190,37 @@ def _line(text, is_terminal):
     print(f"\r\033[K{text}" if is_terminal else text, flush=True)
 
 
-def _told(halves, again):
-    """The status. `again`: the half of those that failed and ran once more, None if there are none."""
+def _told(parts, again):
+    """The status. `again`: the part of those that failed and ran once more, None if there are none."""
     counts = Counter()
-    for half in [*halves, *([again] if again else [])]:
-        print(f"\n=== {half.name}", flush=True)
-        print(half.output.read_text(errors="replace"), end="", flush=True)
-    for half in halves:
-        counts += half.outcomes
-    died = [text for text in (half.died() for half in halves) if text]
-    disturbed = _disturbed(halves, again)
+    for part in [*parts, *([again] if again else [])]:
+        print(f"\n=== {part.name}", flush=True)
+        print(part.output.read_text(errors="replace"), end="", flush=True)
+    for part in parts:
+        counts += part.outcomes
+    died = [text for text in (part.died() for part in parts) if text]
+    disturbed = _disturbed(parts, again)
     counts["passed"] += len(disturbed)
     counts["failed"] += len(died) - len(disturbed)
-    _tell_details(halves, counts["skipped"])
+    _tell_details(parts, counts["skipped"])
     for line in [*died, *(f"failed beside other tests, passed by itself: {test}" for test in disturbed)]:
         print(line)
     print(f"\n{counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped", flush=True)
-    odd = any(half.process.returncode not in (0, FAILURES, NO_TESTS) for half in halves)
+    odd = any(part.process.returncode not in (0, FAILURES, NO_TESTS) for part in parts)
     return 1 if odd or counts["failed"] or not sum(counts.values()) else 0
 
 
-def _disturbed(halves, again):
+def _disturbed(parts, again):
     """The tests that failed, and all of them passed by themselves."""
-    failed = [test for half in halves for test in half.failed]
+    failed = [test for part in parts for test in part.failed]
     passed = again and again.process.returncode == 0 and again.outcomes == Counter(passed=len(set(failed)))
     return failed if passed else []
 
 
-def _tell_details(halves, skipped):
+def _tell_details(parts, skipped):
     print("\n=== slowest")
-    for seconds, test in sorted((each for half in halves for each in half.durations), reverse=True)[:SLOWEST]:
+    for seconds, test in sorted((each for part in parts for each in part.durations), reverse=True)[:SLOWEST]:
         print(f"{seconds:.0f} s  {test}")
     print("\n=== left out" if skipped else "")
-    for line in summary([reason for half in halves for reason in half.left_out]):
+    for line in summary([reason for part in parts for reason in part.left_out]):
         print(line)

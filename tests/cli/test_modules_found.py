@@ -38,7 +38,9 @@ def test_modules_are_those_that_python_would_find():
 
 def test_no_module_has_a_package_of_its_name_beside_it():
     """Python would take the package."""
-    assert not [path for path in Path(sonde.__file__).parent.rglob("*.py") if (path.with_suffix("") / "__init__.py").exists()]
+    assert not [
+        path for path in Path(sonde.__file__).parent.rglob("*.py") if (path.with_suffix("") / "__init__.py").exists()
+    ]
 
 
 SHOW = """

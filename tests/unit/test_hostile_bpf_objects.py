@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from bpf_objects import BOTH, compiled
 
-COUNT = int(os.environ.get("SONDE_EXAMPLES") or 250)
+COUNT = int(os.environ.get("SONDE_EXAMPLES") or 100)
 
 SOURCE = """
 struct event { u32 pid; char comm[16]; enum { ONE, TWO } which; struct { int a : 3, b : 5; } bits; };

@@ -1,4 +1,4 @@
-"""The runner of the whole suite: both halves are told, whatever becomes of either."""
+"""The runner of the whole suite: all parts are told, whatever becomes of either."""
 
 import os
 import re
@@ -15,7 +15,7 @@ from left_out import LINES, summary
 ROOT = Path(__file__).parents[2]
 
 PASSES = "def test_a(): pass\ndef test_b(): print('unseen')\n"
-FAILS = "def test_wrong(): assert 6 * 9 == 42, 'the {} half'\ndef test_right(): pass\n"
+FAILS = "def test_wrong(): assert 6 * 9 == 42, 'the {} part'\ndef test_right(): pass\n"
 RAISES = "import pytest\n@pytest.fixture\ndef bad(): raise ValueError('bad')\ndef test_it(bad): pass\n"
 BROKEN = "import nothing_of_this_name\n"
 DIES = "import os, signal\ndef test_dies(): os.kill(os.getpid(), signal.SIGKILL)\n"
@@ -75,7 +75,7 @@ def test_a_failure_of_either_is_that_of_the_suite(tmp_path, one, two, status, la
     assert (done, output.splitlines()[-1]) == (status, last), output
 
 
-def test_a_half_that_leaves_without_a_word_has_failed(tmp_path):
+def test_a_part_that_leaves_without_a_word_has_failed(tmp_path):
     """What it has left out is told all the same."""
     status, output = run(tmp_path, SKIPS + LEAVES, PASSES)
     assert status == 1, output
@@ -99,11 +99,11 @@ def test_many_failures_are_not_repeated(tmp_path):
 
 def test_both_are_told_one_after_the_other(tmp_path):
     _, output = run(tmp_path, FAILS.format("first"), FAILS.format("second"))
-    assert re.search(r"=== one\n(?s:.)*the first half(?s:.)*=== two\n(?s:.)*the second half", output)
+    assert re.search(r"=== one\n(?s:.)*the first part(?s:.)*=== two\n(?s:.)*the second part", output)
     at_once, _, rest = output.partition("=== one")
     assert "the second" not in rest.partition("=== two")[0]
-    # Told at once and why, and by each half itself.
-    assert re.search(r"^FAILED one/test_one.py::test_wrong\n    .*the first half", at_once, re.MULTILINE)
+    # Told at once and why, and by each part itself.
+    assert re.search(r"^FAILED one/test_one.py::test_wrong\n    .*the first part", at_once, re.MULTILINE)
 
 
 def test_what_was_left_out_is_told_once(tmp_path):
@@ -113,7 +113,7 @@ def test_what_was_left_out_is_told_once(tmp_path):
 
 
 def test_who_stops_the_suite_sees_what_there_is(tmp_path):
-    """By SIGTERM, as a limit on its time does: both halves are told."""
+    """By SIGTERM, as a limit on its time does: all parts are told."""
     ready = tmp_path / "ready"
     process = start(tmp_path, FAILS, SLOW.format(str(ready)))
     assert "FAILED one/test_one.py" in process.stdout.readline()
@@ -128,9 +128,9 @@ def test_who_stops_the_suite_sees_what_there_is(tmp_path):
     assert re.search(r"^two: .*test_slow$", output, re.MULTILINE)
 
 
-def test_the_halves_are_all_there_is():
+def test_the_parts_are_all_there_is():
     parts = [path.name for path in (ROOT / "tests").iterdir() if any(path.glob("test_*.py"))]
-    run = [part for half in suite.HALVES.values() for part in half]
+    run = [each for part in suite.PARTS.values() for each in part]
     assert sorted(run) == sorted([*parts, "../examples/tests"])
     assert all((ROOT / "tests" / each).is_dir() for each in run)
 

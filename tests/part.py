@@ -1,6 +1,6 @@
-"""One half of the suite: pytest, which tells how far it is in a file, a line of JSON for each event.
+"""One part of the suite: pytest, which tells how far it is in a file, a line of JSON for each event.
 
-half.py FILE [ARGUMENTS OF PYTEST]
+part.py FILE [ARGUMENTS OF PYTEST]
 """
 
 import json
