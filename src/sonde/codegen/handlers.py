@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sonde.codegen.basis.generation import Generation, Handlers
 from sonde.codegen.basis.places import Memory, Place, Remote, Trusted
-from sonde.codegen.expressions import assignments, builtins, conditions, integers, strings, variables
+from sonde.codegen.expressions import builtins, conditions, integers, strings, variables
 from sonde.codegen.expressions.access import plain
 from sonde.codegen.intermediate.ir import Operand
 from sonde.codegen.records import actions
@@ -34,6 +34,24 @@ def _stack(g: Generation, e: tree.StackTrace) -> Operand:
     from sonde.codegen.subroutines.calls import stack
 
     return stack(g, e)
+
+
+def _assign(g: Generation, e: tree.Assign) -> Operand:
+    from sonde.codegen.expressions.assignments import assign  # many programs have no variables
+
+    return assign(g, e)
+
+
+def _increment(g: Generation, e: tree.Increment) -> Operand:
+    from sonde.codegen.expressions.assignments import increment
+
+    return increment(g, e)
+
+
+def _resulting_place(g: Generation, e: tree.Expr) -> Place:
+    from sonde.codegen.expressions.assignments import resulting_place
+
+    return resulting_place(g, e)
 
 
 def _string_call(g: Generation, e: tree.Expr, into: Memory, size: int) -> None:
@@ -70,8 +88,8 @@ _VALUES: dict[type, Any] = {
     tree.Binary: _binary,
     tree.Conditional: integers.conditional,
     tree.Cast: integers.cast,
-    tree.Assign: assignments.assign,
-    tree.Increment: assignments.increment,
+    tree.Assign: _assign,
+    tree.Increment: _increment,
     tree.Comma: integers.comma,
     tree.Call: _call,
     tree.StackTrace: _stack,
@@ -87,9 +105,9 @@ _PLACES: dict[type, Any] = {
     tree.Deref: variables.object_place,
     tree.MemberOf: variables.object_place,
     tree.Index: variables.object_place,
-    tree.Assign: assignments.assigned_place,
-    tree.Comma: assignments.last_place,
-    tree.Conditional: assignments.chosen_place,
+    tree.Assign: _resulting_place,
+    tree.Comma: _resulting_place,
+    tree.Conditional: _resulting_place,
 }
 
 _STRINGS: dict[type, Any] = {

@@ -21,9 +21,6 @@ _TERM = re.compile(r"([A-Za-z0-9_.\-]+)(?:=(0x[0-9a-fA-F]+|\d+|\?))?")
 _OF_EVENTS = (".scale", ".unit", ".per-pkg", ".snapshot")
 """Files beside an event's own that say more about it."""
 
-CLOCKS = (0, 1)
-"""PERF_COUNT_SW_CPU_CLOCK and PERF_COUNT_SW_TASK_CLOCK, whose counts are ns."""
-
 Config = tuple[int, int, int]
 """attr.config, config1 and config2."""
 

@@ -20,6 +20,9 @@ SAMPLE_TYPE = (
 time is that of CLOCK_MONOTONIC."""
 
 
+CLOCKS = (0, 1)
+"""PERF_COUNT_SW_CPU_CLOCK and PERF_COUNT_SW_TASK_CLOCK, whose counts are ns."""
+
 RING_BYTES = default_number("samplesize")
 """The usual size of a ring of samples."""
 

@@ -11,6 +11,7 @@ import re
 
 from sonde.machine import event_sources
 from sonde.model.probe import PerfEvent, Timer, Tracepoint
+from sonde.model.samples import CLOCKS
 from sonde.model.units import MICROSECOND, MILLISECOND, SECOND
 from sonde.objects.errors import ObjectError
 from sonde.providers.counted import SHORTEST, counted, too_short
@@ -80,7 +81,7 @@ def _counted(source: str, words: str, count: str, section: str, root: str) -> Pe
     except NoEventError as error:
         raise ObjectError(f"{section}: {error}", _ELSEWHERE) from None
     form = _COUNT.fullmatch(count)
-    is_clock = found == "software" and config[0] in event_sources.CLOCKS
+    is_clock = found == "software" and config[0] in CLOCKS
     if form is None or not int(form[1]):
         raise ObjectError(f"{section}: {count} does not say how many {name} make an overflow", _FORMS)
     if form[2] and not is_clock:

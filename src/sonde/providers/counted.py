@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from sonde.machine.event_sources import CLOCKS
 from sonde.model.catalog import TypedArgument
 from sonde.model.probe import PerfEvent, Probe
+from sonde.model.samples import CLOCKS
 from sonde.providers.pattern import Pattern, matcher, matches, plain
 from sonde.providers.provider import IdentifierBlock
 from sonde.providers.samples import ARGUMENTS

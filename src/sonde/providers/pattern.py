@@ -11,7 +11,7 @@ from collections.abc import Callable
 from sonde.typed import NamedTuple
 
 FIELDS = ("provider", "module", "function", "name")
-_SPECIAL = re.compile(r"[*?\[\\]")
+_SPECIAL = frozenset("*?[\\")
 
 
 class Pattern(NamedTuple):
@@ -28,14 +28,14 @@ class Pattern(NamedTuple):
 
 def plain(field: str) -> str | None:
     """The one name the field matches, None where it is empty or a glob."""
-    return None if not field or _SPECIAL.search(field) else field
+    return None if not field or not _SPECIAL.isdisjoint(field) else field
 
 
 def matcher(field: str) -> Callable[[str], bool]:
     """A test whether a name matches the field; names are compiled to a regular expression only if it is a glob."""
     if not field:
         return _anything
-    if not _SPECIAL.search(field):
+    if _SPECIAL.isdisjoint(field):
         return field.__eq__
     expression = re.compile(_translate(field), re.DOTALL).fullmatch
     return lambda name: expression(name) is not None

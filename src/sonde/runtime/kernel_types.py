@@ -8,7 +8,6 @@ others are this engine's own.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 
@@ -154,7 +153,6 @@ _DWARF_NAMES = {
 """What compilers, and so BTF, call them."""
 
 _POINTER = 8
-_ARRAY = re.compile(r"(.*)\[(\d+)\]")
 
 
 class StructureLayout(NamedTuple):
@@ -182,12 +180,18 @@ def size_of(name: str) -> int | None:
     return layout(f"struct {name}").size if f"struct {name}" in _STRUCTURES else None
 
 
+def _array(kind: str) -> tuple[str, int | None]:
+    """What an array has as elements, and how many; (`kind`, None) of what is none."""
+    element, _, count = kind.rpartition("[")
+    return (element.strip(), int(count[:-1])) if element else (kind, None)
+
+
 def _measure(kind: str) -> tuple[int, int]:
     """Size and alignment of a type."""
-    array = _ARRAY.fullmatch(kind)
-    if array:
-        size, alignment = _measure(array[1].strip())
-        return size * int(array[2]), alignment
+    element, count = _array(kind)
+    if count is not None:
+        size, alignment = _measure(element)
+        return size * count, alignment
     if kind.endswith("*"):
         return _POINTER, _POINTER
     if kind in _INTEGERS:
@@ -222,8 +226,8 @@ class _Writer:
         mentioned = [kind for members in lists for _, kind in members]
         found: dict[str, None] = {"void *": None}
         for kind in mentioned:
-            array = _ARRAY.fullmatch(kind)
-            for part in (array[1].strip(), kind) if array else (kind,):
+            element, _ = _array(kind)
+            for part in dict.fromkeys((element, kind)):
                 if part not in _INTEGERS and part not in _STRUCTURES:
                     found[part] = None
         return list(found)
@@ -235,9 +239,9 @@ class _Writer:
         add(tag, size, [WrittenMember(own, self._ids[kind], 8 * offsets[own]) for own, kind in members])
 
     def _add_compound(self, kind: str) -> None:
-        array = _ARRAY.fullmatch(kind)
-        if array:
-            self.builder.add_array(self._ids[array[1].strip()], self._ids["unsigned int"], int(array[2]))
+        element, count = _array(kind)
+        if count is not None:
+            self.builder.add_array(self._ids[element], self._ids["unsigned int"], count)
         else:
             self.builder.add_pointer(self._ids[kind[:-1].strip()])
 

@@ -28,7 +28,7 @@ ENTRY_MARK = 0xFA1E0FF3
 
 _MARK, _PUSH = b"\xf3\x0f\x1e\xfa", b"\x55"
 _COPY = (b"\x48\x89\xe5", b"\x48\x8b\xec")
-_CALL = re.compile(rb"[\xe8\xe9](?=(....))", re.DOTALL)
+_CALL = rb"[\xe8\xe9](?=(....))"
 _JUMP = b"\xff\x25"
 _DISPLACEMENT = struct.Struct("<i")
 
@@ -43,7 +43,7 @@ def frame_setup(code: bytes) -> int:
 def calls(code: bytes, address: int) -> Iterator[tuple[int, int]]:
     """What may be a direct call or jump (opcodes e8 and e9): its address, and where it leads. Any such bytes are taken
     for one."""
-    for found in _CALL.finditer(code):
+    for found in re.finditer(_CALL, code, re.DOTALL):
         at = address + found.start()
         yield at, at + 5 + _DISPLACEMENT.unpack(found[1])[0]
 

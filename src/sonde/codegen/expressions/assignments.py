@@ -322,22 +322,20 @@ def object_into(g: Generation, value: tree.Expr, type_: Type, memory: Memory, si
 # Structures as values
 
 
-def assigned_place(g: Generation, e: tree.Expr) -> Place:
-    """The structure that an assignment gives: the target's."""
-    assert isinstance(e, tree.Assign)
-    assign_object(g, e)
-    return g.place(e.target)
-
-
-def last_place(g: Generation, e: tree.Expr) -> Place:
-    assert isinstance(e, tree.Comma)
-    g.statement(tree.Evaluate(e.position, e.left))
-    return g.place(e.right)
-
-
-def chosen_place(g: Generation, e: tree.Expr) -> Place:
-    """A copy of one of two structures."""
+def resulting_place(g: Generation, e: tree.Expr) -> Place:
+    """The structure that an assignment gives, which is the target's, a comma, or a condition."""
+    if isinstance(e, tree.Assign):
+        assign_object(g, e)
+        return g.place(e.target)
+    if isinstance(e, tree.Comma):
+        g.statement(tree.Evaluate(e.position, e.left))
+        return g.place(e.right)
     assert isinstance(e, tree.Conditional)
+    return _chosen_place(g, e)
+
+
+def _chosen_place(g: Generation, e: tree.Conditional) -> Place:
+    """A copy of one of two structures."""
     size = size_of(e.type)
     memory = g.temporary(whole_words(size))
     yes, no, end = g.b.label(), g.b.label(), g.b.label()

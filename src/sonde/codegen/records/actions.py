@@ -8,7 +8,6 @@ from sonde.codegen.basis.generation import Generation, Unsupported
 from sonde.codegen.basis.kernels import require_loops
 from sonde.codegen.basis.places import Memory, Remote, Trusted
 from sonde.codegen.expressions.access import address_of, fetch, fetch_available, store, zero
-from sonde.codegen.expressions.assignments import assign, assign_object, increment
 from sonde.codegen.expressions.integers import pointer_place, source_of
 from sonde.codegen.expressions.layout import write_field
 from sonde.codegen.intermediate.ir import Imm
@@ -35,6 +34,9 @@ def evaluate(g: Generation, s: tree.Statement) -> None:
 
 def _effect(g: Generation, e: tree.Expr) -> None:
     base = resolve(e.type)
+    if isinstance(e, (tree.Assign, tree.Increment)):
+        from sonde.codegen.expressions.assignments import assign, assign_object, increment  # as in `handlers`
+
     if isinstance(e, tree.Assign):
         if isinstance(base, (String, Struct, Array)):
             assign_object(g, e)

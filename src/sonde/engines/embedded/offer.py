@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sonde.machine.event_sources import CLOCKS
 from sonde.model.probe import Internal, Packet, PerfEvent, Probe, RawTracepoint, StaticProbe, Syscall, Timer, Uprobe
+from sonde.model.samples import CLOCKS
 from sonde.runtime.kernel_types import TRACEPOINTS, description
 
 _PROVIDERS = ("dtrace", "syscall", "profile", "rawtp", "proc", "sched", "cpc", "perf")

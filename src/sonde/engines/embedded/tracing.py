@@ -30,7 +30,6 @@ from sonde.engines.embedded.sources.wishes import plan_of
 from sonde.engines.embedded.stamps import EmbeddedStamps
 from sonde.engines.embedded.tracer.memory import ProcessMemory
 from sonde.engines.embedded.tracer.stops import EXEC, FORK, HELD
-from sonde.engines.fired import FiringSource
 from sonde.launch import GuardianError
 from sonde.machine import proc
 from sonde.model.errors import AbortedError, EngineError
@@ -65,6 +64,7 @@ if TYPE_CHECKING:
     from sonde.engines.embedded.sources.switching import Switching
     from sonde.engines.embedded.sources.task_events import TaskEvents
     from sonde.engines.embedded.sources.user_probes import UserProbes
+    from sonde.engines.fired import FiringSource
 
 
 _FOREIGN = (

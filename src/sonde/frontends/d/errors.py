@@ -8,6 +8,9 @@ from sonde.model import errors
 from sonde.model.errors import Position, SourceError
 from sonde.typed import NamedTuple
 
+SCRIPT = "failed to compile script "
+"""What a message about a program in a file begins with, in front of the file's name."""
+
 
 class DError(SourceError):
     """A mistake in a D program: `tag` is DTrace's name for it (`D_SYNTAX`), `text` DTrace's message without position.

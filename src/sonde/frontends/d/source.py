@@ -6,6 +6,9 @@ from sonde.frontends.d.errors import DError
 from sonde.model.errors import Position
 from sonde.typed import NamedTuple
 
+INPUT = "/dev/stdin"
+"""What the preprocessor calls its input in its messages and line markers."""
+
 
 class ProgramSource(NamedTuple):
     """A program's text and how it came.

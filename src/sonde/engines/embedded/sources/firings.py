@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from sonde.engines.embedded.sources.contexts import Contexts, event_of
 from sonde.formats.perf_events import SOFTWARE_CPU_CLOCK
-from sonde.machine.event_sources import CLOCKS
 from sonde.model.probe import Firing, PerfEvent, Probe, RawTracepoint, Syscall, Timer, Tracepoint, Uprobe
+from sonde.model.samples import CLOCKS
 from sonde.model.spec import ProbeSpec, TracingSpec
 from sonde.runtime.programs.ready import ReadyProgram, Run
 from sonde.typed import NamedTuple

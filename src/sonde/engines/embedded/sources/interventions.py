@@ -5,7 +5,6 @@ Of several results the last one counts; delays add up. A thread that waits is he
 
 from __future__ import annotations
 
-import heapq
 import time
 from errno import EBUSY
 
@@ -26,7 +25,7 @@ class Interventions:
         self._result: int | None = None
         self._delay = 0
         self._waiting: list[tuple[int, int, int]] = []
-        """When each may go on, the number of the record that it is held by, its own."""
+        """When each may go on, the number of the record that it is held by, its own; sorted."""
         self.next = 0
 
     def begin(self, tid: int) -> None:
@@ -52,7 +51,8 @@ class Interventions:
         if not self._delay:
             self._tracees.resume(number, tid)
             return
-        heapq.heappush(self._waiting, (time.monotonic_ns() + self._delay, number, tid))
+        self._waiting.append((time.monotonic_ns() + self._delay, number, tid))
+        self._waiting.sort()
         self._delay = 0
         self.next = self._waiting[0][0]
 
@@ -60,6 +60,6 @@ class Interventions:
         """Let those go on who have waited long enough."""
         assert self._tracees is not None
         while self._waiting and self._waiting[0][0] <= now:
-            _, number, tid = heapq.heappop(self._waiting)
+            _, number, tid = self._waiting.pop(0)
             self._tracees.resume(number, tid)
         self.next = self._waiting[0][0] if self._waiting else 0

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sonde.frontends.d import syntax
-from sonde.frontends.d.check.actions import action
 from sonde.frontends.d.check.aggregations import aggregate
 from sonde.frontends.d.check.doubtful import note_assignment
 from sonde.frontends.d.check.expressions import aggregation_use, chosen, expression
@@ -119,6 +118,8 @@ def _aggregation(node: syntax.Assign, order: ActionOrder, scope: Scope) -> State
 
 def _from_operand(operand: Operand, order: ActionOrder, scope: Scope) -> Statement:
     if isinstance(operand, ActionCall):
+        from sonde.frontends.d.check.actions import action  # a clause that only aggregates has none
+
         return action(operand, order, scope)
     if isinstance(operand, AggregationUse):
         raise DError("D_AGG_NULL", f"expression has null effect: @{operand.name}", operand.position)

@@ -8,13 +8,11 @@ from collections.abc import Sequence
 
 from sonde.frontends.d.check.checker import Checker
 from sonde.frontends.d.check.options import CheckOptions
-from sonde.frontends.d.errors import DError, in_d
+from sonde.frontends.d.errors import SCRIPT, DError, in_d
 from sonde.frontends.d.lexer import SLASHES
 from sonde.frontends.d.parser import NO_MACROS
 from sonde.frontends.d.programs.attributes import check_attributes
-from sonde.frontends.d.programs.mistakes import SCRIPT, compile_error, library_error
-from sonde.frontends.d.programs.preprocess import INPUT, PreprocessorError, preprocess
-from sonde.frontends.d.source import Macros, ProgramSource, command_line_source
+from sonde.frontends.d.source import INPUT, Macros, ProgramSource, command_line_source
 from sonde.model.catalog import Catalog
 from sonde.model.errors import Position, ProgramError, SourceError
 from sonde.model.known_options import BAD_VALUE, NEWEST_VERSION
@@ -93,6 +91,8 @@ def read(kind: str, text: str, options: OptionTable) -> Given:
         given = Given(text, ProgramSource(content, text, pspec=options.on("pspec")), content)
     if not options.on("cpp"):
         return given
+    from sonde.frontends.d.programs.preprocess import PreprocessorError, preprocess  # few programs are preprocessed
+
     try:
         processed = preprocess(given.source.text, options)
     except PreprocessorError as error:
@@ -201,6 +201,8 @@ def _read_libraries(checker: Checker, options: OptionTable, failure: str) -> Non
     try:
         checker.read_libraries(options.texts("libdir"))
     except SourceError as error:
+        from sonde.frontends.d.programs.mistakes import library_error  # only programs with mistakes need it
+
         raise library_error(in_d(error), failure, options.on("errtags")) from None
 
 
@@ -219,6 +221,8 @@ def compile_programs(
         except SourceError as error:
             trial = _trial(given, each, options, registry, variables, program_name)
             tagged = options.on("errtags")
+            from sonde.frontends.d.programs.mistakes import compile_error  # as above
+
             raise compile_error(in_d(error), each.failure, each.original, each.is_script, tagged, trial) from None
         except RecursionError:
             raise ProgramError(f"{each.failure}: expressions are nested too deeply") from None

@@ -10,7 +10,7 @@ from sonde.frontends.d.advice.finding import Finding, Label
 from sonde.frontends.d.advice.findings import Findings
 from sonde.frontends.d.advice.words import Span
 from sonde.frontends.d.errors import DError
-from sonde.frontends.d.programs.preprocess import INPUT
+from sonde.frontends.d.source import INPUT
 from sonde.model.errors import Position
 from sonde.visible import single_line, visible
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from sonde.frontends.d.errors import DError, in_d
 from sonde.frontends.d.programs.compiling import CheckedPrograms, Given, compile_programs, macros, read
 from sonde.frontends.d.programs.destructive import is_destructive
-from sonde.frontends.d.programs.mistakes import compile_error
 from sonde.frontends.languages import Checked, Part, Remark
 from sonde.model.catalog import Catalog
 from sonde.model.errors import ProgramError, SourceError
@@ -25,6 +24,8 @@ def check(
     compiled = compile_programs(given, options, catalog, variables, name)
 
     def explain(found: SourceError) -> ProgramError:
+        from sonde.frontends.d.programs.mistakes import compile_error  # only programs with mistakes need it
+
         mistake = in_d(found)
         wrong = compiled.containing(mistake.position)
         return compile_error(mistake, wrong.failure, wrong.original, wrong.is_script, options.on("errtags"))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sonde.frontends.d.errors import DError
-from sonde.frontends.d.programs.preprocess import INPUT
+from sonde.frontends.d.errors import SCRIPT, DError
+from sonde.frontends.d.source import INPUT
 from sonde.model.errors import Position, ProgramError
 from sonde.typed import TYPE_CHECKING
 from sonde.visible import single_line
@@ -19,10 +19,6 @@ _HINTS = {
     "D_MACRO_UNDEF": "give the argument behind the program, or set -xdefaultargs",
     "D_MACRO_UNUSED": "quote the whole program as one argument, or set -xargref",
 }
-
-
-SCRIPT = "failed to compile script "
-"""What a message about a program in a file begins with, in front of the file's name."""
 
 
 def compile_error(

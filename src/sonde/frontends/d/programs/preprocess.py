@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from sonde.frontends.d.source import INPUT
 from sonde.model.options import OptionTable
 
 
@@ -15,9 +16,6 @@ class PreprocessorError(Exception):
         self.text = text
         self.hint = hint
 
-
-INPUT = "/dev/stdin"
-"""What the preprocessor calls its input in its messages and line markers."""
 
 _DEFINITIONS = (
     "-D__linux", "-D__unix", "-D__SVR4", "-D__SUNW_D=1", "-U__GNUC__", "-D__SUNW_D_64", "-D__Linux",

@@ -9,7 +9,6 @@ from sonde.consume.generated import code, constant, function
 from sonde.consume.options import Options
 from sonde.frontends.d.report.histogram import histogram
 from sonde.frontends.d.report.lines import has_lines, lines
-from sonde.frontends.d.report.printf import printf_pieces
 from sonde.frontends.d.report.trace import key_piece
 from sonde.model.aggregating import FUNCTIONS, zero_words
 from sonde.model.aggregation_words import Words
@@ -118,4 +117,6 @@ def _format_pieces(
         for place, each in functions
     ]
     following = iter(results)
+    from sonde.frontends.d.report.printf import printf_pieces  # few tables have one
+
     return printf_pieces(conversions, keys, escaping, lambda: next(following, results[-1]))
