@@ -11,7 +11,7 @@ from sonde.bpf.helpers import DISCARD_SLOT
 from sonde.formats import perf_events as perf
 from sonde.formats.perf_samples import decode_sample
 from sonde.runtime.machine.faults import AccessError
-from sonde.runtime.verifier.messages import Refusal
+from sonde.runtime.verifier.verify import Refusal
 
 SIZE = 4096
 KINDS = {"time": perf.SAMPLE_TIME | perf.SAMPLE_RAW, "bare": perf.SAMPLE_RAW}

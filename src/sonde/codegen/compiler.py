@@ -23,7 +23,6 @@ from sonde.codegen.clauses.turns import has_loops
 from sonde.codegen.expressions import callers
 from sonde.codegen.expressions.callers import ReturnPlace
 from sonde.codegen.expressions.variables import assign_storage
-from sonde.codegen.firings.conditions import apart
 from sonde.codegen.firings.groups import ProgramGroup, divided, group
 from sonde.codegen.firings.internal import InternalContext
 from sonde.codegen.intermediate import ir
@@ -42,6 +41,7 @@ from sonde.model.types import Type
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from sonde.codegen.firings.conditions import Conditions
     from sonde.codegen.firings.function import Signature
     from sonde.codegen.firings.tracepoint import Fields
 
@@ -71,6 +71,15 @@ def _flags(main: Generation) -> int:
     return F_SLEEPABLE if any(part.sleeps for part in (main, *main.subprograms.values())) else 0
 
 
+def _apart(clauses: tuple[Clause, ...], target: Target) -> tuple[tuple[Clause, ...], Conditions]:
+    """The clauses, and the conditions that adapters look at in their place."""
+    if all(clause.condition is None for clause in clauses):
+        return clauses, {}
+    from sonde.codegen.firings.conditions import apart  # of probes that follow from others
+
+    return apart(clauses, "general_probes" in target.features)
+
+
 class Compilation:
     """A program laid out for code generation: maps, keys, records; `spec()` generates."""
 
@@ -79,7 +88,7 @@ class Compilation:
         sources: Sources, signature: Signature = _unknown, return_place: ReturnPlace = callers.unknown,
     ) -> None:  # fmt: skip
         require_parts(program.clauses)
-        bare, conditions = apart(program.clauses, "general_probes" in target.features)
+        bare, conditions = _apart(program.clauses, target)
         clauses, numbers = compiled_once(bare)
         settings = settings._replace(output=outputs.chosen(settings.output, target, captures(clauses)))
         self.clauses = clauses

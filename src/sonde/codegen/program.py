@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from sonde.bpf import maps as kinds
-from sonde.codegen.basis import firing_records, kernels
+from sonde.codegen.basis import kernels
 from sonde.codegen.basis.clause_state import FaultExit
 from sonde.codegen.basis.faults import DEFER, unpacked
 from sonde.codegen.basis.generation import Context, Generation, Shared
@@ -73,14 +73,18 @@ def generate(
     g.b.place(body)
     variables = _local_variables(g, planned)
     deferral.restore(g)
-    firing_records.begin(g)
-    firing_records.widen(g)
+    if shared.settings.records:
+        from sonde.codegen.basis import firing_records  # few programs record their firings
+
+        firing_records.begin(g)
+        firing_records.widen(g)
     for item in planned:
         bodies.generate(g, item, bits.get(item[0].id))
     if g.deferral is not None and g.resumed is None:
         g.subprograms[DEFER] = deferral.generate_routine(g)
     g.b.place(g.exit)
-    firing_records.submit(g)
+    if shared.settings.records:
+        firing_records.submit(g)
     _leave(g)
     _set_up(g, setup, body, variables)
     _place_leave(g)

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Sequence
 
 from sonde.consume.events import Value
 from sonde.consume.generated import GeneratedExpression, code, constant, function, tuple_of, variable
-from sonde.consume.stacks import stack_value, user_stack_value
 from sonde.formats.bpf_ring import RING_HEADER
 from sonde.model.spec import Field
 from sonde.model.units import MIB
@@ -21,6 +20,8 @@ from sonde.typed import Any, NamedTuple
 INTEGERS = {1: "b", 2: "h", 4: "i", 8: "q"}
 NOTED = ("named", "noted")
 """Fields whose value is text as soon as they are read."""
+
+STACKS = ("stack", "ustack")
 
 CACHED_STRINGS, CACHED_BYTES = 65536, 16 * MIB
 """Different strings, and their bytes, that are remembered before the cache starts again."""
@@ -76,8 +77,6 @@ class _Builder:
         self.namespace: dict[str, Any] = {
             "strings": strings,
             "text": Strings(),
-            "stack_value": stack_value,
-            "user_stack_value": user_stack_value,
             "user_address": user_address,
         }
         self.at_base = False
@@ -93,6 +92,8 @@ class _Builder:
         offset = self.start + field.offset
         if field.kind in NOTED:
             self._add_notations()
+        if field.kind in STACKS:
+            self._add_stacks()
         if field.kind in ("long_string", "long_bytes"):
             self.add_long(field)
         elif offset < self.end:
@@ -112,6 +113,11 @@ class _Builder:
         from sonde.notation.numbers import number_text
 
         self.namespace |= {"number_text": number_text, "form_text": form_text}
+
+    def _add_stacks(self) -> None:
+        from sonde.consume.stacks import stack_value, user_stack_value  # as above
+
+        self.namespace |= {"stack_value": stack_value, "user_stack_value": user_stack_value}
 
     def add_long(self, field: Field) -> None:
         """A value behind the fixed part: its words say where it begins and how long it is; it ends where the item does,

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
-from math import isqrt
 
 from sonde.typed import NamedTuple
 
@@ -132,6 +131,8 @@ def deviation(words: Words, factor: int = 1) -> int:
         return 0
     squares = _squares(words) // size // size // count
     mean = average(words, size)
+    from math import isqrt  # no other function needs it
+
     return isqrt(max(squares - mean * mean, 0))
 
 

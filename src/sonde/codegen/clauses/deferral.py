@@ -17,7 +17,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from sonde.bpf import maps as kinds
-from sonde.codegen.basis import firing_records
 from sonde.codegen.basis.clause_state import Deferral
 from sonde.codegen.basis.faults import ABSENT, DEFER, FINAL, KEPT
 from sonde.codegen.basis.generation import Generation
@@ -204,7 +203,10 @@ def defer(g: Generation, clause: Clause) -> None:
     result = g.b.call_local(DEFER, g.ctx, g.b.in_register(g.probe_index), where, g.fault.value)
     g.b.branch("eq", result, Imm(0), report, kept)
     g.b.place(kept)
-    firing_records.note(g, firing_record.BROKEN_OFF)
+    if g.firing_record is not None:
+        from sonde.codegen.basis import firing_records  # few programs record their firings
+
+        firing_records.note(g, firing_record.BROKEN_OFF)
     _keep(g)
     g.b.jump(g.exit)
     g.b.place(report)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from sonde.codegen.basis import firing_records
 from sonde.codegen.basis.faults import BAD_ADDRESS, fault
 from sonde.codegen.basis.generation import Generation
 from sonde.codegen.basis.places import HeldInRegister, Memory, Place, Remote, Trusted
@@ -28,6 +27,8 @@ def load_bytes(g: Generation, place: Place, size: int, is_signed_: bool) -> Oper
     if isinstance(place, Trusted):
         loaded = g.b.load(place.base, place.offset, size, is_signed_, invariant=True)
         if g.firing_record is not None:
+            from sonde.codegen.basis import firing_records  # few programs record their firings
+
             address = g.b.alu("add", plain(g, place.base), Imm(place.offset))
             firing_records.value(g, firing_record.KERNEL, address, loaded, size)
         return loaded
@@ -57,7 +58,10 @@ def fetch_unchecked(g: Generation, place: Remote, memory: Memory, size: Operand)
         result = read_user(g, "probe_read_user", memory, size, address)
     else:
         result = g.call("probe_read_kernel", g.argument_of(memory.base, memory.offset), size, address)
-        firing_records.read(g, firing_record.KERNEL, address, size, result, memory)
+        if g.firing_record is not None:
+            from sonde.codegen.basis import firing_records  # few programs record their firings
+
+            firing_records.read(g, firing_record.KERNEL, address, size, result, memory)
     good, bad = g.b.label(), g.b.label()
     g.b.branch("slt", result, Imm(0), bad, good)
     g.b.place(bad)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sonde.bpf import programs
-from sonde.codegen.basis import firing_records, outputs
+from sonde.codegen.basis import outputs
 from sonde.codegen.basis.faults import ABSENT, BAD_ADDRESS, fault_if
 from sonde.codegen.basis.generation import Generation
 from sonde.codegen.basis.places import Memory
@@ -45,8 +45,11 @@ def read_user(g: Generation, helper: str, memory: Memory, size: Operand, address
             # One page further at most: longer objects are rare, and the code would grow with each.
             _touch(g, g.b.alu("sub", g.b.alu("add", address, size), Imm(1)))
             g.b.move(result, g.call(helper, g.argument_of(memory.base, memory.offset), size, address))
-    kind = firing_record.USER_STRING if helper == "probe_read_user_str" else firing_record.USER
-    firing_records.read(g, kind, address, size, result, memory)
+    if g.firing_record is not None:
+        from sonde.codegen.basis import firing_records  # few programs record their firings
+
+        kind = firing_record.USER_STRING if helper == "probe_read_user_str" else firing_record.USER
+        firing_records.read(g, kind, address, size, result, memory)
     return result
 
 

@@ -10,7 +10,6 @@ from sonde.codegen.basis.repeating import reads_process
 from sonde.codegen.basis.uses import arguments_used, follows, follows_arguments, samples, uses_arguments
 from sonde.codegen.expressions import callers
 from sonde.codegen.expressions.callers import ReturnPlace
-from sonde.codegen.firings.conditions import NONE, Conditions
 from sonde.codegen.firings.internal import InternalContext
 from sonde.model.errors import NO_PROBE, SourceError
 from sonde.model.probe import (
@@ -38,6 +37,7 @@ from sonde.model.target import Target
 from sonde.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from sonde.codegen.firings.conditions import Conditions
     from sonde.codegen.firings.function import Signature
     from sonde.codegen.firings.tracepoint import EventField, Fields
 
@@ -75,7 +75,7 @@ class ProgramGroup(NamedTuple):
 
 def group(
     clauses: Sequence[Clause], fields: Fields, target: Target, signature: Signature,
-    return_place: ReturnPlace = callers.unknown, xdp: str = "", conditions: Conditions = NONE,
+    return_place: ReturnPlace = callers.unknown, xdp: str = "", conditions: Conditions | None = None,
 ) -> list[ProgramGroup]:  # fmt: skip
     """One group for each program; ERROR's clauses are left out, faults call them.
 
@@ -96,7 +96,7 @@ def group(
         if probe.firing != Internal("ERROR")
         for each in _fired(probe, own, target.features, return_place, xdp)
     ]
-    groups, sets = _general(fired, fields, target.features, conditions)
+    groups, sets = _general(fired, fields, target.features, conditions or {})
     general = {probe.id for each in groups for probe in each.context.probes}
     shapes: dict[tuple[object, ...], list[Probe]] = {}
     members: dict[tuple[object, ...], set[int]] = {}

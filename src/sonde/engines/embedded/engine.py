@@ -6,9 +6,12 @@ from sonde.engines.base import FiringKeeper
 from sonde.engines.embedded.followed import FollowedGroup
 from sonde.engines.embedded.stamps import EmbeddedStamps
 from sonde.engines.embedded.tracing import EmbeddedTracing
-from sonde.engines.fired import FiringSource
 from sonde.model.samples import RING_BYTES
 from sonde.model.spec import TracingSpec
+from sonde.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sonde.engines.fired import FiringSource
 
 
 class EmbeddedEngine:

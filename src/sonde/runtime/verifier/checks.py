@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sonde.bpf import instructions as i
-from sonde.bpf.disassembler import OPERATORS
 from sonde.bpf.helpers import name_of
 from sonde.bpf.programs import name_of as program_type
 from sonde.bpf.signatures import may_call
@@ -121,6 +120,8 @@ def _is_untyped(value: object) -> bool:
 
 
 def _operator(o: Addable) -> str:
+    from sonde.bpf.disassembler import OPERATORS  # only a program that is refused needs it
+
     return f"`{OPERATORS[o.operation]}`"
 
 

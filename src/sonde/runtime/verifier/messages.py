@@ -9,39 +9,14 @@ from sonde.runtime.verifier.subject import Subject
 from sonde.runtime.verifier.values import show
 
 
-class Refusal(Exception):  # noqa: N818 - a program is refused, the verifier does not err
-    """A program that must not run.
-
-    `text` names the place, the instruction and what is wrong; `line` is the D line as "file:line", "" where the program
-    has none; `at` the instruction's index and `instruction` its text; `register` what the register that it is about
-    holds, "" if it is about none; `reason` the missing check alone.
-    """
-
-    def __init__(self, program: str, line: str, at: int, instruction: str, register: str, reason: str) -> None:
-        place = f"{line}: " if line else ""
-        held = f" ({register})" if register else ""
-        super().__init__(f"{place}{reason}{held}, in instruction {at} of program {program}: {instruction}")
-        self.program = program
-        self.line = line
-        self.at = at
-        self.instruction = instruction
-        self.register = register
-        self.reason = reason
-
-    @property
-    def text(self) -> str:
-        """The whole message."""
-        return str(self)
-
-
-def refusal(subject: Subject, at: int, state: State | None, problem: Problem) -> Refusal:
-    """The refusal of a program for a problem at an instruction, whose state was `state`."""
+def about(subject: Subject, at: int, state: State | None, problem: Problem) -> tuple[str, str, int, str, str, str]:
+    """What a `verify.Refusal` is made of, for a problem at an instruction, whose state was `state`."""
     register = ""
     if state is not None and problem.register >= 0:
         register = f"r{problem.register} = {show(state.frame.registers[problem.register])}"
     names = {index: of.name for index, of in subject.maps.items()}
     texts = disassemble(subject.code, names)
-    return Refusal(
+    return (
         subject.program.name,
         line_of(subject, at, state),
         at,

@@ -12,7 +12,6 @@ from sonde.model.spec import MapSpec, ProgramSpec
 from sonde.runtime.verifier.checks import Problem
 from sonde.runtime.verifier.depth import check_depth, check_nesting, check_used
 from sonde.runtime.verifier.exploration import Exploration, RefusedError
-from sonde.runtime.verifier.messages import Refusal, refusal
 from sonde.runtime.verifier.rewriting import rewritten
 from sonde.runtime.verifier.rules import USUAL, Rules
 from sonde.runtime.verifier.state import State
@@ -20,11 +19,34 @@ from sonde.runtime.verifier.structure import MalformedError, structure
 from sonde.runtime.verifier.subject import Subject
 from sonde.typed import NamedTuple
 
-__all__ = ["Refusal", "Verified", "verify"]
-
 _SELDOM = 100_000
 """Objects between collections: states are many and short-lived, and none refers to itself. Looking for those that do
 would take a fifth of the time."""
+
+
+class Refusal(Exception):  # noqa: N818 - a program is refused, the verifier does not err
+    """A program that must not run.
+
+    `text` names the place, the instruction and what is wrong; `line` is the D line as "file:line", "" where the program
+    has none; `at` the instruction's index and `instruction` its text; `register` what the register that it is about
+    holds, "" if it is about none; `reason` the missing check alone.
+    """
+
+    def __init__(self, program: str, line: str, at: int, instruction: str, register: str, reason: str) -> None:
+        place = f"{line}: " if line else ""
+        held = f" ({register})" if register else ""
+        super().__init__(f"{place}{reason}{held}, in instruction {at} of program {program}: {instruction}")
+        self.program = program
+        self.line = line
+        self.at = at
+        self.instruction = instruction
+        self.register = register
+        self.reason = reason
+
+    @property
+    def text(self) -> str:
+        """The whole message."""
+        return str(self)
 
 
 class Verified(NamedTuple):
@@ -69,8 +91,14 @@ def verify(
         check_used(subject)
         return Verified(rewritten(subject), exploration.steps, subject.context_end)
     except MalformedError as error:
-        raise refusal(subject, error.at, None, Problem(error.text)) from None
+        raise _refusal(subject, error.at, None, Problem(error.text)) from None
     except RefusedError as error:
-        raise refusal(subject, error.at, error.state, error.problem) from None
+        raise _refusal(subject, error.at, error.state, error.problem) from None
     finally:
         gc.set_threshold(*collections)
+
+
+def _refusal(subject: Subject, at: int, state: State | None, problem: Problem) -> Refusal:
+    from sonde.runtime.verifier.messages import about  # most programs are harmless
+
+    return Refusal(*about(subject, at, state, problem))

@@ -16,7 +16,6 @@ from sonde.engines.embedded.tracer import (
     guardian,
     merging,
     notifications,
-    obstacles,
     own_filters,
     plan,
     seccomp,
@@ -106,6 +105,8 @@ class Tracees:
 
     def grab(self, pid: int) -> None:
         """Trace a process that somebody else started; it runs on. Raises CommandError."""
+        from sonde.engines.embedded.tracer import obstacles  # commands meet none
+
         if problem := obstacles.before(pid):
             raise CommandError(f"failed to grab pid {pid}: {problem}")
         self._send(commands.SEIZE_PROCESS, pid)
@@ -306,6 +307,8 @@ class Tracees:
     def _seized(self, pid: int, failure: str) -> None:
         _, problem = self._answer(pid, commands.SEIZED)
         if problem:
+            from sonde.engines.embedded.tracer import obstacles  # as above
+
             raise CommandError(f"{failure}: {obstacles.after(pid, problem)}")
 
     def _transfer(self, tid: int, address: int, size: int, data: bytes | None) -> bytes:
@@ -314,6 +317,8 @@ class Tracees:
         self._send(commands.READ if data is None else commands.WRITE, tid, len(payload), payload)
         _, size = self._answer(tid, commands.DATA)
         if size < 0:
+            from sonde.engines.embedded.tracer import obstacles  # as above
+
             raise OSError(-size, obstacles.memory(-size) if -size == errno.EPERM else os.strerror(-size))
         return self._receive(size) if data is None else b""
 

@@ -14,7 +14,6 @@ import os
 import select
 import signal
 import struct
-import termios
 from contextlib import suppress
 
 from sonde.arch import registers, system_calls
@@ -25,6 +24,10 @@ _RESTARTSYS, _RESTARTNOINTR = 512, 513
 
 _DRAINS = frozenset((0x5403, 0x5404, 0x5407, 0x5408, 0x5409, 0x5425, 0x542C, 0x542D))
 """TCSETSW, TCSETSF, TCSETAW, TCSETAF, TCSBRK, TCSBRKP, TCSETSW2, TCSETSF2 (include/uapi/asm-generic/ioctls.h)."""
+
+
+_WAITING = 0x5411
+"""TIOCOUTQ, there as well."""
 
 
 def begin(tid: int, number: int) -> None:
@@ -64,5 +67,5 @@ def _has_room(descriptor: int) -> bool:
 
 def _is_drained(descriptor: int) -> bool:
     """Raises OSError."""
-    waiting = fcntl.ioctl(descriptor, termios.TIOCOUTQ, bytes(4))
+    waiting = fcntl.ioctl(descriptor, _WAITING, bytes(4))
     return struct.unpack("=i", waiting) == (0,)
