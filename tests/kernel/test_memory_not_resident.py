@@ -81,6 +81,38 @@ def test_what_is_counted_is_the_same_as_with_memory_that_is_there(tmp_path, clau
     assert any(value >= COUNT for value in table(without.stdout).values())
 
 
+def test_what_a_clause_has_recorded_before_it_needs_memory_is_recorded_once(tmp_path):
+    """Each way of access of the calls is a clause of its own, which meets the absent page first."""
+    body = f"for number in range({COUNT}): call(OPENAT, -100, page(number), number % 4)\n"
+    program = """
+#pragma D option nspec=97
+int n;
+        syscall::openat:entry /pid == $target && arg2 == 0/ {
+            this->x = 5; printf("a%d", this->x); n++;
+            if (n) { printf(" %d %d %s\\n", this->x, n, copyinstr(arg1)); }
+            printf("b%s\\n", copyinstr(arg1)); }
+        syscall::openat:entry /pid == $target && arg2 == 1/ {
+            for (this->i = 0; this->i < 3; this->i++) { printf("%d %s\\n", this->i, memstr("path", arg1)); } }
+        syscall::openat:entry /pid == $target && arg2 == 2/ { self->s = speculation(); }
+        syscall::openat:entry /self->s/ {
+            speculate(self->s); printf("s"); if (arg2 == 2) { printf("%s\\n", copyinstr(arg1)); } }
+        syscall::openat:return /self->s/ { commit(self->s); self->s = 0; }
+        syscall::openat:entry /pid == $target && arg2 == 3/ {
+            if (!n) { trace("x"); } else { @[copyinstr(arg1)] = count(); printf("y\\n"); } }"""
+    with_pages, without = (run(tmp_path, program, body, touched=touched) for touched in (True, False))
+    assert (without.stdout, without.stderr) == (with_pages.stdout, "")
+    assert without.stdout.count("\n") > 6 * COUNT // 4
+
+
+def test_what_a_loop_has_recorded_is_not_recorded_again(tmp_path):
+    """Nor does the clause go on: what it needed is a fault."""
+    program = """syscall::openat:entry /pid == $target && arg2 == 3/ {
+            for (this->i = 0; this->i < 2; this->i++) { if (!this->i) printf("a\\n"); else trace(copyinstr(arg1)); } }
+        ERROR { @faults = count(); } END { printa("%@d faults\\n", @faults); }"""
+    done = run(tmp_path, program, OPENS.replace(", 0)", ", 3)"))
+    assert done.stdout.split() == ["a"] * COUNT + [str(COUNT), "faults"]
+
+
 def test_time_is_that_of_the_entry(tmp_path):
     """A firing that goes on at the return has the entry's time, though the call took long."""
     body = """

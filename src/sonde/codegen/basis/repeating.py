@@ -1,8 +1,8 @@
 """Which statements of a clause may be done again where it goes on after it was broken off
 (`codegen/clauses/deferral.py`).
 
-A clause that needs a page of the process that is not in memory is begun once more when the page is there. What it has
-recorded by then was given back, and its own variables are forgotten: that has to be done again. What it has counted,
+A clause that needs a page of the process that is not in memory is begun once more when the page is there. The record
+that it was writing was given back, and its own variables are forgotten: that has to be done again. What it has counted,
 assigned or sent must not. So a statement is *repeated* or *done once*; where the two cannot be told apart, the clause
 goes on from no statement behind.
 
@@ -33,7 +33,7 @@ _WRITERS = frozenset({"copyout", "copyoutstr"})
 _SENT = frozenset({"breakpoint", "chill", "delay", "inject", "panic", "raise", "stop"})
 """Actions that the program itself carries out."""
 
-_SPECULATIVE = frozenset({"commit", "discard", "speculate"})
+_CLOSING = frozenset({"commit", "discard"})
 
 
 class Repeating(NamedTuple):
@@ -143,7 +143,7 @@ def _is_sent(node: Any) -> bool:
     if isinstance(node, (tree.Aggregate, tree.Exit)):
         return True
     if isinstance(node, tree.Act):
-        return node.name in _SENT or node.name in _SPECULATIVE
+        return node.name in _SENT or node.name in _CLOSING
     return isinstance(node, tree.Call) and node.name in _WRITERS
 
 

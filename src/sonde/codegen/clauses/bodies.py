@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sonde.codegen.basis.clause_state import FaultExit
 from sonde.codegen.basis.faults import packed
 from sonde.codegen.basis.generation import Generation
@@ -13,7 +15,7 @@ from sonde.codegen.expressions.integers import can_be_forgotten, forgotten
 from sonde.codegen.intermediate.ir import Imm, Operand
 from sonde.codegen.records import writing
 from sonde.codegen.records.parts import Branching, Leaving, Looping, Part, Parts, Straight, is_speculating
-from sonde.codegen.records.plan import closes
+from sonde.codegen.records.plan import Recorded, closes, is_recorded
 from sonde.model import program as tree
 from sonde.model.program import Clause, Variable
 from sonde.model.types import is_signed
@@ -81,7 +83,6 @@ def _parts(g: Generation, parts: Parts) -> None:
 def _straight(g: Generation, part: Part) -> None:
     """Statements one after the other, written into their record if they have one."""
     assert isinstance(part, Straight)
-    assert g.fault is not None
     first = part.statements[0] if part.statements else None
     if isinstance(first, tree.Act) and closes(part.statements):
         assert part.record is not None
@@ -92,13 +93,21 @@ def _straight(g: Generation, part: Part) -> None:
         g.release_temporaries()
         return
     if part.record is None:
-        _statements(g, part)
+        _statements(g, part.statements)
         return
+    unrecorded = [each for each in part.statements if not is_recorded(each)]
+    with deferral.unless_recorded(g, part.statements, lambda: _statements(g, unrecorded)):
+        _recording(g, part, part.record)
+
+
+def _recording(g: Generation, part: Straight, record: Recorded) -> None:
+    assert g.fault is not None
     before, abandon, end = g.fault, g.b.label(), g.b.label()
-    writing.begin(g, part.record)
+    writing.begin(g, record)
     g.fault = before._replace(label=abandon)
-    _statements(g, part)
+    _statements(g, part.statements)
     writing.submit(g)
+    deferral.note_record(g, part.statements)
     g.b.jump(end)
     g.b.place(abandon)
     writing.discard(g)
@@ -108,8 +117,8 @@ def _straight(g: Generation, part: Part) -> None:
     g.record = None
 
 
-def _statements(g: Generation, part: Straight) -> None:
-    for statement in part.statements:
+def _statements(g: Generation, statements: Sequence[tree.Statement]) -> None:
+    for statement in statements:
         with deferral.once(g, statement):
             _prepare(g, statement)
             g.statement(statement)

@@ -13,7 +13,7 @@ tracepoint sched_prepare_exec, or at the return if it fails.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from sonde.bpf import maps as kinds
@@ -166,6 +166,32 @@ def once(g: Generation, statement: tree.Statement) -> Iterator[None]:
         return
     after, wanted = g.b.label(), g.b.label()
     g.b.branch("ge", g.done, progress, after, wanted)
+    g.b.place(wanted)
+    yield
+    g.b.place(after)
+
+
+def note_record(g: Generation, statements: Sequence[tree.Statement]) -> None:
+    """The record of these statements is written, for good; a clause that has done so in a loop cannot go on."""
+    if g.done is None or g.resumed is not None:
+        return
+    number = _number(g, statements[-1]) if statements else None
+    g.b.move(g.done, Imm(FINAL if number is None else number + 1 + _BODY))
+    _note_token(g)
+
+
+@contextmanager
+def unless_recorded(g: Generation, statements: Sequence[tree.Statement], others: Callable[[], None]) -> Iterator[None]:
+    """Where the firing goes on and has written the record of the statements before, only the `others` are done."""
+    number = _number(g, statements[-1]) if g.resumed is not None and g.done is not None and statements else None
+    if g.done is None or number is None:
+        yield
+        return
+    after, written, wanted = g.b.label(), g.b.label(), g.b.label()
+    g.b.branch("ge", g.done, Imm(number + 1 + _BODY), written, wanted)
+    g.b.place(written)
+    others()
+    g.b.jump(after)
     g.b.place(wanted)
     yield
     g.b.place(after)

@@ -27,7 +27,9 @@ from sonde.model import program as tree
 from sonde.model.program import Clause, Variable
 from sonde.model.walk import below, nodes
 
-_OUTCOME, _CODE, _VALUE, _PC, _CLOCK, _EXITED, _SPECULATION, _SAMPLED, _TOP, _ALLOCATED, _SIZE = range(0, 88, 8)
+_OUTCOME, _CODE, _VALUE, _PC, _CLOCK, _EXITED, _SPECULATION, _SAMPLED, _TOP, _ALLOCATED, _PROGRESS, _SIZE = range(
+    0, 96, 8
+)
 """Offsets in the shared memory."""
 
 _DONE, _FINISHED, _FAULTED = range(3)
@@ -89,7 +91,7 @@ def _restore(g: Generation, memory: Memory) -> None:
 def _registers(g: Generation) -> list[tuple[int, Reg]]:
     found = [
         (_EXITED, g.has_exited), (_SPECULATION, g.speculation), (_SAMPLED, g.sampled),
-        (_TOP, g.region.top if g.region else None),
+        (_TOP, g.region.top if g.region else None), (_PROGRESS, g.done),
     ]  # fmt: skip
     return [(offset, register) for offset, register in found if register is not None]
 
@@ -153,6 +155,7 @@ def _inherit(g: Generation, body: Generation, environment: Reg, memory: Memory) 
     body.has_exited = None if g.has_exited is None else body.b.register()
     body.speculation = None if g.speculation is None else body.b.register()
     body.sampled = None if g.sampled is None else body.b.register()
+    body.done = None if g.done is None else body.b.register()
     body.table, body.subprograms = g.table, dict(g.subprograms)
     if g.firing_record is not None:
         body.firing_record = Memory(base, g.firing_record.offset)

@@ -123,7 +123,7 @@ class RecordPlan:
             return self._capture()
         if isinstance(s, tree.Act) and s.name in CLOSING:
             return OtherAction(s.name, (self._add(Field(HEADER_SIZE, 8, "int")), self._add(WRITTEN)))
-        if isinstance(s, tree.Act) and s.name not in ("speculate", "sample"):
+        if isinstance(s, tree.Act) and is_recorded(s):
             return OtherAction(s.name, self._fields(s.arguments) if s.name in CONSUMER_ACTIONS else ())
         return None
 
@@ -158,6 +158,19 @@ class RecordPlan:
         time, length, data = Field(start, 8, "int"), Field(start + 8, 4, "int"), Field(start + 12, 8, "long_bytes")
         self._packet_field = data
         return CaptureAction(*(self._add(field) for field in (time, length, data)))
+
+
+_RECORDED = (
+    tree.Trace, tree.Printf, tree.Print, tree.Printa, tree.Tracemem, tree.Exit, tree.Clear, tree.Trunc, tree.Normalize,
+    tree.SetOption, tree.FormattedCommand,
+)  # fmt: skip
+_UNRECORDED = ("speculate", "sample")
+"""Actions that only the program itself knows of."""
+
+
+def is_recorded(s: tree.Statement) -> bool:
+    """Whether the statement has a part in a record."""
+    return isinstance(s, _RECORDED) or (isinstance(s, tree.Act) and s.name not in _UNRECORDED)
 
 
 def is_appended(s: tree.Statement, clause: Clause, settings: Settings) -> bool:
