@@ -31,7 +31,7 @@ syscall:::entry
 syscall:::return
 /self->in/
 {
-	this->ret = errno ? -errno : arg1;
+	this->ret = arg1;
 	this->ok = errno ? -1 : 0;
 }
 
@@ -86,16 +86,74 @@ syscall::pause:return, syscall::sync:return
 	printf("%-5d %s() = %s\n", tid, probefunc, flagstr("result", this->ret));
 }
 
-syscall::getpgid:return, syscall::getsid:return, syscall::setuid:return, syscall::setgid:return, syscall::alarm:return
+syscall::getpgid:return, syscall::getsid:return, syscall::setuid:return, syscall::setgid:return, syscall::alarm:return,
+syscall::setfsuid:return, syscall::setfsgid:return, syscall::timer_delete:return, syscall::epoll_create:return,
+syscall::close:return, syscall::fsync:return, syscall::fdatasync:return, syscall::fchdir:return, syscall::dup:return
 /self->in/
 {
 	printf("%-5d %s(%d) = %s\n", tid, probefunc, (int)self->a0, flagstr("result", this->ret));
 }
 
-syscall::setpgid:return
+syscall::setpgid:return, syscall::setreuid:return, syscall::setregid:return, syscall::dup2:return,
+syscall::listen:return, syscall::inotify_rm_watch:return
 /self->in/
 {
-	printf("%-5d setpgid(%d, %d) = %s\n", tid, (int)self->a0, (int)self->a1, flagstr("result", this->ret));
+	printf("%-5d %s(%d, %d) = %s\n", tid, probefunc, (int)self->a0, (int)self->a1, flagstr("result", this->ret));
+}
+
+syscall::setresuid:return, syscall::setresgid:return, syscall::fchown:return
+/self->in/
+{
+	printf("%-5d %s(%d, %d, %d) = %s\n", tid, probefunc, (int)self->a0, (int)self->a1, (int)self->a2,
+	    flagstr("result", this->ret));
+}
+
+syscall::getresuid:return, syscall::getresgid:return
+/self->in/
+{
+	printf("%-5d %s(%s, %s, %s) = %s\n", tid, probefunc, memstr("int", self->a0, this->ok ? -1 : 1),
+	    memstr("int", self->a1, this->ok ? -1 : 1), memstr("int", self->a2, this->ok ? -1 : 1),
+	    flagstr("result", this->ret));
+}
+
+syscall::getgroups:return
+/self->in/
+{
+	printf("%-5d getgroups(%d, %s) = %s\n", tid, (int)self->a0, memstr("int", self->a1, self->a0 ? this->ret : 0),
+	    flagstr("result", this->ret));
+}
+
+syscall::setgroups:return
+/self->in/
+{
+	printf("%-5d setgroups(%d, %s) = %s\n", tid, (int)self->a0, memstr("int", self->a1, self->a0),
+	    flagstr("result", this->ret));
+}
+
+syscall::getpriority:return
+/self->in/
+{
+	printf("%-5d getpriority(%s, %d) = %s\n", tid, flagstr("priority", self->a0), (int)self->a1,
+	    flagstr("result", this->ret));
+}
+
+syscall::setpriority:return
+/self->in/
+{
+	printf("%-5d setpriority(%s, %d, %d) = %s\n", tid, flagstr("priority", self->a0), (int)self->a1, (int)self->a2,
+	    flagstr("result", this->ret));
+}
+
+syscall::sysinfo:return
+/self->in/
+{
+	printf("%-5d sysinfo(%s) = %s\n", tid, memstr("sysinfo", self->a0, this->ok), flagstr("result", this->ret));
+}
+
+syscall::unshare:return
+/self->in/
+{
+	printf("%-5d unshare(%s) = %s\n", tid, flagstr("clone3", self->a0), flagstr("result", this->ret));
 }
 
 syscall::clone:return
@@ -160,7 +218,7 @@ syscall::tgkill:return
 }
 
 syscall::prctl:return
-/self->in && self->a0 != 15 && self->a0 != 38 && self->a0 != 4 && self->a0 != 1/
+/self->in && self->a0 != 15 && self->a0 != 38 && self->a0 != 4 && self->a0 != 1 && self->a0 != 23 && self->a0 != 24/
 {
 	printf("%-5d prctl(%s, %s) = %s\n", tid, flagstr("prctl", self->a0), flagstr("address", self->a1),
 	    flagstr("result", this->ret));
@@ -170,6 +228,13 @@ syscall::prctl:return
 /self->in && self->a0 == 1/
 {
 	printf("%-5d prctl(PR_SET_PDEATHSIG, %s) = %s\n", tid, flagstr("signal", self->a1),
+	    flagstr("result", this->ret));
+}
+
+syscall::prctl:return
+/self->in && (self->a0 == 23 || self->a0 == 24)/
+{
+	printf("%-5d prctl(%s, %s) = %s\n", tid, flagstr("prctl", self->a0), flagstr("cap", self->a1),
 	    flagstr("result", this->ret));
 }
 
@@ -276,10 +341,10 @@ syscall::mprotect:return
 	    flagstr("prot", self->a2), flagstr("result", this->ret));
 }
 
-syscall::munmap:return
+syscall::munmap:return, syscall::mlock:return, syscall::munlock:return
 /self->in/
 {
-	printf("%-5d munmap(%s, %d) = %s\n", tid, flagstr("address", self->a0), self->a1,
+	printf("%-5d %s(%s, %d) = %s\n", tid, probefunc, flagstr("address", self->a0), self->a1,
 	    flagstr("result", this->ret));
 }
 
@@ -466,7 +531,7 @@ syscall::unlinkat:return
 /self->in/
 {
 	printf("%-5d unlinkat(%s, %s, %s) = %s\n", tid, flagstr("dirfd", self->a0), memstr("path", self->a1),
-	    flagstr("unlinkat", self->a2), flagstr("result", this->ret));
+	    flagstr("at", self->a2), flagstr("result", this->ret));
 }
 
 syscall::readlink:return
@@ -507,8 +572,52 @@ syscall::utimensat:return
 syscall::getxattr:return, syscall::lgetxattr:return
 /self->in/
 {
-	printf("%-5d %s(%s, %s, %s, %d) = %s\n", tid, probefunc, memstr("path", self->a0), memstr("string", self->a1, 0, 255),
+	printf("%-5d %s(%s, %s, %s, %d) = %s\n", tid, probefunc, memstr("path", self->a0),
+	    memstr("string", self->a1, 0, 255), memstr("data", self->a2, this->ret), self->a3,
+	    flagstr("result", this->ret));
+}
+
+syscall::fgetxattr:return
+/self->in/
+{
+	printf("%-5d fgetxattr(%d, %s, %s, %d) = %s\n", tid, (int)self->a0, memstr("string", self->a1, 0, 255),
 	    memstr("data", self->a2, this->ret), self->a3, flagstr("result", this->ret));
+}
+
+syscall::setxattr:return, syscall::lsetxattr:return
+/self->in/
+{
+	printf("%-5d %s(%s, %s, %s, %d, %s) = %s\n", tid, probefunc, memstr("path", self->a0),
+	    memstr("string", self->a1, 0, 255), memstr("data", self->a2, self->a3), self->a3,
+	    flagstr("xattr", self->a4), flagstr("result", this->ret));
+}
+
+syscall::fsetxattr:return
+/self->in/
+{
+	printf("%-5d fsetxattr(%d, %s, %s, %d, %s) = %s\n", tid, (int)self->a0, memstr("string", self->a1, 0, 255),
+	    memstr("data", self->a2, self->a3), self->a3, flagstr("xattr", self->a4), flagstr("result", this->ret));
+}
+
+syscall::listxattr:return, syscall::llistxattr:return
+/self->in/
+{
+	printf("%-5d %s(%s, %s, %d) = %s\n", tid, probefunc, memstr("path", self->a0),
+	    memstr("data", self->a1, self->a2 ? this->ret : -1), self->a2, flagstr("result", this->ret));
+}
+
+syscall::flistxattr:return
+/self->in/
+{
+	printf("%-5d flistxattr(%d, %s, %d) = %s\n", tid, (int)self->a0,
+	    memstr("data", self->a1, self->a2 ? this->ret : -1), self->a2, flagstr("result", this->ret));
+}
+
+syscall::removexattr:return, syscall::lremovexattr:return
+/self->in/
+{
+	printf("%-5d %s(%s, %s) = %s\n", tid, probefunc, memstr("path", self->a0), memstr("string", self->a1, 0, 255),
+	    flagstr("result", this->ret));
 }
 
 syscall::truncate:return
@@ -558,7 +667,7 @@ syscall::readv:return
 /self->in/
 {
 	printf("%-5d readv(%d, %s, %d) = %s\n", tid, (int)self->a0,
-	    memstr("iovec", self->a1, this->ok ? -1 : self->a2, this->ret), self->a2, flagstr("result", this->ret));
+	    memstr("iovec", self->a1, self->a2, this->ret), self->a2, flagstr("result", this->ret));
 }
 
 syscall::writev:return
@@ -566,12 +675,6 @@ syscall::writev:return
 {
 	printf("%-5d writev(%d, %s, %d) = %s\n", tid, (int)self->a0, memstr("iovec", self->a1, self->a2), self->a2,
 	    flagstr("result", this->ret));
-}
-
-syscall::close:return, syscall::fsync:return, syscall::fdatasync:return, syscall::fchdir:return, syscall::dup:return
-/self->in/
-{
-	printf("%-5d %s(%d) = %s\n", tid, probefunc, (int)self->a0, flagstr("result", this->ret));
 }
 
 syscall::fstat:return
@@ -595,10 +698,18 @@ syscall::lseek:return
 	    flagstr("result", this->ret));
 }
 
-syscall::dup2:return
+syscall::close_range:return
 /self->in/
 {
-	printf("%-5d dup2(%d, %d) = %s\n", tid, (int)self->a0, (int)self->a1, flagstr("result", this->ret));
+	printf("%-5d close_range(%d, %d, %s) = %s\n", tid, (uint32_t)self->a0, (uint32_t)self->a1,
+	    flagstr("close_range", self->a2), flagstr("result", this->ret));
+}
+
+syscall::fallocate:return
+/self->in/
+{
+	printf("%-5d fallocate(%d, %s, %d, %d) = %s\n", tid, (int)self->a0, flagstr("fallocate", self->a1), self->a2,
+	    self->a3, flagstr("result", this->ret));
 }
 
 syscall::dup3:return
@@ -631,13 +742,6 @@ syscall::fchmod:return
 /self->in/
 {
 	printf("%-5d fchmod(%d, %s) = %s\n", tid, (int)self->a0, flagstr("permissions", self->a1),
-	    flagstr("result", this->ret));
-}
-
-syscall::fchown:return
-/self->in/
-{
-	printf("%-5d fchown(%d, %d, %d) = %s\n", tid, (int)self->a0, (int)self->a1, (int)self->a2,
 	    flagstr("result", this->ret));
 }
 
@@ -678,7 +782,7 @@ syscall::getdents64:return
 }
 
 syscall::fcntl:return
-/self->in && (self->a1 == 1 || self->a1 == 9 || self->a1 == 1032)/
+/self->in && (self->a1 == 1 || self->a1 == 9 || self->a1 == 1032 || self->a1 == 1034)/
 {
 	printf("%-5d fcntl(%d, %s) = %s\n", tid, (int)self->a0, flagstr("fcntl", self->a1),
 	    flagstr("result_fd", this->ret));
@@ -719,7 +823,22 @@ syscall::fcntl:return
 }
 
 syscall::fcntl:return
-/self->in && (self->a1 == 0 || self->a1 == 8 || (self->a1 > 9 && self->a1 != 1032))/
+/self->in && (self->a1 == 15 || self->a1 == 16)/
+{
+	printf("%-5d fcntl(%d, %s, %s) = %s\n", tid, (int)self->a0, flagstr("fcntl", self->a1),
+	    memstr("file_owner", self->a2, self->a1 == 15 ? 0 : this->ok), flagstr("result", this->ret));
+}
+
+syscall::fcntl:return
+/self->in && self->a1 == 1033/
+{
+	printf("%-5d fcntl(%d, F_ADD_SEALS, %s) = %s\n", tid, (int)self->a0, flagstr("seals", self->a2),
+	    flagstr("result", this->ret));
+}
+
+syscall::fcntl:return
+/self->in && (self->a1 == 0 || self->a1 == 8 || (self->a1 > 9 && self->a1 < 1032 && self->a1 != 15 && self->a1 != 16)
+    || self->a1 == 1031 || self->a1 > 1034)/
 {
 	printf("%-5d fcntl(%d, %s, %d) = %s\n", tid, (int)self->a0, flagstr("fcntl", self->a1), self->a2,
 	    flagstr("result", this->ret));
@@ -740,6 +859,13 @@ syscall::ioctl:return
 }
 
 syscall::ioctl:return
+/self->in && self->a1 == 0x40049409/
+{
+	printf("%-5d ioctl(%d, %s, %d) = %s\n", tid, (int)self->a0, flagstr("ioctl", self->a1), (int)self->a2,
+	    flagstr("result", this->ret));
+}
+
+syscall::ioctl:return
 /self->in && (self->a1 == 0x5450 || self->a1 == 0x5451)/
 {
 	printf("%-5d ioctl(%d, %s) = %s\n", tid, (int)self->a0, flagstr("ioctl", self->a1),
@@ -748,10 +874,10 @@ syscall::ioctl:return
 
 syscall::ioctl:return
 /self->in && self->a1 != 0x5413 && self->a1 != 0x541b && self->a1 != 0x5421 && self->a1 != 0x540f
-    && self->a1 != 0x5450 && self->a1 != 0x5451/
+    && self->a1 != 0x5450 && self->a1 != 0x5451 && self->a1 != 0x40049409/
 {
 	printf("%-5d ioctl(%d, %s, %s) = %s\n", tid, (int)self->a0, flagstr("ioctl", self->a1),
-	    flagstr("hex", self->a2), flagstr("result", this->ret));
+	    flagstr("address", self->a2), flagstr("result", this->ret));
 }
 
 syscall::sendfile:return
@@ -784,6 +910,22 @@ syscall::rt_sigprocmask:return
 {
 	printf("%-5d rt_sigprocmask(%s, %s, %s, %d) = %s\n", tid, flagstr("sigprocmask", self->a0),
 	    memstr("sigset", self->a1), memstr("sigset", self->a2, this->ok), self->a3, flagstr("result", this->ret));
+}
+
+syscall::rt_sigsuspend:return
+/self->in/
+{
+	printf("%-5d rt_sigsuspend(%s, %d) = %s\n", tid, memstr("sigset", self->a0), self->a1,
+	    flagstr("result", this->ret));
+}
+
+/* It does not return: what was saved on the stack when the signal came is told, the mask and the register of results. */
+
+syscall::rt_sigreturn:entry
+/self->in/
+{
+	printf("%-5d rt_sigreturn({mask=%s}) = %s\n", tid, memstr("sigset", uregs[R_SP] + 296),
+	    flagstr("result", *(int64_t *)copyin(uregs[R_SP] + 144, 8)));
 }
 
 syscall::sigaltstack:return
@@ -824,6 +966,27 @@ syscall::setitimer:return
 	    memstr("itimerval", self->a2, this->ok), flagstr("result", this->ret));
 }
 
+syscall::timer_create:return
+/self->in/
+{
+	printf("%-5d timer_create(%s, %s, %s) = %s\n", tid, flagstr("clock", self->a0), memstr("sigevent", self->a1),
+	    memstr("int", self->a2, this->ok ? -1 : 1), flagstr("result", this->ret));
+}
+
+syscall::timer_settime:return
+/self->in/
+{
+	printf("%-5d timer_settime(%d, %s, %s, %s) = %s\n", tid, (int)self->a0, flagstr("clock_nanosleep", self->a1),
+	    memstr("itimerspec", self->a2), memstr("itimerspec", self->a3, this->ok), flagstr("result", this->ret));
+}
+
+syscall::timer_gettime:return
+/self->in/
+{
+	printf("%-5d timer_gettime(%d, %s) = %s\n", tid, (int)self->a0, memstr("itimerspec", self->a1, this->ok),
+	    flagstr("result", this->ret));
+}
+
 syscall::timerfd_create:return
 /self->in/
 {
@@ -849,103 +1012,192 @@ syscall::getrandom:return
 /* Waiting */
 
 syscall::poll:return
+/self->in/
+{
+	printf("%-5d poll(%s, %d, %d) = %s", tid, memstr("pollfd", self->a0, self->a1), self->a1, (int)self->a2,
+	    flagstr("result", this->ret));
+}
+
+syscall::poll:return
 /self->in && this->ret > 0/
 {
-	printf("%-5d poll(%s, %d, %d) = %d (%s)\n", tid, memstr("pollfd", self->a0, self->a1), self->a1, (int)self->a2,
-	    this->ret, memstr("pollfd_returned", self->a0, self->a1));
+	printf(" (%s)", memstr("pollfd_returned", self->a0, self->a1));
 }
 
-syscall::poll:return
-/self->in && this->ret == 0/
+syscall::ppoll:entry
+/self->in && self->a2/
 {
-	printf("%-5d poll(%s, %d, %d) = 0 (Timeout)\n", tid, memstr("pollfd", self->a0, self->a1), self->a1,
-	    (int)self->a2);
+	self->seconds = *(int64_t *)copyin(self->a2, 8);
+	self->fraction = *(int64_t *)copyin(self->a2 + 8, 8);
 }
 
-syscall::poll:return
-/self->in && this->ret < 0/
+syscall::ppoll:return
+/self->in && self->a2/
 {
-	printf("%-5d poll(%s, %d, %d) = %s\n", tid, memstr("pollfd", self->a0, self->a1), self->a1, (int)self->a2,
-	    flagstr("result", this->ret));
+	printf("%-5d ppoll(%s, %d, {tv_sec=%d, tv_nsec=%d}, %s, %d) = %s", tid, memstr("pollfd", self->a0, self->a1),
+	    self->a1, self->seconds, self->fraction, memstr("sigset", self->a3), self->a4, flagstr("result", this->ret));
+}
+
+syscall::ppoll:return
+/self->in && !self->a2/
+{
+	printf("%-5d ppoll(%s, %d, NULL, %s, %d) = %s", tid, memstr("pollfd", self->a0, self->a1), self->a1,
+	    memstr("sigset", self->a3), self->a4, flagstr("result", this->ret));
+}
+
+syscall::ppoll:return
+/self->in && this->ret > 0 && self->a2/
+{
+	printf(" (%s, left %s)", memstr("pollfd_returned", self->a0, self->a1), memstr("timespec", self->a2));
+}
+
+syscall::ppoll:return
+/self->in && this->ret > 0 && !self->a2/
+{
+	printf(" (%s)", memstr("pollfd_returned", self->a0, self->a1));
+}
+
+syscall::poll:return, syscall::ppoll:return
+/self->in/
+{
+	printf("%s", this->ret ? "\n" : " (Timeout)\n");
 }
 
 /* The kernel writes over the sets: what they were is kept from the entry. */
 
-syscall::select:entry
+syscall::select:entry, syscall::pselect6:entry
 /self->in/
 {
 	self->in_set = arg1 ? *(uint64_t *)copyin(arg1, 8) : 0;
 	self->out_set = arg2 ? *(uint64_t *)copyin(arg2, 8) : 0;
-	self->limit = arg4;
+	self->except_set = arg3 ? *(uint64_t *)copyin(arg3, 8) : 0;
 	self->seconds = arg4 ? *(int64_t *)copyin(arg4, 8) : 0;
 	self->fraction = arg4 ? *(int64_t *)copyin(arg4 + 8, 8) : 0;
 }
 
-syscall::select:return
+syscall::select:return, syscall::pselect6:return
+/self->in/
+{
+	printf("%-5d %s(%d", tid, probefunc, (int)self->a0);
+}
+
+syscall::select:return, syscall::pselect6:return
 /self->in && self->a1/
 {
-	printf("%-5d select(%d, %s", tid, (int)self->a0, flagstr("fd_set", self->in_set));
+	printf(", %s", flagstr("fd_set", self->in_set));
 }
 
-syscall::select:return
+syscall::select:return, syscall::pselect6:return
 /self->in && !self->a1/
 {
-	printf("%-5d select(%d, NULL", tid, (int)self->a0);
+	printf(", NULL");
 }
 
-syscall::select:return
+syscall::select:return, syscall::pselect6:return
 /self->in && self->a2/
 {
 	printf(", %s", flagstr("fd_set", self->out_set));
 }
 
-syscall::select:return
+syscall::select:return, syscall::pselect6:return
 /self->in && !self->a2/
 {
 	printf(", NULL");
 }
 
-syscall::select:return
-/self->in && self->limit/
+syscall::select:return, syscall::pselect6:return
+/self->in && self->a3/
 {
-	printf(", %s, {tv_sec=%d, tv_usec=%d}) = %s", flagstr("address", self->a3), self->seconds, self->fraction,
-	    flagstr("result", this->ret));
+	printf(", %s", flagstr("fd_set", self->except_set));
 }
 
-syscall::select:return
-/self->in && !self->limit/
+syscall::select:return, syscall::pselect6:return
+/self->in && !self->a3/
 {
-	printf(", %s, NULL) = %s", flagstr("address", self->a3), flagstr("result", this->ret));
+	printf(", NULL");
 }
 
-syscall::select:return
+syscall::select:return, syscall::pselect6:return
+/self->in && self->a4/
+{
+	printf(", {tv_sec=%d, %s=%d}", self->seconds, probefunc == "select" ? "tv_usec" : "tv_nsec", self->fraction);
+}
+
+syscall::select:return, syscall::pselect6:return
+/self->in && !self->a4/
+{
+	printf(", NULL");
+}
+
+syscall::pselect6:return
+/self->in && self->a5/
+{
+	this->m = (uint64_t *)copyin(self->a5, 16);
+	printf(", {sigmask=%s, sigsetsize=%d}", memstr("sigset", this->m[0]), this->m[1]);
+}
+
+syscall::pselect6:return
+/self->in && !self->a5/
+{
+	printf(", NULL");
+}
+
+syscall::select:return, syscall::pselect6:return
+/self->in/
+{
+	printf(") = %s", flagstr("result", this->ret));
+}
+
+syscall::select:return, syscall::pselect6:return
 /self->in && this->ret > 0/
 {
 	this->separator = "";
 	printf(" (");
 }
 
-syscall::select:return
+syscall::select:return, syscall::pselect6:return
 /self->in && this->ret > 0 && self->a1/
 {
-	printf("in %s", flagstr("fd_set", *(uint64_t *)copyin(self->a1, 8)));
-	this->separator = ", ";
+	this->set = *(uint64_t *)copyin(self->a1, 8);
+	if (this->set) {
+		printf("%sin %s", this->separator, flagstr("fd_set", this->set));
+		this->separator = ", ";
+	}
 }
 
-syscall::select:return
+syscall::select:return, syscall::pselect6:return
 /self->in && this->ret > 0 && self->a2/
 {
-	printf("%sout %s", this->separator, flagstr("fd_set", *(uint64_t *)copyin(self->a2, 8)));
-	this->separator = ", ";
+	this->set = *(uint64_t *)copyin(self->a2, 8);
+	if (this->set) {
+		printf("%sout %s", this->separator, flagstr("fd_set", this->set));
+		this->separator = ", ";
+	}
 }
 
-syscall::select:return
-/self->in && this->ret > 0 && self->limit/
+syscall::select:return, syscall::pselect6:return
+/self->in && this->ret > 0 && self->a3/
 {
-	printf("%sleft %s", this->separator, memstr("timeval", self->limit));
+	this->set = *(uint64_t *)copyin(self->a3, 8);
+	if (this->set) {
+		printf("%sexcept %s", this->separator, flagstr("fd_set", this->set));
+		this->separator = ", ";
+	}
 }
 
 syscall::select:return
+/self->in && this->ret > 0 && self->a4/
+{
+	printf("%sleft %s", this->separator, memstr("timeval", self->a4));
+}
+
+syscall::pselect6:return
+/self->in && this->ret > 0 && self->a4/
+{
+	printf("%sleft %s", this->separator, memstr("timespec", self->a4));
+}
+
+syscall::select:return, syscall::pselect6:return
 /self->in/
 {
 	printf("%s", this->ret > 0 ? ")\n" : this->ret ? "\n" : " (Timeout)\n");
@@ -1038,10 +1290,17 @@ syscall::socket:return
 }
 
 syscall::socket:return
-/self->in && self->a0 != 2 && self->a0 != 10 && self->a0 != 16/
+/self->in && self->a0 != 2 && self->a0 != 10 && self->a0 != 16 && self->a0 != 17/
 {
 	printf("%-5d socket(%s, %s, %d) = %s\n", tid, flagstr("af", self->a0), flagstr("sock", self->a1),
 	    (int)self->a2, flagstr("result", this->ret));
+}
+
+syscall::socket:return
+/self->in && self->a0 == 17/
+{
+	printf("%-5d socket(%s, %s, %s) = %s\n", tid, flagstr("af", self->a0), flagstr("sock", self->a1),
+	    flagstr("ethertype", self->a2), flagstr("result", this->ret));
 }
 
 syscall::socketpair:return
@@ -1056,12 +1315,6 @@ syscall::connect:return, syscall::bind:return
 {
 	printf("%-5d %s(%d, %s, %d) = %s\n", tid, probefunc, (int)self->a0, memstr("sockaddr", self->a1, self->a2),
 	    (int)self->a2, flagstr("result", this->ret));
-}
-
-syscall::listen:return
-/self->in/
-{
-	printf("%-5d listen(%d, %d) = %s\n", tid, (int)self->a0, (int)self->a1, flagstr("result", this->ret));
 }
 
 syscall::shutdown:return
@@ -1160,8 +1413,11 @@ syscall::sendmsg:return
 	this->m = (uint64_t *)copyin(self->a1, 56);
 	printf("%-5d sendmsg(%d, {msg_name=%s, msg_namelen=%d", tid, (int)self->a0,
 	    memstr("sockaddr", this->m[0], this->m[1]), (int)this->m[1]);
-	printf(", msg_iov=%s, msg_iovlen=%d, msg_controllen=%d, msg_flags=%s}, %s) = %s\n",
-	    memstr("iovec", this->m[2], this->m[3]), this->m[3], this->m[5], flagstr("msg", this->m[6]),
+	printf(", msg_iov=%s, msg_iovlen=%d", memstr("iovec", this->m[2], this->m[3]), this->m[3]);
+	if (this->m[5]) {
+		printf(", msg_control=%s", memstr("msg_control", this->m[4], this->m[5]));
+	}
+	printf(", msg_controllen=%d, msg_flags=%s}, %s) = %s\n", this->m[5], flagstr("msg", this->m[6]),
 	    flagstr("msg", self->a2), flagstr("result", this->ret));
 }
 
@@ -1177,8 +1433,11 @@ syscall::recvmsg:return
 	this->m = (uint64_t *)copyin(self->a1, 56);
 	printf("%-5d recvmsg(%d, {msg_name=%s, msg_namelen=%d => %d", tid, (int)self->a0,
 	    memstr("sockaddr", this->m[0], this->m[1]), self->room, (int)this->m[1]);
-	printf(", msg_iov=%s, msg_iovlen=%d, msg_controllen=%d, msg_flags=%s}, %s) = %s\n",
-	    memstr("iovec", this->m[2], this->m[3], this->ret), this->m[3], this->m[5], flagstr("msg", this->m[6]),
+	printf(", msg_iov=%s, msg_iovlen=%d", memstr("iovec", this->m[2], this->m[3], this->ret), this->m[3]);
+	if (this->m[5]) {
+		printf(", msg_control=%s", memstr("msg_control", this->m[4], this->m[5]));
+	}
+	printf(", msg_controllen=%d, msg_flags=%s}, %s) = %s\n", this->m[5], flagstr("msg", this->m[6]),
 	    flagstr("msg", self->a2), flagstr("result", this->ret));
 }
 
@@ -1188,8 +1447,11 @@ syscall::recvmsg:return
 	this->m = (uint64_t *)copyin(self->a1, 56);
 	printf("%-5d recvmsg(%d, {msg_name=%s, msg_namelen=%d", tid, (int)self->a0,
 	    memstr("sockaddr", this->m[0], this->m[1]), (int)this->m[1]);
-	printf(", msg_iov=%s, msg_iovlen=%d, msg_controllen=%d, msg_flags=%s}, %s) = %s\n",
-	    memstr("iovec", this->m[2], this->m[3], this->ret), this->m[3], this->m[5], flagstr("msg", this->m[6]),
+	printf(", msg_iov=%s, msg_iovlen=%d", memstr("iovec", this->m[2], this->m[3], this->ret), this->m[3]);
+	if (this->m[5]) {
+		printf(", msg_control=%s", memstr("msg_control", this->m[4], this->m[5]));
+	}
+	printf(", msg_controllen=%d, msg_flags=%s}, %s) = %s\n", this->m[5], flagstr("msg", this->m[6]),
 	    flagstr("msg", self->a2), flagstr("result", this->ret));
 }
 
@@ -1201,46 +1463,57 @@ syscall::recvmsg:return
 }
 
 syscall::setsockopt:return
-/self->in && self->a1 == 1/
+/self->in/
 {
-	printf("%-5d setsockopt(%d, SOL_SOCKET, %s, %s, %d) = %s\n", tid, (int)self->a0, flagstr("so", self->a2),
-	    memstr("int", self->a3, 1), (int)self->a4, flagstr("result", this->ret));
+	printf("%-5d setsockopt(%d, %s, %s", tid, (int)self->a0, flagstr("sol", self->a1),
+	    flagstr("sockopt", self->a1 << 32 | self->a2));
+	if (self->a1 == 1 && self->a2 == 13) {
+		printf(", %s", memstr("linger", self->a3));
+	} else if (self->a1 == 1 && (self->a2 == 20 || self->a2 == 21 || self->a2 == 25)) {
+		printf(", %s", memstr("data", self->a3, self->a4));
+	} else {
+		printf(", %s", memstr("int", self->a3, self->a4 < 4 ? -1 : 1));
+	}
+	printf(", %d) = %s\n", (int)self->a4, flagstr("result", this->ret));
 }
 
-syscall::setsockopt:return
-/self->in && self->a1 == 6/
+syscall::getsockopt:entry
+/self->in && self->a4/
 {
-	printf("%-5d setsockopt(%d, SOL_TCP, %s, %s, %d) = %s\n", tid, (int)self->a0, flagstr("tcp", self->a2),
-	    memstr("int", self->a3, 1), (int)self->a4, flagstr("result", this->ret));
-}
-
-syscall::setsockopt:return
-/self->in && self->a1 != 1 && self->a1 != 6/
-{
-	printf("%-5d setsockopt(%d, %s, %s, %s, %d) = %s\n", tid, (int)self->a0, flagstr("sol", self->a1),
-	    flagstr("ipv6", self->a2), memstr("int", self->a3, 1), (int)self->a4, flagstr("result", this->ret));
-}
-
-syscall::getsockopt:return
-/self->in && self->a1 == 1 && !this->ok/
-{
-	printf("%-5d getsockopt(%d, SOL_SOCKET, %s, %s, %s) = %s\n", tid, (int)self->a0, flagstr("so", self->a2),
-	    memstr("int", self->a3, 1), memstr("int", self->a4, 1), flagstr("result", this->ret));
+	self->room = *(int *)copyin(arg4, 4);
 }
 
 syscall::getsockopt:return
-/self->in && self->a1 == 1 && this->ok/
+/self->in/
 {
-	printf("%-5d getsockopt(%d, SOL_SOCKET, %s, %s, %s) = %s\n", tid, (int)self->a0, flagstr("so", self->a2),
-	    flagstr("address", self->a3), memstr("int", self->a4, 1), flagstr("result", this->ret));
+	printf("%-5d getsockopt(%d, %s, %s", tid, (int)self->a0, flagstr("sol", self->a1),
+	    flagstr("sockopt", self->a1 << 32 | self->a2));
 }
 
 syscall::getsockopt:return
-/self->in && self->a1 != 1/
+/self->in && !this->ok/
 {
-	printf("%-5d getsockopt(%d, %s, %s, %s, %s) = %s\n", tid, (int)self->a0, flagstr("sol", self->a1),
-	    flagstr("tcp", self->a2), memstr("int", self->a3, this->ok ? -1 : 1), memstr("int", self->a4, 1),
-	    flagstr("result", this->ret));
+	this->size = *(int *)copyin(self->a4, 4);
+	if (self->a1 == 1 && self->a2 == 4) {
+		printf(", %s", memstr("error", self->a3, 1));
+	} else if (self->a1 == 1 && self->a2 == 13) {
+		printf(", %s", memstr("linger", self->a3));
+	} else if (this->size == 4) {
+		printf(", %s", memstr("int", self->a3, 1));
+	} else {
+		printf(", %s", memstr("data", self->a3, this->size));
+	}
+	if (this->size == self->room) {
+		printf(", [%d]) = 0\n", this->size);
+	} else {
+		printf(", [%d => %d]) = 0\n", self->room, this->size);
+	}
+}
+
+syscall::getsockopt:return
+/self->in && this->ok/
+{
+	printf(", %s, %s) = %s\n", flagstr("address", self->a3), memstr("int", self->a4, 1), flagstr("result", this->ret));
 }
 
 syscall:::return

@@ -14,8 +14,10 @@ _RESUMED = re.compile(r"^<\.\.\. (\w+) resumed>(.*)$")
 _ADDRESS = re.compile(r"0x[0-9a-f]{5,}")
 _CHANGING = re.compile(r"(?<=f_)(bfree|bavail|blocks|files|ffree)=\d+")
 _RELATION = re.compile(r"(?<=get)(ppid|pgid|pgrp)\((0?)\) = \d+")
-_PORT = re.compile(r"htons\(\d{2,}\)")
-_MOMENT = re.compile(r"(?<=left )\{tv_sec=\d+, tv_\w+=\d+\}|(?<=Alarm clock )x")
+_PORT = re.compile(r"htons\(\d{2,}\)|(?<=sa_family=AF_INET, )sa_data=\"[^\"]+\"")
+_MOMENT = re.compile(
+    r"(?<=left )\{tv_sec=\d+, tv_\w+=\d+\}|(?<=\}, )\{tv_sec=\d+, tv_nsec=\d+\}(?=\) = \? ERESTART_REST)"
+)
 _RANDOM = re.compile(r'(?<=getrandom\()"[^"]*"')
 
 

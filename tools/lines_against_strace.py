@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -74,11 +75,14 @@ def _shown(words: list[str], place: str) -> str:
     path = f"{place}/shown"
     # sonde appends to a file that is there.
     Path(path).unlink(missing_ok=True)
-    with tempfile.TemporaryDirectory(dir=place) as empty:
-        subprocess.run(
-            [path if word == "{}" else word for word in words], cwd=empty, stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL, stderr=sys.stderr, env={**os.environ, "LC_ALL": "C"}, check=False,
-        )  # fmt: skip
+    # Names of directories are in the lines.
+    empty = Path(place, "empty")
+    empty.mkdir()
+    subprocess.run(
+        [path if word == "{}" else word for word in words], cwd=empty, stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL, stderr=sys.stderr, env={**os.environ, "LC_ALL": "C"}, check=False,
+    )  # fmt: skip
+    shutil.rmtree(empty)
     return Path(path).read_text(errors="replace")
 
 

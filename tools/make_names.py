@@ -37,12 +37,14 @@ class Source(NamedTuple):
 
 
 SOURCES = (
-    Source("open", "both", "O_???", "asm/fcntl.h", r"O_[A-Z_]+", "O_NDELAY",
+    Source("open", "both", "", "asm/fcntl.h", r"O_[A-Z_]+", "O_NDELAY",
            "O_CREAT O_EXCL O_NOCTTY O_TRUNC O_APPEND O_NONBLOCK O_SYNC O_DSYNC O_DIRECT O_LARGEFILE O_NOFOLLOW "
            "O_NOATIME O_CLOEXEC O_PATH O_TMPFILE O_DIRECTORY", mask=3),
     Source("at", "flags", "AT_???", "linux/fcntl.h", r"AT_\w+", "AT_FDCWD|AT_STATX_SYNC_TYPE|AT_STATX_SYNC_AS_STAT|AT_EACCESS",
            "AT_SYMLINK_NOFOLLOW AT_REMOVEDIR AT_SYMLINK_FOLLOW AT_NO_AUTOMOUNT AT_EMPTY_PATH"),
     Source("faccessat", "flags", "AT_???", "fcntl.h", r"AT_(EACCESS|SYMLINK_NOFOLLOW|EMPTY_PATH)"),
+    Source("xattr", "flags", "XATTR_???", "linux/xattr.h", r"XATTR_(CREATE|REPLACE)"),
+    Source("close_range", "flags", "CLOSE_RANGE_???", "linux/close_range.h", r"CLOSE_RANGE_\w+"),
     Source("unlinkat", "flags", "AT_???", "linux/fcntl.h", r"AT_REMOVEDIR"),
     Source("access", "flags", "?_OK", "unistd.h", r"[RWXF]_OK", first="F_OK R_OK W_OK X_OK"),
     Source("prot", "flags", "PROT_???", "asm/mman.h linux/mman.h", r"PROT_[A-Z]+",
@@ -75,10 +77,17 @@ SOURCES = (
     Source("netlink", "values", "NETLINK_???", "linux/netlink.h",
            r"NETLINK_(ROUTE|UNUSED|USERSOCK|FIREWALL|SOCK_DIAG|NFLOG|XFRM|SELINUX|ISCSI|AUDIT|FIB_LOOKUP|CONNECTOR|"
            r"NETFILTER|IP6_FW|DNRTMSG|KOBJECT_UEVENT|GENERIC|SCSITRANSPORT|ECRYPTFS|RDMA|CRYPTO|SMC)"),
+    Source("netlink_option", "values", "NETLINK_???", "linux/netlink.h",
+           r"NETLINK_((ADD|DROP|LIST)_MEMBERSHIPS?|PKTINFO|BROADCAST_ERROR|NO_ENOBUFS|[RT]X_RING|LISTEN_ALL_NSID|CAP_ACK|"
+           r"EXT_ACK|GET_STRICT_CHK)"),
+    Source("ethernet", "values", "ETH_P_???", "linux/if_ether.h", r"ETH_P_\w+", first="ETH_P_IP"),
+    Source("cmsg", "values", "SCM_???", "asm/socket.h linux/socket.h sys/socket.h", r"SCM_[A-Z0-9_]+", r"SCM_(TIMESTAMP.*|SRCRT)",
+           extra="SCM_RIGHTS=1 SCM_CREDENTIALS=2"),
     Source("msg", "flags", "MSG_???", "sys/socket.h", r"MSG_[A-Z_]+", "MSG_TRYHARD"),
     Source("shutdown", "values", "SHUT_???", "sys/socket.h", r"SHUT_\w+"),
-    Source("sol", "values", "SOL_???", "sys/socket.h netinet/in.h netinet/tcp.h netinet/udp.h", r"SOL_[A-Z0-9]+", "SOL_ICMPV6"),
-    Source("so", "values", "SO_???", "asm/socket.h", r"SO_[A-Z0-9_]+", "SO_GET_FILTER|SO_DEBUG_.*|SO_(TIMESTAMP|TIMESTAMPNS|TIMESTAMPING|RCVTIMEO|SNDTIMEO)_NEW"),
+    Source("sol", "values", "SOL_??", "sys/socket.h netinet/in.h netinet/tcp.h netinet/udp.h", r"SOL_[A-Z0-9]+", "SOL_ICMPV6"),
+    Source("so", "values", "SO_???", "asm/socket.h", r"SO_[A-Z0-9_]+", "SO_GET_FILTER|SO_DEBUG_.*|SO_(TIMESTAMP|TIMESTAMPNS|TIMESTAMPING|RCVTIMEO|SNDTIMEO)_NEW",
+           "SO_RCVTIMEO_OLD SO_SNDTIMEO_OLD SO_TIMESTAMP_OLD SO_TIMESTAMPNS_OLD SO_TIMESTAMPING_OLD"),
     Source("tcp", "values", "TCP_???", "linux/tcp.h", r"TCP_[A-Z0-9_]+",
            r"TCP_(NLA_.*|ESTABLISHED|SYN_SENT|SYN_RECV|FIN_.*|TIME_WAIT|CLOSE|CLOSE_WAIT|LAST_ACK|LISTEN|CLOSING|"
            r"FLAG_.*|DATA_OFFSET|RESERVED_BITS|MSS_DEFAULT|MSS_DESIRED|.*_QUEUE|QUEUES_NR|MD5SIG_.*|REPAIR_(ON|OFF.*)|"
@@ -87,12 +96,15 @@ SOURCES = (
     Source("ipv6", "values", "IPV6_???", "linux/in6.h", r"IPV6_[A-Z0-9_]+", r"IPV6_(PMTUDISC|FL|PRIORITY|RECV.*|PREFER|FLOWINFO|TLV|SRCRT)_.*|IPV6_2292.*|IPV6_(JOIN|LEAVE)_.*"),
     Source("fcntl", "values", "F_???", "asm/fcntl.h linux/fcntl.h", r"F_[A-Z0-9_]+",
            r"F_(RDLCK|WRLCK|UNLCK|EXLCK|SHLCK|OWNER_.*|SEAL_.*|GETLK64|SETLK64|SETLKW64|LINUX_.*)"),
+    Source("file_owner", "values", "F_OWNER_???", "asm/fcntl.h", r"F_OWNER_(TID|PID|PGRP)"),
+    Source("seals", "flags", "F_SEAL_???", "linux/fcntl.h", r"F_SEAL_\w+"),
     Source("fd", "flags", "FD_???", "asm/fcntl.h", r"FD_CLOEXEC"),
     Source("lock", "values", "F_???", "asm/fcntl.h", r"F_(RDLCK|WRLCK|UNLCK)"),
-    Source("flock", "flags", "LOCK_???", "asm/fcntl.h", r"LOCK_(SH|EX|UN|NB)"),
+    Source("flock", "flags", "LOCK_???", "asm/fcntl.h", r"LOCK_(SH|EX|UN|NB|MAND|READ|WRITE|RW)",
+           first="LOCK_SH LOCK_EX LOCK_NB LOCK_UN LOCK_MAND LOCK_RW"),
     Source("seek", "values", "SEEK_???", "linux/fs.h", r"SEEK_(SET|CUR|END|DATA|HOLE)"),
     Source("poll", "flags", "POLL???", "asm/poll.h", r"POLL[A-Z]+", "POLL_.*|POLLREMOVE|POLLFREE",
-           extra="POLLRDHUP=0x2000"),
+           extra="POLLRDHUP=0x2000 POLL_BUSY_LOOP=0x8000"),
     Source("epoll", "flags", "EPOLL???", "linux/eventpoll.h", r"EPOLL[A-Z]+", "EPOLL_.*|EPOLLINOUT_BITS|EPOLLEXCLUSIVE_OK_BITS",
            extra="EPOLLIN=1 EPOLLPRI=2 EPOLLOUT=4 EPOLLRDNORM=0x40 EPOLLRDBAND=0x80 EPOLLWRNORM=0x100 EPOLLWRBAND=0x200 "
            "EPOLLMSG=0x400 EPOLLERR=8 EPOLLHUP=0x10 EPOLLRDHUP=0x2000 EPOLLEXCLUSIVE=0x10000000 EPOLLWAKEUP=0x20000000 "
@@ -111,9 +123,9 @@ SOURCES = (
     Source("prctl", "values", "PR_???", "linux/prctl.h", r"PR_(GET|SET|CAP|CAPBSET|MCE|TASK|MPX|SVE|PAC|SCHED|SME)_[A-Z0-9_]+",
            "PR_SET_MM_.*|PR_CAP_AMBIENT_.*|PR_SET_PTRACER_ANY|PR_MCE_KILL_.+|PR_SVE_SET_.*|PR_SVE_VL_.*|PR_SME_SET_.*|PR_SME_VL_.*|PR_SCHED_CORE_.+"),
     Source("arch_prctl", "values", "ARCH_???", "asm/prctl.h", r"ARCH_\w+"),
-    Source("ioctl", "values", "", "asm/ioctls.h linux/sockios.h linux/fs.h", r"(TC|TIOC|FIO|SIOC|FI|FS_IOC|BLK)[A-Z0-9_]+",
+    Source("ioctl", "values", "", "asm/ioctls.h linux/sockios.h linux/fs.h linux/btrfs.h", r"(TC|TIOC|FIO|SIOC|FI|FS_IOC|BLK)[A-Z0-9_]+|BTRFS_IOC_[A-Z0-9_]+",
            r"TIOCPKT_.*|TIOCSER_.*|TIOCINQ|TIOCM_.*|FS_IOC(32|_(ADD|REMOVE|GET_ENC|SET_ENC|MEASURE|ENABLE|READ)).*|SIOCPROTOPRIVATE|"
-           r"SIOCDEVPRIVATE|SIOCINQ|SIOCOUTQ|FIBMAP|FIFREEZE|FITHAW|TCSETS2|BLK(TRACE|ZONED).*",
+           r"SIOCDEVPRIVATE|SIOCGSTAMP(NS)?|SIOCINQ|SIOCOUTQ|FIBMAP|FIFREEZE|FITHAW|TCSETS2|BLK(TRACE|ZONED).*",
            "FIONREAD"),
     Source("getrandom", "flags", "GRND_???", "linux/random.h", r"GRND_\w+"),
     Source("memfd", "flags", "MFD_???", "linux/memfd.h", r"MFD_(CLOEXEC|ALLOW_SEALING|HUGETLB|NOEXEC_SEAL|EXEC)"),
@@ -135,6 +147,8 @@ SOURCES = (
            "MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED=0x10 MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE=0x20 "
            "MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE=0x40 MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ=0x80 "
            "MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ=0x100"),
+    Source("cap", "values", "CAP_???", "linux/capability.h", r"CAP_[A-Z_]+", "CAP_LAST_CAP"),
+    Source("sigev", "values", "SIGEV_???", "asm/siginfo.h", r"SIGEV_(SIGNAL|NONE|THREAD|THREAD_ID)"),
     Source("sched", "values", "SCHED_???", "linux/sched.h", r"SCHED_(NORMAL|FIFO|RR|BATCH|IDLE|DEADLINE)",
            extra="SCHED_OTHER=0", without="SCHED_NORMAL"),
     Source("waitid", "values", "P_???", "linux/wait.h", r"P_(ALL|PID|PGID|PIDFD)"),

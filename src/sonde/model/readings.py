@@ -2,7 +2,7 @@
 
 The field has three words, HEAD bytes: the address where nothing was read, else 0, so that equal contents are one key of
 an aggregation; the number of elements that the program named, NOT_READ where nothing was read; a limit in bytes, below
-0 for none. The elements follow, or SLOTS: for each pointer or struct iovec the pointer, the length there, how many
+0 where only addresses are shown. The elements follow, or SLOTS: for each pointer or struct iovec the pointer, the length there, how many
 bytes were read or NOT_READ, and the memory.
 """
 

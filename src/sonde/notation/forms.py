@@ -42,6 +42,7 @@ FORMS: dict[str, Form] = {
     "data": Form(Reading(ELEMENTS, 1, 32)),
     "bytes": Form(Reading(ELEMENTS, 1, 32)),
     "cpu_set": Form(Reading(ELEMENTS, 1, 128)),
+    "msg_control": Form(Reading(ELEMENTS, 1, 256)),
     "sockaddr": Form(Reading(ELEMENTS, 1, 128)),
     "argv": Form(Reading(POINTERS, 32, 32)),
     "envp": Form(Reading(POINTER_COUNT, 0, 0)),
@@ -105,6 +106,8 @@ def _text(name: str, value: MemoryValue) -> str:
         return f"[{' '.join(str(bit) for bit in range(bits.bit_length()) if bits >> bit & 1)}]"
     if name == "sockaddr":
         return sockets.socket_address(data[:count])
+    if name == "msg_control":
+        return _listed(value, sockets.control_messages(data[: min(count, most)]))
     return _elements(value)
 
 
@@ -126,14 +129,15 @@ def _strings(value: MemoryValue) -> str:
 
 
 def _buffers(value: MemoryValue) -> str:
-    """Each struct iovec; of all together as many bytes are shown as the limit allows."""
+    """Each struct iovec; of all together as many bytes are shown as the limit allows, addresses where it is below 0."""
     shown = []
     left = value.limit
     for pointer, length, got, content in _slots(value):
-        known = length if value.limit < 0 else min(left, length)
+        known = min(left, length)
         left -= known
         text = quoted(content[: min(known, value.reading.size)], known > value.reading.size)
-        shown.append(f"{{iov_base={text if got >= 0 else address(pointer)}, iov_len={length}}}")
+        is_shown = got >= 0 and pointer and value.limit >= 0
+        shown.append(f"{{iov_base={text if is_shown else address(pointer)}, iov_len={length}}}")
     return _listed(value, shown)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from functools import lru_cache
+from socket import ntohs
 
 from sonde.arch.call_numbers import native_names
 from sonde.bpf import helpers
@@ -29,6 +30,7 @@ _REAL_TIME = 32
 LARGEST_ERRNO = helpers.MAX_ERRNO
 
 _AT_FDCWD = -100
+_HUGE_SHIFT = 26
 _STATX_SYNC = 0x6000
 """AT_STATX_SYNC_TYPE."""
 
@@ -68,12 +70,12 @@ def table_text(table: NameTable, number: int) -> str:
             flags.append(name)
             rest &= ~each
     if rest:
-        flags.append(f"{rest:#x}" if flags or shown else _unnamed(rest, table.unknown))
+        flags.append(f"{rest:#x}" if flags else _unnamed(rest, table.unknown))
     return "|".join(shown + flags)
 
 
 def _unnamed(number: int, unknown: str) -> str:
-    return f"{number:#x} /* {unknown} */" if unknown else f"{number:#x}" if number else "0"
+    return hexadecimal(number) + (f" /* {unknown} */" if unknown else "")
 
 
 def errno_name(number: int) -> str:
@@ -154,7 +156,8 @@ def _flag_result(name: str) -> Callable[[int], str]:
     """`0x8002 (flags O_RDWR|O_LARGEFILE)`."""
 
     def shown(number: int) -> str:
-        return f"{number:#x} (flags {number_text(name, number).decode()})" if number or name == "open" else "0"
+        flags = f" (flags {number_text(name, number).decode()})" if number or name == "open" else ""
+        return hexadecimal(number) + flags
 
     return lambda number: result(number, shown)
 
@@ -173,7 +176,25 @@ def flags_alone(name: str, number: int) -> str:
     """The flags of a table that has values besides, as pipe2(2) takes those of open(2)."""
     table = tables()[name]
     flags = tuple(each for each in table.names if each[1] & ~table.mask)
-    return table_text(NameTable("flags", table.unknown, 0, flags), number & _HALF)
+    return table_text(NameTable("flags", table.unknown or "O_???", 0, flags), number & _HALF)
+
+
+def mapping(number: int) -> str:
+    """The flags of mmap(2); the logarithm of the size of its pages is in the upper six bits."""
+    number &= _HALF
+    size = number >> _HUGE_SHIFT
+    text = table_text(tables()["map"], number & (1 << _HUGE_SHIFT) - 1)
+    return f"{text}|{size}<<MAP_HUGE_SHIFT" if size else text
+
+
+def ioctl(number: int) -> str:
+    """All names that a request has, or what it is made of (asm-generic/ioctl.h)."""
+    number &= _HALF
+    if names := [name for name, each in tables()["ioctl"].names if each == number]:
+        return " or ".join(sorted(names))
+    direction = "|".join(name for bit, name in ((2, "_IOC_READ"), (1, "_IOC_WRITE")) if number >> 30 & bit)
+    parts = (number >> 8 & 0xFF, number & 0xFF, number >> 16 & 0x3FFF)
+    return f"_IOC({direction or '_IOC_NONE'}, {', '.join(map(hexadecimal, parts))})"
 
 
 def statx_at(number: int) -> str:
@@ -228,11 +249,20 @@ def descriptor_set(number: int) -> str:
     return f"[{' '.join(str(bit) for bit in range(64) if number >> bit & 1)}]"
 
 
+def socket_option(number: int) -> str:
+    """An option of setsockopt(2), with its level in the upper half."""
+    level, option = number >> 32 & _HALF, number & _HALF
+    return number_text(_LEVELS.get(level, "decimal"), option).decode()
+
+
 def _signed(number: int) -> int:
     """The int that the kernel takes of a register."""
     number &= _HALF
     return number - (1 << 32) if number >> 31 else number
 
+
+_LEVELS = {0: "ip", 1: "so", 6: "tcp", 41: "ipv6", 270: "netlink_option"}
+"""The tables of options of SOL_IP, SOL_SOCKET, SOL_TCP, SOL_IPV6 and SOL_NETLINK."""
 
 _COMPUTED: dict[str, Callable[[int], str]] = {
     "address": address,
@@ -240,10 +270,13 @@ _COMPUTED: dict[str, Callable[[int], str]] = {
     "device": device,
     "dirfd": directory,
     "errno": lambda number: errno_name(abs(_signed(number))),
+    "ethertype": lambda number: f"htons({number_text('ethernet', ntohs(number & 0xFFFF)).decode()})",
     "fd_set": descriptor_set,
     "futex": futex,
     "futex_bits": lambda number: "FUTEX_BITSET_MATCH_ANY" if number & _HALF == _HALF else hexadecimal(number & _HALF),
     "hex": hexadecimal,
+    "ioctl": ioctl,
+    "map": mapping,
     "mode": mode,
     "open_flags": lambda number: flags_alone("open", number),
     "permissions": permissions,
@@ -256,6 +289,7 @@ _COMPUTED: dict[str, Callable[[int], str]] = {
     "signal": signal_name,
     "sigset": signal_set,
     "sock_flags": lambda number: flags_alone("sock", number),
+    "sockopt": socket_option,
     "statx_at": statx_at,
     "strerror": lambda number: errno_meaning(abs(_signed(number))),
     "syscall": lambda number: native_names().get(number, str(number)),

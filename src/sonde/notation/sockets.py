@@ -9,6 +9,9 @@ from sonde.notation.numbers import number_text
 from sonde.notation.quoting import quoted
 
 _LEAST = 2
+_CONTROL = struct.Struct("<Qii")
+"""cmsg_len, cmsg_level, cmsg_type."""
+_SCM_CREDENTIALS = 2
 
 
 def socket_address(data: bytes) -> str:
@@ -52,6 +55,36 @@ def _netlink(data: bytes) -> str:
         return _other(data)
     number, groups = struct.unpack_from("<iI", data, 4)
     return f"nl_pid={number}, nl_groups={groups:#08x}".replace("=0x000000", "=00000000")
+
+
+def control_messages(data: bytes) -> list[str]:
+    """Each struct cmsghdr, as it is sent beside a message; what is cut is left out."""
+    shown = []
+    at = 0
+    while at + _CONTROL.size <= len(data):
+        length, level, kind = _CONTROL.unpack_from(data, at)
+        if length < _CONTROL.size:
+            break
+        content = data[at + _CONTROL.size : at + length]
+        name = number_text("cmsg" if level == socket.SOL_SOCKET else "int", kind).decode()
+        shown.append(
+            f"{{cmsg_len={length}, cmsg_level={number_text('sol', level).decode()}, cmsg_type={name}"
+            f"{_control_data(level, kind, content)}}}"
+        )
+        at += -(-length // 8) * 8
+    return shown
+
+
+def _control_data(level: int, kind: int, content: bytes) -> str:
+    if not content:
+        return ""
+    if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
+        descriptors = struct.unpack_from(f"<{len(content) // 4}i", content)
+        return f", cmsg_data=[{', '.join(map(str, descriptors))}]"
+    if (level, kind) == (socket.SOL_SOCKET, _SCM_CREDENTIALS) and len(content) >= 12:
+        process, user, group = struct.unpack_from("<iII", content)
+        return f", cmsg_data={{pid={process}, uid={user}, gid={group}}}"
+    return f", cmsg_data={quoted(content[:32], len(content) > 32)}"
 
 
 def _other(data: bytes) -> str:

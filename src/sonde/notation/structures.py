@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from sonde.notation.numbers import (
     address,
     device,
+    errno_name,
     hexadecimal,
     mode,
     number_text,
@@ -24,6 +25,7 @@ _CLONE_PIDFD, _CLONE_SETTLS, _CLONE_PARENT_SETTID = 1 << 12, 1 << 19, 1 << 20
 _CLONE_CHILD = 1 << 21 | 1 << 24
 """CLONE_CHILD_CLEARTID and CLONE_CHILD_SETTID."""
 _UTIME_NOW, _UTIME_OMIT = (1 << 30) - 1, (1 << 30) - 2
+_SIGEV_THREAD_ID = 4
 _NUL = b"\0"
 
 
@@ -123,6 +125,40 @@ def int_value(data: bytes) -> str:
     return str(int.from_bytes(data[:4], "little", signed=True))
 
 
+def error(data: bytes) -> str:
+    """What SO_ERROR gives."""
+    number = int.from_bytes(data[:4], "little", signed=True)
+    return errno_name(number) if number else "0"
+
+
+def sigev(data: bytes) -> str:
+    """A struct sigevent: what tells that a timer has run out."""
+    value, signal, notify, thread = struct.unpack_from("<Qiii", data)
+    shown = f", sigev_value={{sival_int={value & 0xFFFFFFFF}, sival_ptr={address(value)}}}" if value else ""
+    target = f", sigev_notify_thread_id={thread}" if notify == _SIGEV_THREAD_ID else ""
+    return (
+        f"{{{shown[2:] + ', ' if shown else ''}sigev_signo={_flags('signal', signal)}, "
+        f"sigev_notify={_flags('sigev', notify)}{target}}}"
+    )
+
+
+def sysinfo(data: bytes) -> str:
+    uptime, *loads = struct.unpack_from("<q3Q", data)
+    names = ("totalram", "freeram", "sharedram", "bufferram", "totalswap", "freeswap")
+    words = [f"{n}={v}" for n, v in zip(names, struct.unpack_from("<6Q", data, 32), strict=True)]
+    tasks, high, free_high, unit = struct.unpack_from("<HxxxxxxQQI", data, 80)
+    return (
+        f"{{uptime={uptime}, loads=[{', '.join(map(str, loads))}], {', '.join(words)}, procs={tasks}, "
+        f"totalhigh={high}, freehigh={free_high}, mem_unit={unit}}}"
+    )
+
+
+def owner(data: bytes) -> str:
+    """A struct f_owner_ex of fcntl(2)."""
+    kind, number = struct.unpack_from("<ii", data)
+    return f"{{type={_flags('file_owner', kind)}, pid={number}}}"
+
+
 def status(data: bytes) -> str:
     return wait_status(int.from_bytes(data[:4], "little"))
 
@@ -184,6 +220,7 @@ STRUCTURES: dict[str, tuple[int, int, Callable[[bytes], str], bool]] = {
     "clone_args": (64, 1, clone_args, False),
     "epoll_change": (12, 1, epoll_event, False),
     "epoll_event": (12, 32, epoll_event, True),
+    "error": (4, 32, error, True),
     "file_time": (16, 2, file_time, True),
     "flock_found": (32, 1, found_flock, False),
     "flock": (32, 1, flock, False),
@@ -191,17 +228,20 @@ STRUCTURES: dict[str, tuple[int, int, Callable[[bytes], str], bool]] = {
     "itimerspec": (32, 1, _interval(timespec), False),
     "itimerval": (32, 1, _interval(timeval), False),
     "linger": (8, 1, linger, False),
+    "file_owner": (8, 1, owner, False),
     "pointer": (8, 16, pointer, True),
     "pollfd": (8, 32, pollfd, True),
     "pollfd_returned": (8, 32, returned_pollfd, True),
     "rlimit": (16, 1, rlimit, False),
     "rusage": (144, 1, rusage, False),
     "sigaction": (32, 1, sigaction, False),
+    "sigevent": (64, 1, sigev, False),
     "sigset": (8, 1, sigset, False),
     "stack": (24, 1, stack, False),
     "stat": (144, 1, stat, False),
     "statfs": (120, 1, statfs, False),
     "statx": (256, 1, statx, False),
+    "sysinfo": (112, 1, sysinfo, False),
     "timespec": (16, 1, timespec, False),
     "timeval": (16, 1, timeval, False),
     "utsname": (390, 1, utsname, False),

@@ -32,7 +32,7 @@ def of_memory(call: Call, scope: Scope) -> Call:
     if name == "path":
         reading = reading._replace(most=scope.strsize)
     count: Expr = rest[0] if rest else _number(1 if reading.kind in _WITH_COUNT else 0, call)
-    limit: Expr = _number(-1, call)
+    limit: Expr = _number((1 << 63) - 1, call)
     if len(rest) > 1 and reading.kind == BUFFERS:
         limit = rest[1]
     elif len(rest) > 1:
