@@ -2,8 +2,8 @@
 
 The field has three words, HEAD bytes: the address where nothing was read, else 0, so that equal contents are one key of
 an aggregation; the number of elements that the program named, NOT_READ where nothing was read; a limit in bytes, below
-0 where only addresses are shown. The elements follow, or SLOTS: for each pointer or struct iovec the pointer, the length there, how many
-bytes were read or NOT_READ, and the memory.
+0 where only addresses are shown. The elements follow, or SLOTS: for each pointer or struct iovec the pointer, the
+length there, how many bytes were read or NOT_READ, and the memory.
 """
 
 from __future__ import annotations
