@@ -42,6 +42,7 @@ SCRIPTS = {
     "cleared aggregations": """
         syscall:::entry { @a[probefunc] = count(); }
         tick-20ms { printa("%s %@d\\n", @a); clear(@a); }""",
+    "samples of threads": 'profile-997 { @[execname] = count(); } tick-50ms { printf("%d\\n", i++); }',
     "faults": "syscall::openat:entry { trace(copyinstr(arg2)); } ERROR { trace(arg4); }",
 }
 
@@ -104,3 +105,22 @@ def test_what_is_missing_is_told_once(tmp_path):
     told = sonde("--replay", path, "-n", script).stderr.splitlines()
     assert len(told) == len(clauses)
     assert all(each.startswith("sonde: the recording does not hold ") for each in told)
+
+
+def test_what_no_script_asked_for_is_there_with_record_reads(tmp_path):
+    packages.require("gcc")
+    source, program, path = tmp_path / "work.c", tmp_path / "work", str(tmp_path / "it.rec")
+    source.write_text(FUNCTION)
+    subprocess.run(["gcc", "-O0", "-g", "-fno-omit-frame-pointer", "-o", program, source], check=True)
+    asked = "syscall::openat: {} pid$target:work:work: {} proc:::exit {}"
+    sonde("--engine", "embedded", "--record-reads", "--record", path, "-n", asked, "-c", str(program))
+    script = """
+        syscall::openat:entry { @[copyinstr(arg1)] = count(); }
+        pid$target:work:work:entry { printf("%s\\n", copyinstr(arg1)); ustack(3); }
+        proc:::exit { ustack(5); }"""
+    done = sonde("--replay", path, "-n", script)
+    assert not done.stderr
+    assert done.stdout.count("hello\n") == 7
+    assert done.stdout.count("`main+") == 7
+    assert done.stdout.count("`_exit") == 1
+    assert "/libc.so.6 " in done.stdout

@@ -22,6 +22,11 @@ from sonde.session.recorded_kernel import KernelFirings, ProbePlaces
 from sonde.session.traced import Traced
 from sonde.typed import NamedTuple
 
+_ELSEWHERE = {
+    "capture": "they have a file of their own: -o FILE.pcapng",
+    "pcap": "they have a file of their own: -o FILE.pcapng",
+    "sample": "they have a file of their own: `sonde record`, which --replay takes",
+}  # fmt: skip
 _UNRECORDED = {"capture": "packets", "pcap": "packets", "sample": "samples of perf events"}
 
 
@@ -49,13 +54,15 @@ def require_recordable(clauses: Sequence[Clause]) -> None:
     for clause in clauses:
         for probe in clause.probes:
             if isinstance(probe.firing, (StaticPattern, StaticProbe)):
-                raise CompileError(f"--record cannot keep static probes of processes: {probe}")
+                text = f"--record cannot keep static probes of processes: {probe}"
+                raise CompileError(text, "record the function that it is in: pid$target:MODULE:FUNCTION:entry")
             if isinstance(probe.firing, Packet):
                 text = f"--record cannot keep packets: {probe}"
                 raise CompileError(text, "write them with -o FILE.pcapng and capture(), and replay that with --packets")
         for node in nodes(clause):
             if isinstance(node, (Act, Call)) and node.name in _UNRECORDED:
-                raise CompileError(f"--record cannot keep {_UNRECORDED[node.name]}, which {node.name}() takes")
+                text = f"--record cannot keep {_UNRECORDED[node.name]}, which {node.name}() takes"
+                raise CompileError(text, _ELSEWHERE[node.name])
 
 
 def anonymised(options: OptionTable) -> tuple[str, ...]:

@@ -90,6 +90,7 @@ class FiringFile:
         self._items: list[bytes] = []
         self._size = 0
         self._pseudonyms = Pseudonyms(head.anonymous)
+        self.reads_more = head.reads
         self.firings = 0
         file.write(MAGIC)
         self._block(DESCRIPTION, json.dumps(to_plain(head)).encode())

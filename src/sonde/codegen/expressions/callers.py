@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from sonde.codegen.basis.generation import Generation
+from sonde.codegen.basis.generation import REPLAYS, Generation
 from sonde.codegen.basis.places import Memory
 from sonde.codegen.expressions.structures import member_offset, read_member
 from sonde.codegen.intermediate.ir import Imm, Operand, Reg
@@ -127,6 +127,10 @@ def _branch_if_added(g: Generation, caller: Operand, flags: int, added: int, mis
     """Whether the kernel adds an address by itself."""
     from sonde.arch import instructions  # as above
 
+    if REPLAYS in g.shared.target.features:
+        # Stacks that are completed here are those of the embedded engine, which adds nothing.
+        g.b.jump(missing)
+        return
     if g.shared.target.portable:
         _branch_if_there(g, caller, flags, added, missing)
         return

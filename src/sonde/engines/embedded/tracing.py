@@ -126,7 +126,7 @@ class EmbeddedTracing:
         """Make the programs ready and connect them with what fires them."""
         self._buffers = buffers = Buffers(self._memory)
         remote = self._followed.tracees.memory if self._followed else ProcessMemory()
-        self._plan = plan_of(spec, self._followed is not None and self._followed.seccomp)
+        self._plan = plan_of(spec, self._followed is not None and self._followed.seccomp, self._reads_more)
         if self._followed is not None and (self._followed.follow_all or not self._plan.seccomp):
             # A child counts from its making on: its maker may be gone before its own first stop. Where there is a
             # filter the guardian stays for its sake, and is asked.
@@ -138,7 +138,7 @@ class EmbeddedTracing:
             memory = SampledMemory(remote.read)
             read = memory.read
         walk = walker(buffers.registers, read, address_space.own_address_space().user_end, memory is None)
-        if self._followed is not None and (has_user_addresses(spec) or has_samples(spec)):
+        if self._followed is not None and (has_user_addresses(spec) or has_samples(spec) or self._reads_more):
             from sonde.engines.embedded.sources.images import ImageEvents, with_images  # most runs do without
 
             self._plan = with_images(self._plan)
@@ -153,7 +153,7 @@ class EmbeddedTracing:
         if self._keeper is not None:
             from sonde.engines.embedded.sources.firing_tap import FiringTap  # most runs record nothing
 
-            tap = self._tap = FiringTap(self._keeper, spec, self._memory, buffers)
+            tap = self._tap = FiringTap(self._keeper, spec, self._memory, buffers, self._images)
             access = ThreadAccess(tap.reading(fetched.read), remote.write, tap.walking(walk))
         threads = self._threads = Threads(structures, buffers.registers_at, access)
         if not _has_own_proc():
@@ -201,7 +201,7 @@ class EmbeddedTracing:
         if firings.has_user_probes(spec):
             from sonde.engines.embedded.sources.user_probes import UserProbes  # most runs do without
 
-            self._user_probes = UserProbes(spec, self._programs, contexts, self._members())
+            self._user_probes = UserProbes(spec, self._programs, contexts, self._members(), self._reads_more)
         stops = StopSource(threads, self._environment, firings.shots(self._programs, contexts), buffers, hooks)
         if self._images is not None:
             self._images.watch(stops.handlers)
@@ -250,6 +250,10 @@ class EmbeddedTracing:
             source, self._memory, self._environment, self._buffers, Structures(self._memory), self._forget_recorded,
             lambda: self._maps.is_enough(looks_at_once), looks_at_once,
         )  # fmt: skip
+
+    @property
+    def _reads_more(self) -> bool:
+        return self._keeper is not None and self._keeper.reads_more
 
     @property
     def _looks_at_once(self) -> bool:
@@ -331,8 +335,9 @@ class EmbeddedTracing:
         from sonde.engines.embedded.sources.sampling import open_events
 
         return open_events(
-            clocks, TailCallees(self._spec), lambda: present_threads(self._followed), self._samples is not None
-        )
+            clocks, TailCallees(self._spec), lambda: present_threads(self._followed), self._samples is not None,
+            self._reads_more,
+        )  # fmt: skip
 
     def _thread_ended(self, tid: int) -> None:
         self._timers.forget(tid)
@@ -377,10 +382,8 @@ class EmbeddedTracing:
 
     def process_events(self) -> ProcessEvents | None:
         """What the traced processes have mapped, where the spec records addresses of processes."""
-        if self._images is not None and self._tap is not None:
-            from sonde.engines.embedded.sources.firing_tap import KeptProcessEvents  # as above
-
-            self._tap.processes = KeptProcessEvents(self._images, self._tap.keeper)
+        if self._tap is not None and self._tap.processes is not None:
+            self._tap.processes.are_awaited = True
             return self._tap.processes
         return self._images if self._replayed is None else self._replayed.noted
 

@@ -10,15 +10,18 @@ import struct
 from collections.abc import Callable, Sequence
 from errno import EFAULT
 
-from sonde.arch import registers
+from sonde.arch import address_space, registers
 from sonde.bpf import programs
 from sonde.bpf.helpers import CPU_TIME, OPEN_FILE
 from sonde.engines.base import FiringKeeper, ProcessEvents
+from sonde.engines.embedded.sources.argument_reads import behind_arguments
 from sonde.engines.embedded.sources.buffers import Buffers
 from sonde.engines.embedded.sources.firings import Clock
+from sonde.engines.embedded.sources.images import ImageEvents
 from sonde.engines.embedded.sources.task import TracedTask
 from sonde.engines.fired import FiringThread, MemoryRead, RecordedFiring
 from sonde.engines.firing_records import encode
+from sonde.model.firing_record import DEPTH
 from sonde.model.probe import Internal, Probe, RawTracepoint
 from sonde.model.spec import TracingSpec
 from sonde.runtime.environment import Environment, OpenFiles, Task
@@ -31,6 +34,9 @@ ELSEWHERE = 0x2000 << OFFSET_BITS
 
 _STRUCTURE = 1536
 """Bytes of a structure that are kept."""
+
+_LOWEST = 1 << 16
+"""There is nothing below in usual processes (vm.mmap_min_addr)."""
 
 _U64 = (1 << 64) - 1
 _WORD = struct.Struct("<Q")
@@ -51,15 +57,19 @@ def recorded_probes(spec: TracingSpec) -> tuple[Probe, ...]:
 class FiringTap:
     """Writes firings to `keeper` when their programs have run."""
 
-    def __init__(self, keeper: FiringKeeper, spec: TracingSpec, memory: MachineMemory, buffers: Buffers) -> None:
-        self.keeper = keeper
+    def __init__(
+        self, keeper: FiringKeeper, spec: TracingSpec, memory: MachineMemory, buffers: Buffers,
+        images: ImageEvents | None = None,
+    ) -> None:  # fmt: skip
+        """`images` tells what processes have mapped, where addresses of theirs are recorded."""
+        self.keeper, self._images = keeper, images
         self._places = {probe: place for place, probe in enumerate(recorded_probes(spec))}
         self._memory, self._buffers = memory, buffers
         self._reads: list[MemoryRead] | None = None
         self._stack: tuple[int, ...] | None = None
         self._results: list[tuple[int, int]] = []
         self.environment: Environment | None = None
-        self.processes: KeptProcessEvents | None = None
+        self.processes = KeptProcessEvents(images, keeper) if images is not None else None
 
     def reading(self, read: Read) -> Read:
         """Reads of processes, noted."""
@@ -120,27 +130,27 @@ class FiringTap:
             try:
                 return run(context)
             finally:
-                self._end(place, arguments)
+                self._end(probe, place, arguments)
 
         return fire
 
-    def clock(self, fire: Callable[[int], None], clocks: Sequence[Clock]) -> Callable[[int], None]:
+    def clock(self, fire: Callable[..., None], clocks: Sequence[Clock]) -> Callable[..., None]:
         """The same of a clock's programs, by the clock's number."""
-        places = [self._places[_probe_of(each)] for each in clocks]
+        probes = [_probe_of(each) for each in clocks]
 
-        def tick(number: int) -> None:
+        def tick(number: int, *address: int) -> None:
             self._begin()
-            fire(number)
-            self._end(places[number], b"")
+            fire(number, *address)
+            self._end(probes[number], self._places[probes[number]], b"")
 
         return tick
 
     def internal(self, name: str, run: Callable[[int], int], context: int) -> None:
         """The same of BEGIN and END."""
-        place = next(at for probe, at in self._places.items() if probe.firing == Internal(name))
+        probe, place = next(each for each in self._places.items() if each[0].firing == Internal(name))
         self._begin()
         run(context)
-        self._end(place, b"")
+        self._end(probe, place, b"")
 
     def _begin(self) -> None:
         self._reads, self._stack, self._results = [], None, []
@@ -149,11 +159,16 @@ class FiringTap:
         if self._reads is not None:
             self._reads.append(read)
 
-    def _end(self, place: int, arguments: bytes) -> None:
+    def _end(self, probe: Probe, place: int, arguments: bytes) -> None:
         environment = self.environment
         assert environment is not None
         reads, self._reads = self._reads or [], None
         task = environment.task
+        if self.keeper.reads_more and isinstance(task, TracedTask):
+            reads += behind_arguments(probe.firing, task, self._buffers.registers, environment.addresses.user_end)
+            task.user_stack(DEPTH)
+        if self._images is not None and isinstance(task, TracedTask):
+            self._images.require(task.pid, self._shown(reads))
         pointers = [task.address, *(each for (each,) in _WORD.iter_unpack(arguments))]
         found = RecordedFiring(
             place, environment.now, 0, self._thread(task), self._moved(arguments),
@@ -163,6 +178,13 @@ class FiringTap:
         if self.processes is not None:
             self.processes.pull()
         self.keeper.firing(encode(found))
+
+    def _shown(self, reads: Sequence[MemoryRead]) -> list[int]:
+        """Addresses that may be shown by their names: of the stack, and what else stacks are completed from."""
+        counter = self._buffers.registers[registers.PROGRAM_COUNTER : registers.PROGRAM_COUNTER + 8]
+        words = (each.data for each in reads if each.data is not None and len(each.data) == _WORD.size)
+        found = [*(self._stack or ()), *(int.from_bytes(each, "little") for each in (counter, *words))]
+        return [each for each in found if _LOWEST <= each < address_space.own_address_space().user_end]
 
     def _thread(self, task: Task) -> FiringThread:
         parent = task.process.parent if isinstance(task, TracedTask) else None
@@ -243,6 +265,8 @@ class KeptProcessEvents:
 
     def __init__(self, events: ProcessEvents, keeper: FiringKeeper) -> None:
         self._events, self._keeper = events, keeper
+        self.are_awaited = False
+        """Whether somebody else reads them, too."""
         self._waiting: list[ProcessEvent] = []
 
     @property
@@ -261,7 +285,8 @@ class KeptProcessEvents:
         """Keep what has happened, before a firing that it is needed for."""
         for each in self._events.read():
             self._keeper.event(each)
-            self._waiting.append(each)
+            if self.are_awaited:
+                self._waiting.append(each)
 
     def read(self) -> Sequence[ProcessEvent]:
         self.pull()

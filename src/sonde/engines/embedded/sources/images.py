@@ -3,9 +3,9 @@ execute another program, and at their end."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
-from sonde.arch import call_numbers
+from sonde.arch import call_numbers, pages
 from sonde.engines.embedded.sources.stops import Handler, Record
 from sonde.engines.embedded.sources.task import TracedTask
 from sonde.engines.embedded.tracer import stops
@@ -16,6 +16,9 @@ from sonde.symbols.process_events import MappingsSnapshot, ProcessEvent
 from sonde.untrusted import kernel_text
 
 _EXEC = call_numbers.native("execve", "execveat")
+
+_MOST_VAIN = 4096
+"""Pages that are remembered of a process."""
 
 Walk = Callable[[int, int], Sequence[int]]
 
@@ -38,11 +41,25 @@ class ImageEvents:
         self._task = task
         self._events: list[ProcessEvent] = []
         self._last: dict[int, int] = {}
+        self._ranges: dict[int, list[tuple[int, int]]] = {}
+        self._vain: dict[int, set[int]] = {}
+        """By process the pages that no mapping had when its mappings were last read."""
 
     def read(self) -> list[ProcessEvent]:
         """What was read since the last time, in order."""
         events, self._events = self._events, []
         return events
+
+    def require(self, pid: int, addresses: Iterable[int]) -> None:
+        """Read what the process has mapped if one of these may be in what has been mapped since the last time."""
+        known, vain = self._ranges.get(pid, ()), self._vain.setdefault(pid, set())
+        pages_of = {each >> pages.PAGE_BITS for each in addresses}
+        unknown = {
+            page for page in pages_of - vain if not any(start <= page << pages.PAGE_BITS < end for start, end in known)
+        }
+        if unknown:
+            self._note(pid)
+            self._vain[pid] = vain | unknown if len(vain) < _MOST_VAIN else unknown
 
     def walking(self, walk: Walk) -> Walk:
         """The walk of stacks that notes whose it walks first."""
@@ -69,7 +86,8 @@ class ImageEvents:
             exiting(record)
 
         def after_end(record: Record) -> None:
-            self._last.pop(record[2], None)
+            for each in (self._last, self._ranges, self._vain):
+                each.pop(record[2], None)
             ended(record)
 
         handlers |= {stops.ENTRY: before_exec, stops.EXIT: before_end, stops.END: after_end}
@@ -89,4 +107,5 @@ class ImageEvents:
         if text and seen != self._last.get(pid):
             self._last[pid] = seen
             mappings = parse_maps(text)
+            self._ranges[pid] = [(each.start, each.end) for each in mappings if each.executable]
             self._events.append(MappingsSnapshot(0, pid, mark_in(mappings), mappings))

@@ -85,11 +85,11 @@ def require_running(probe: str, program: ProgramSpec) -> None:
 
 def open_events(
     clocks: Sequence[Clock], callees: TailCallees, tids: Callable[[], Iterable[int]],
-    is_recorded: bool,
+    is_recorded: bool, keeps_stacks: bool = False,
 ) -> TaskEvents | None:  # fmt: skip
     """Events of the threads for the clocks that have samples, which are recorded, too, if `is_recorded`. `callees` may
-    run where one is fired. None where the kernel gives none and programs can do without.
-    Raises EngineError."""
+    run where one is fired. `keeps_stacks`: they have the stack whether programs look at it or not. None where the
+    kernel gives none and programs can do without. Raises EngineError."""
     sampled = [clock for clock in clocks if clock.samples]
     programs = []
     for clock in sampled:
@@ -99,7 +99,9 @@ def open_events(
     helpers = frozenset[int]().union(*map(called_helpers, programs))
     stack = bool(helpers & (USER | STACK))
     registers = stack or is_recorded or any(map(samples_registers, programs))
-    wanted = WantedEvents(tuple(dict.fromkeys(map(_event, sampled))), registers, stack)
+    wanted = WantedEvents(
+        tuple(dict.fromkeys(map(_event, sampled))), registers or keeps_stacks, stack or keeps_stacks
+    )  # fmt: skip
     _require_apart(wanted.events, sampled)
     try:
         return TaskEvents(wanted, tids())

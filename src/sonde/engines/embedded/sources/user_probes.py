@@ -56,14 +56,17 @@ class UserProbes:
     that is not there."""
 
     def __init__(
-        self, spec: TracingSpec, programs: Sequence[ReadyProgram], contexts: Contexts, traced: Collection[int]
-    ) -> None:
-        """`traced` are the processes whose own probes can fire."""
+        self, spec: TracingSpec, programs: Sequence[ReadyProgram], contexts: Contexts, traced: Collection[int],
+        holds_all: bool = False,
+    ) -> None:  # fmt: skip
+        """`traced` are the processes whose own probes can fire. `holds_all`: threads stand still whatever programs
+        do."""
         self._traced = traced
         self._numbers: dict[_Place, int] = {}
         self._files: dict[str, tuple[int, int]] = {}
         callees = TailCallees(spec)
-        needs = {each.name: _needs_of(callees.running(each)) for each in spec.programs}
+        standing = _Needs(True, None) if holds_all else None
+        needs = {each.name: standing or _needs_of(callees.running(each)) for each in spec.programs}
         self.files = self._sites(spec.programs, needs)
         self.fetches = {site.number: site.fetches for file in self.files for site in file.sites}
         self._hits: dict[int, list[UserShot]] = {}

@@ -64,8 +64,9 @@ _EVENTS = {
 }  # fmt: skip
 
 
-def plan_of(spec: TracingSpec, seccomp: bool) -> StopPlan:
-    """The plan that lets the spec's programs fire."""
+def plan_of(spec: TracingSpec, seccomp: bool, holds_all: bool = False) -> StopPlan:
+    """The plan that lets the spec's programs fire. `holds_all`: threads stand still, with all registers,
+    whatever these do."""
     programs = spec.programs
     calls: dict[int, int] = {}
     events, held = set(), set()
@@ -76,10 +77,10 @@ def plan_of(spec: TracingSpec, seccomp: bool) -> StopPlan:
         running = callees.running(program)
         helpers = frozenset[int]().union(*map(called_helpers, running))
         has_variables = any(map(fetches_memory, running))
-        stands_still = bool(helpers & USER) or has_variables
-        registers = registers or bool(helpers & STACK)
+        stands_still = holds_all or bool(helpers & USER) or has_variables
+        registers = registers or holds_all or bool(helpers & STACK)
         needs = _Needs(running, program.probes)
-        is_followed = not (has_variables or helpers & USER - READING) and len(running) == 1
+        is_followed = not (holds_all or has_variables or helpers & USER - READING) and len(running) == 1
         reads = pointers_read(program) if stands_still and is_followed else None
         for probe, _ in program.probes:
             for number, wanted, told in _calls(probe, stands_still):
