@@ -18,7 +18,7 @@ from sonde.model.probe import Internal, Probe, Syscall
 from sonde.recording.anonymity import Pseudonyms
 from sonde.recording.firing_file import BLOCK, MAGIC, FiringFile, RecordedFirings, RecordingFileError, RecordingHead
 from sonde.symbols.mappings import Mapping
-from sonde.symbols.process_events import Executed, Forked, Mapped
+from sonde.symbols.process_events import Executed, Forked, Mapped, MappingsSnapshot
 
 PROBES = (
     Probe(1, "dtrace", "", "", "BEGIN", Internal("BEGIN")),
@@ -174,18 +174,24 @@ def mutated(data, seed):
     return bytes(changed)
 
 
+def blocks(data):
+    """Their kinds and contents."""
+    at, found = len(MAGIC), []
+    while at < len(data):
+        kind, stored, _, _ = BLOCK.unpack_from(data, at)
+        found.append((kind, zlib.decompress(data[at + BLOCK.size :][:stored])))
+        at += BLOCK.size + stored
+    return found
+
+
 def repacked(data, seed):
     """A change within a block that is packed again, so that its sum is right."""
     chance = random.Random(seed)
-    at, blocks = len(MAGIC), []
-    while at < len(data):
-        kind, stored, _, _ = BLOCK.unpack_from(data, at)
-        blocks.append((kind, zlib.decompress(data[at + BLOCK.size :][:stored])))
-        at += BLOCK.size + stored
-    number = chance.randrange(len(blocks))
-    kind, content = blocks[number]
-    blocks[number] = kind, mutated(content + bytes(24), seed)
-    packed = [(kind, len(each), zlib.compress(each)) for kind, each in blocks]
+    found = blocks(data)
+    number = chance.randrange(len(found))
+    kind, content = found[number]
+    found[number] = kind, mutated(content + bytes(24), seed)
+    packed = [(kind, len(each), zlib.compress(each)) for kind, each in found]
     return MAGIC + b"".join(BLOCK.pack(k, len(p), size, zlib.crc32(p)) + p for k, size, p in packed)
 
 
@@ -236,3 +242,48 @@ def test_pseudonyms_are_as_long_and_the_same_for_the_same():
     assert second.data[:4] == struct.pack("<HH", 2, 80)
     assert first.address & 0xFFF == 0
     assert first.address != fired.reads[0].address
+
+
+def test_a_file_that_was_mapped_is_known_by_its_build_id(tmp_path):
+    """A copy of it elsewhere has its names, another file at its path has none."""
+    import ctypes.util
+    import os
+    import shutil
+
+    library = os.path.realpath(f"/lib/x86_64-linux-gnu/{ctypes.util.find_library('c')}")
+    path = str(tmp_path / "it.so")
+    shutil.copy(library, path)
+    status = os.stat(path)
+    device = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}"
+    mapping = Mapping(0x10000, 0x400000, 0, device, status.st_ino, path, True)
+    data = written(MappingsSnapshot(1, 10, 0, (mapping,)))
+
+    def name():
+        source = read(data)
+        names = source.symbolizer(True)
+        for each in source.happenings():
+            names.take(each)
+        return names.user(10, 0x50000)[1]
+
+    known = name()
+    shutil.copy(path, path + ".new")
+    os.replace(path + ".new", path)
+    assert name() == known is not None
+    shutil.copy(os.path.realpath("/proc/self/exe"), path + ".new")
+    os.replace(path + ".new", path)
+    assert name() is None
+
+
+def test_with_pseudonyms_for_paths_no_build_id_is_told():
+    import os
+
+    own = os.path.realpath("/proc/self/exe")
+    mapping = Mapping(0x10000, 0x400000, 0, "00:00", os.stat(own).st_ino, own, True)
+    for kinds, told in (((), 1), (("names", "addresses"), 1), (("paths",), 0)):
+        data = written(Mapped(1, 10, mapping), head=HEAD._replace(anonymous=kinds))
+        assert sum(b"build_id" in content for kind, content in blocks(data) if kind == 2) == told
+
+
+def test_formats_of_trace_events_are_those_of_the_file():
+    text = "name: it\nID: 5\nformat:\n\tfield:int x;\toffset:8;\tsize:4;\tsigned:1;\n"
+    assert read(written(head=HEAD._replace(formats=(("own", "it", text),)))).formats == {("own", "it"): text}

@@ -11,7 +11,7 @@ from sonde.engines.fired import EMBEDDED
 from sonde.library.errors import CompileError, Error, as_errors
 from sonde.library.outputs import opened
 from sonde.model.options import OptionTable
-from sonde.model.probe import Packet, Probe, StaticPattern, StaticProbe
+from sonde.model.probe import Packet, Probe, StaticPattern, StaticProbe, Tracepoint
 from sonde.model.program import Act, Call, Clause
 from sonde.model.spec import TracingSpec, has_user_addresses
 from sonde.model.walk import nodes
@@ -97,6 +97,15 @@ def recording_embedded(spec: TracingSpec, options: OptionTable, process: int) ->
             raise Error(f"failed to write recording '{path}': {error.strerror}") from None
 
 
+def _formats(spec: TracingSpec) -> tuple[tuple[str, str, str], ...]:
+    """Of the trace events that fire its probes: a replay may be where there are none."""
+    if not any(isinstance(each.firing, Tracepoint) for each in spec.probes):
+        return ()
+    from sonde.recording.trace_events import formats_of  # few scripts have such probes
+
+    return formats_of(spec.probes)
+
+
 @contextmanager
 def recording_kernel(
     recorder: FiringRecorder, options: OptionTable, traced: Sequence[Traced]
@@ -112,7 +121,7 @@ def recording_kernel(
         try:
             head = RecordingHead(
                 VERSION, source.origin, release(), build_id(), source.probes, source.realtime_offset, source.process,
-                source.began, options.on("recordreads"), anonymised(options),
+                source.began, options.on("recordreads"), anonymised(options), _formats(recorder.spec),
             )  # fmt: skip
             keeper = source.keeper = FiringFile(file, head)
             if has_user_addresses(recorder.spec) or options.on("recordreads"):

@@ -9,6 +9,8 @@ from sonde.formats.perf_features import BuildId
 from sonde.recording.running import KERNEL, modules
 from sonde.symbols.build_ids import build_id, notes_of_kernel, notes_of_module
 from sonde.symbols.elf.file import ElfError, ElfFile
+from sonde.symbols.mappings import Mapping
+from sonde.symbols.objects import is_inode
 
 
 def of_kernel() -> Iterator[BuildId]:
@@ -32,3 +34,10 @@ def of_files(paths: Iterable[str]) -> Iterator[BuildId]:
             continue
         if found:
             yield BuildId(path, bytes.fromhex(found), False)
+
+
+def of_mapping(mapping: Mapping) -> str:
+    """That of the file that is mapped, in hexadecimal; "" where it has none, or is not at its path."""
+    if not is_inode(mapping.path, mapping.inode):
+        return ""
+    return next((each.id.hex() for each in of_files((mapping.path,))), "")

@@ -17,7 +17,7 @@ from sonde.symbols.kallsyms import Kallsyms
 from sonde.symbols.mappings import Mapping
 from sonde.symbols.objects import Objects, is_inode
 from sonde.symbols.process import ProcessNames
-from sonde.symbols.symbolizer import SystemSymbolizer
+from sonde.symbols.symbolizer import SymbolsOfKernel, SystemSymbolizer
 
 _NO_PROCESSES = os.devnull
 """In the place of /proc: below it there is nothing."""
@@ -60,7 +60,7 @@ class RecordedKernel:
         return distance if build_id(notes_of_kernel()) == self._build_id.hex() else None
 
 
-def names_of(kernel: RecordedKernel, build_ids: Table[str, bytes], demangles: bool = True) -> SystemSymbolizer:
+def names_of(kernel: SymbolsOfKernel, build_ids: Table[str, bytes], demangles: bool = True) -> SystemSymbolizer:
     """What names addresses. `build_ids` are those of files that were mapped, by their paths; more may be told later."""
 
     def is_file(path: str, mapping: Mapping) -> bool:

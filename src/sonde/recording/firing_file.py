@@ -18,7 +18,7 @@ from sonde.model.firing_record import BROKEN_OFF, CONTINUED
 from sonde.model.plain import PlainError, from_plain, to_plain
 from sonde.model.probe import Internal, Probe
 from sonde.model.units import whole_words
-from sonde.recording.anonymity import Pseudonyms
+from sonde.recording.anonymity import PATHS, Pseudonyms
 from sonde.symbols.process_events import Executed, Exited, Forked, Mapped, MappingsSnapshot, ProcessEvent
 from sonde.typed import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
@@ -35,7 +35,7 @@ DESCRIPTION, HAPPENINGS, SUMMARY = 1, 2, 3
 """Kinds of blocks."""
 
 ITEM = struct.Struct("<II")
-FIRING, PROCESS_EVENT = 1, 2
+FIRING, PROCESS_EVENT, FILE = 1, 2, 3
 """Kinds of items."""
 
 _BLOCK_SIZE = 1 << 18
@@ -47,6 +47,9 @@ _MOST_PARTS = 1 << 19
 
 _MOST_WAITING = 1 << 14
 """Firings that were broken off and wait for what they read later."""
+
+_MOST_FILES = 1 << 16
+"""Files whose build ids are kept."""
 
 _DAMAGE = ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError, PlainError
 
@@ -60,7 +63,8 @@ class RecordingFileError(Exception):
 
 class RecordingHead(NamedTuple):
     """What a recording begins with: what made it, on which kernel, the probes that it has firings of, what to add to
-    times to have those of the wall clock, $target, when it began, whether reads were widened, and what has pseudonyms.
+    times to have those of the wall clock, $target, when it began, whether reads were widened, what has pseudonyms, and
+    of trace events their groups, names and format texts.
     """
 
     version: int
@@ -73,6 +77,14 @@ class RecordingHead(NamedTuple):
     began: int
     reads: bool = False
     anonymous: tuple[str, ...] = ()
+    formats: tuple[tuple[str, str, str], ...] = ()
+
+
+class FileIdentity(NamedTuple):
+    """The build id of a file that a process had mapped, in hexadecimal."""
+
+    path: str
+    build_id: str
 
 
 class RecordingEnd(NamedTuple):
@@ -91,6 +103,8 @@ class FiringFile:
         self._size = 0
         self._pseudonyms = Pseudonyms(head.anonymous)
         self.reads_more = head.reads
+        self._files: set[str] | None = None if PATHS in head.anonymous else set()
+        """Of which the build ids are told: a build id would tell what a path does not."""
         self.firings = 0
         file.write(MAGIC)
         self._block(DESCRIPTION, json.dumps(to_plain(head)).encode())
@@ -101,8 +115,21 @@ class FiringFile:
         self._item(FIRING, self._pseudonyms(record))
 
     def event(self, event: ProcessEvent) -> None:
+        if self._files is not None:
+            self._identify(event, self._files)
         named = {"event": _NAMES[type(event)], "values": to_plain(self._pseudonyms.event(event))}
         self._item(PROCESS_EVENT, json.dumps(named).encode())
+
+    def _identify(self, event: ProcessEvent, known: set[str]) -> None:
+        from sonde.recording.build_ids import of_mapping  # few recordings tell of processes
+
+        mappings = event.mappings if isinstance(event, MappingsSnapshot) else ()
+        for each in (event.mapping,) if isinstance(event, Mapped) else mappings:
+            if each.path.startswith("/") and each.path not in known:
+                known.add(each.path)
+                found = of_mapping(each)
+                if found:
+                    self._item(FILE, json.dumps(to_plain(FileIdentity(each.path, found))).encode())
 
     def flush(self) -> None:
         """Write what has gathered, as a block of its own."""
@@ -138,13 +165,14 @@ class RecordedFirings:
         self.is_over = False
         self.lost = 0
         self.summary: RecordingEnd | None = None
-        self.formats: dict[tuple[str, str], str] = {}
+        self._build_ids: dict[str, bytes] = {}
         if file.read(len(MAGIC)) != MAGIC:
             raise RecordingFileError("not a recording of sonde")
         self._blocks = self._read_blocks()
         self.head = head = self._read_head()
         self.origin, self.probes, self.process = head.origin, head.probes, head.process
         self.realtime_offset, self.began = head.realtime_offset, head.began
+        self.formats = {(group, name): text for group, name, text in head.formats}
         self._names = {at: each.firing.name for at, each in enumerate(head.probes) if isinstance(each.firing, Internal)}
         self._internal: dict[str, RecordedFiring] = {}
         self._all = self._joined()
@@ -160,8 +188,13 @@ class RecordedFirings:
         """A file has its end."""
 
     def symbolizer(self, demangles: bool) -> SystemSymbolizer | None:
-        """This machine's."""
-        return None
+        """What names addresses by files that are those of the recording; the kernel's if the same one runs."""
+        from sonde.recording.filed_names import RecordedKernel, names_of  # replays without addresses need no names
+        from sonde.symbols.build_ids import build_id, notes_of_kernel
+        from sonde.symbols.kallsyms import Kallsyms
+
+        is_same = self.head.build_id in ("", build_id(notes_of_kernel()))
+        return names_of(Kallsyms() if is_same else RecordedKernel(b""), self._build_ids, demangles)
 
     def internal(self, name: str) -> RecordedFiring | None:
         if name == "BEGIN" and self._first is None:
@@ -186,7 +219,10 @@ class RecordedFirings:
         assert isinstance(head, RecordingHead)
         if head.version != VERSION:
             raise RecordingFileError(f"it is of version {head.version}, and this sonde reads version {VERSION}")
-        if not all(type(each) is int for each in (head.realtime_offset, head.process, head.began)):
+        texts = [text for each in head.formats for text in each]
+        if not all(type(each) is int for each in (head.realtime_offset, head.process, head.began)) or not all(
+            type(each) is str for each in texts
+        ):
             raise RecordingFileError("its description cannot be read")
         return head
 
@@ -262,12 +298,24 @@ class RecordedFirings:
                         yield fired, flags
                     elif what == PROCESS_EVENT:
                         yield _event(item), 0
+                    elif what == FILE:
+                        self._know(item)
                 except (RecordError, RecordingFileError, struct.error) as error:
                     self.damage = f"a block is damaged: {error}"
                     return
                 at += ITEM.size + whole_words(length)
         if self.summary is None and not self.damage:
             self.damage = "it has no end: the session that wrote it was killed"
+
+    def _know(self, item: bytes) -> None:
+        """Raises RecordingFileError."""
+        otherwise = "what files are cannot be read"
+        found = _read(FileIdentity, item, otherwise)
+        try:
+            if len(self._build_ids) < _MOST_FILES:
+                self._build_ids[found.path] = bytes.fromhex(found.build_id)
+        except _DAMAGE:
+            raise RecordingFileError(otherwise) from None
 
     def _end(self, data: bytes) -> None:
         try:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from mmap import PAGESIZE
 
 from sonde.formats.perf_tracing_data import tracing_data
 from sonde.machine.tracefs import find_tracefs
+from sonde.model.probe import Probe, Tracepoint
 from sonde.untrusted import read_kernel
 
 
@@ -28,3 +29,13 @@ def _number(path: str) -> int:
         return int(read_kernel(path))
     except (OSError, ValueError):
         return -1
+
+
+def formats_of(probes: Iterable[Probe], root: str | None = None) -> tuple[tuple[str, str, str], ...]:
+    """The groups and names of the trace events that fire these probes, with their format texts. Raises OSError."""
+    events = [each.firing for each in probes if isinstance(each.firing, Tracepoint)]
+    found = {}
+    for group, name in dict.fromkeys((each.group, each.name) for each in events):
+        text = read_kernel(f"{root or find_tracefs()}/events/{group}/{name}/format")
+        found[group, name] = text.decode("utf-8", "replace")
+    return tuple((group, name, text) for (group, name), text in found.items())
