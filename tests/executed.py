@@ -31,6 +31,7 @@ TESTS = (
     "tests/embedded/test_sampling.py",
     "tests/embedded/test_switches.py",
     "tests/embedded/test_user_probes.py",
+    "tests/kernel/test_bpftrace_live.py",
     "tests/kernel/test_commands_of_modules.py",
     "tests/kernel/test_documents_live.py",
     "tests/kernel/test_examples",

@@ -7,7 +7,7 @@ import packages
 import pytest
 from running import SONDE, run
 
-from sonde.cli import arguments, operands
+from sonde.cli import arguments, bt, operands
 from sonde.cli.manual.commands import ALL, OTHERS, TRACING
 from sonde.cli.manual.man import page
 
@@ -17,6 +17,10 @@ NAMES = [each.name for each in OTHERS]
 
 OWN = {("record", "-g"), ("vars", "--struct"), ("test", "--update")}
 """Options that tracing has not, or with another meaning."""
+
+
+OF_BT = {"bt": {*bt._FLAGS, *bt._VALUES}}
+"""A command with options of its own."""
 
 
 def option_names(command):
@@ -45,7 +49,7 @@ def test_the_manual_has_every_option_once():
 @pytest.mark.parametrize("command", OTHERS, ids=NAMES)
 def test_options_of_a_command_are_options(command):
     for name in option_names(command):
-        assert name in known() | {"--", "--act"} or (command.name, name) in OWN
+        assert name in known() | {"--", "--act"} | OF_BT.get(command.name, set()) or (command.name, name) in OWN
 
 
 def test_every_command_has_a_manual():

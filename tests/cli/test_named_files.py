@@ -23,6 +23,7 @@ def sonde(*words, given=None, cwd=None):
 
 READERS = {
     "script": ("-S", "-s"),
+    "bpftrace script": ("bt", "--dry-run"),
     "object": ("--dry-run", "--object"),
     "object to verify": ("verify",),
     "spec": ("--dry-run", "--spec"),

@@ -112,7 +112,7 @@ def test_what_is_expected_is_said(words, status, says):
     assert max(map(len, done.stderr.splitlines())) <= 80
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", [each for each in COMMANDS if len(each) > 2])
 def test_a_misspelt_command_is_recognised(command):
     with pytest.raises(FatalError) as found:
         with_program(parse([command[:-2] + command[-1] + command[-2]]))

@@ -40,8 +40,8 @@ PLACES = {
     "frontends/d/report/histogram.py", "library/scalars.py", "library/histograms.py",
 }  # fmt: skip
 
-WORDS_OF_OTHERS = {"frontends/d/advice/calls.py"}
-"""Says what is missing in a call without the range."""
+WORDS_OF_OTHERS = {"frontends/d/advice/calls.py", "frontends/bpftrace/check/scope.py"}
+"""Says what is missing in a call without the range; what another language calls otherwise."""
 
 
 def aggregation(name, keys=""):

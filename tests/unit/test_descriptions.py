@@ -87,7 +87,8 @@ conversions = st.builds(
 def values_of(annotation, names):
     """What may stand in a field of a class, by its annotation."""
     known = {
-        "Field": fields, "Field | None": st.none() | fields, "int": numbers, "int | None": st.none() | numbers,
+        "Field": fields, "Field | None": st.none() | fields, "bool": st.booleans(),
+        "int": numbers, "int | None": st.none() | numbers,
         "str": texts, "tuple[Field, ...]": st.lists(fields, max_size=3).map(tuple),
         "tuple[int, ...]": st.lists(numbers, max_size=3).map(tuple),
         "tuple[Conversion, ...]": st.lists(conversions, max_size=3).map(tuple),

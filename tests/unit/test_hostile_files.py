@@ -55,6 +55,7 @@ READING = {"open_regular", "open_file", "open_named", "open_named_file", "read_r
 NAMED, RECORDED = "cli/test_named_files.py", "unit/test_hostile_recordings.py"
 
 ELSEWHERE = {
+    "frontends.bpftrace.programs.front_end": NAMED,
     "frontends.d.programs.compiling": NAMED,
     "frontends.d.programs.libraries": NAMED,
     "library.bpf_object": NAMED,

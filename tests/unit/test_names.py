@@ -12,6 +12,7 @@ ROOT = Path(sonde.__file__).parent
 
 TREES = {
     "frontends/d/syntax.py": "D as it is written",
+    "frontends/bpftrace/syntax/nodes.py": "bpftrace's language as it is written",
     "model/program.py": "D as it was checked",
     "model/types.py": "types",
     "model/location.py": "where variables are",
@@ -66,8 +67,10 @@ GLOSSARY = {
     "Field": {"model/spec.py"},
     "Function": {"model/types.py"},
     "Target": {"model/target.py"},
-    "Call": {"frontends/d/syntax.py", "model/program.py", "codegen/intermediate/ir.py"},
-}
+    "Call": {
+        "frontends/d/syntax.py", "frontends/bpftrace/syntax/nodes.py", "model/program.py", "codegen/intermediate/ir.py",
+    },
+}  # fmt: skip
 """What words of the glossary (docs/design.md) are as classes."""
 
 

@@ -31,6 +31,7 @@ ENTRIES = {
     "sonde.symbols.source_names.cxx_worker": "its text is run by a process of its own, which demangles",
     "sonde.cli.manual.man:page": "tools/manual.py writes docs/sonde.1 by it",
     "sonde.frontends.d.programs.front_end": "named by languages.LANGUAGES",
+    "sonde.frontends.bpftrace.programs.front_end": "named by languages.LANGUAGES",
     "sonde.runtime.maps.hash:Hash": "named by maps.creation",
     "sonde.runtime.maps.array:ArrayMap": "named by maps.creation",
     "sonde.runtime.maps.object_array:ObjectArray": "named by maps.creation",

@@ -16,7 +16,7 @@ from sonde.library.errors import Error, as_errors
 # What a command does not need it does not import: the start of a one-liner is short because of that. So the modules
 # that trace, list, explain or show are imported where the command line has asked for them.
 
-_WITH_MANUAL = (["doctor"], ["raw"], ["record"], ["read"], ["verify"], ["vars"], ["test"], ["completion"])
+_WITH_MANUAL = (["doctor"], ["raw"], ["record"], ["read"], ["verify"], ["vars"], ["test"], ["completion"], ["bt"])
 
 _UNSUPPORTED = {
     "anonymous": "-A: anonymous tracing does not exist on Linux",
@@ -134,6 +134,10 @@ def _command(words: list[str], messages: Messages) -> int:
         from sonde.cli.read import read_file
 
         return read_file(words[1:], messages)
+    if messages.program == "bpftrace" or words[:1] == ["bt"] or _is_bpftrace_script(words, messages):
+        from sonde.cli.bt import trace_bt
+
+        return trace_bt(words[1:] if words[:1] == ["bt"] else words, messages)
     if messages.program != "dtrace" and words and (not words[0].startswith("-") or words[0] == "-e"):
         from sonde.cli.operands import refuse_foreign
 
@@ -149,6 +153,11 @@ def _command(words: list[str], messages: Messages) -> int:
         messages.plain(usage(words, messages.program))
         return 2
     return _trace_or_list(arguments, messages)
+
+
+def _is_bpftrace_script(words: list[str], messages: Messages) -> bool:
+    """Whether the first word is a script in bpftrace's language, by its name."""
+    return messages.program != "dtrace" and bool(words) and words[0].endswith(".bt") and "{" not in words[0]
 
 
 def _trace_or_list(arguments: Arguments, messages: Messages) -> int:

@@ -33,8 +33,17 @@ from sonde.codegen.program import called_programs, frames_of, generate, generate
 from sonde.codegen.records.parts import Divider, records
 from sonde.model.errors import UNSUPPORTED, Position, SourceError
 from sonde.model.probe import Internal, KernelFunction, Probe, StaticPattern
-from sonde.model.program import Aggregation, Clause, Program
-from sonde.model.spec import AggregationSpec, MapSpec, ProbeSpec, ProgramSpec, RecordLayout, SitesSpec, TracingSpec
+from sonde.model.program import Aggregation, Clause, Program, Variable
+from sonde.model.spec import (
+    AggregationSpec,
+    ArraySpec,
+    MapSpec,
+    ProbeSpec,
+    ProgramSpec,
+    RecordLayout,
+    SitesSpec,
+    TracingSpec,
+)
 from sonde.model.target import Target
 from sonde.model.type_table import TypeTable
 from sonde.model.types import Type
@@ -104,11 +113,12 @@ class Compilation:
             has_loops(c for c in clauses if ERROR in c.probes),
             any(isinstance(p.firing, StaticPattern) for c in clauses for p in c.probes), numbers,
         )  # fmt: skip
+        self.shared = self.shared._replace(arrays=_kept(self.shared, program))
         self._add_maps(settings)
         assign_storage(self.shared, program.variables)
         used = [a for a in program.aggregations if a in self.shared.keys]
         self.numbers: dict[Aggregation, int] = {a: n for n, a in enumerate(used)}
-        self.aggregations = _described(self.shared, used)
+        self.aggregations = _described(self.shared, used, program.is_typed)
         divider = Divider(self.shared, self.numbers, max((c.id for c in program.clauses), default=0) + 1)
         self.planned: list[Planned] = [(clause, divider.divide(clause)) for clause in clauses]
         self._subprograms: dict[str, Generation] = {}
@@ -123,6 +133,7 @@ class Compilation:
         programs = tuple(program for each in self.groups for program in self._programs(each))
         fill_names(self.shared)
         settings = self.shared.settings
+        arrays = _arrays(self.shared)
         return TracingSpec(
             self._used_maps(programs),
             programs,
@@ -133,6 +144,7 @@ class Compilation:
             outputs.rings(settings),
             tuple(self.shared.types.specs),
             outputs.perf_ring_bytes(settings),
+            arrays,
         )
 
     def _layouts(self) -> tuple[RecordLayout, ...]:
@@ -152,6 +164,7 @@ class Compilation:
         used = {name for program in programs for _, name in program.map_references}
         used |= {program.sites.map for program in programs if program.sites is not None}
         used |= {"state", "counters", *self._carriers} | {name for name, _ in self.shared.aggregations.values()}
+        used |= {self.shared.variables[array][0] for array in self.shared.arrays}
         return tuple(spec for name, spec in self.maps.specs.items() if name in used)
 
     def _programs(self, each: ProgramGroup) -> list[ProgramSpec]:
@@ -219,13 +232,29 @@ class Compilation:
         return lines[position.line - 1].strip() if 0 < position.line <= len(lines) else ""
 
 
-def _described(shared: Shared, aggregations: Sequence[Aggregation]) -> tuple[AggregationSpec, ...]:
+def _described(shared: Shared, aggregations: Sequence[Aggregation], is_typed: bool) -> tuple[AggregationSpec, ...]:
     """The aggregations for the consumer, whose maps are added."""
     if not aggregations:
         return ()
-    from sonde.codegen.records.aggregation_maps import describe
+    from sonde.codegen.records.aggregation_maps import describe, typed
 
-    return describe(shared, aggregations)
+    found = describe(shared, aggregations)
+    return typed(shared, aggregations, found) if is_typed else found
+
+
+def _kept(shared: Shared, program: Program) -> dict[Variable, int]:
+    """The numbers of the arrays that are kept and used."""
+    used = [each for each in program.variables if each.kept is not None and each in shared.keys]
+    return {variable: number for number, variable in enumerate(used)}
+
+
+def _arrays(shared: Shared) -> tuple[ArraySpec, ...]:
+    """The same for the consumer."""
+    if not shared.arrays:
+        return ()
+    from sonde.codegen.records.kept_arrays import describe  # of languages that show arrays
+
+    return describe(shared)
 
 
 def _sample_fields(clauses: Sequence[Clause]) -> int:

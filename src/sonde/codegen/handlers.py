@@ -54,6 +54,18 @@ def _resulting_place(g: Generation, e: tree.Expr) -> Place:
     return resulting_place(g, e)
 
 
+def _remove(g: Generation, e: tree.Remove) -> Operand:
+    from sonde.codegen.expressions.elements import remove  # few programs have it
+
+    return remove(g, e)
+
+
+def _holds(g: Generation, e: tree.Holds) -> Operand:
+    from sonde.codegen.expressions.elements import holds  # as above
+
+    return holds(g, e)
+
+
 def _string_call(g: Generation, e: tree.Expr, into: Memory, size: int) -> None:
     from sonde.codegen.subroutines.calls import string
 
@@ -92,6 +104,8 @@ _VALUES: dict[type, Any] = {
     tree.Increment: _increment,
     tree.Comma: integers.comma,
     tree.Call: _call,
+    tree.Remove: _remove,
+    tree.Holds: _holds,
     tree.StackTrace: _stack,
     tree.StringConst: integers.string_address,
 }
@@ -135,6 +149,7 @@ _STATEMENTS: dict[type, Any] = {
     tree.FormattedCommand: actions.formatted,
     tree.Print: actions.print_,
     tree.Printa: actions.printa,
+    tree.Show: actions.show,
     tree.Tracemem: actions.tracemem,
     tree.Exit: actions.exit_,
     tree.Clear: actions.on_aggregation,

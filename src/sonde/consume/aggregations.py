@@ -205,6 +205,10 @@ class Aggregations:
         """All that the aggregation has ever counted; see `Store.everything`."""
         return self._stores[index].everything(contents)
 
+    def shown(self, index: int) -> Table:
+        """The rows of one aggregation at present."""
+        return self._table((index,), Moment(self._stores))
+
     def remaining(self) -> list[Table]:
         """The tables to print at the end: every aggregation with keys that no printa has shown, in order."""
         moment = Moment(self._stores)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Container, Iterable, Sequence
 
 from sonde.consume.counters import Counters
 from sonde.consume.decode import record_reader
-from sonde.consume.events import Fault, Record
+from sonde.consume.events import Fault, Record, ShownMap
 from sonde.consume.options import Options
 from sonde.consume.runs import spans
 from sonde.consume.sink import Sink
@@ -32,6 +32,7 @@ from sonde.model.spec import (
     PrintfAction,
     RecordLayout,
     SetOptionAction,
+    ShowAction,
     TraceAction,
     TracememAction,
     TracingSpec,
@@ -42,6 +43,7 @@ from sonde.typed import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from sonde.consume.aggregations import AggregationAction, Aggregations, Label, Moment
+    from sonde.consume.sink import ShowingSink
     from sonde.consume.store import Key
     from sonde.model.aggregation_words import Words
     from sonde.model.probe import Probe
@@ -250,6 +252,8 @@ class Consumer:
                 self.exit_status = self._value(field, record.data)
             case PrintaAction() | ClearAction() | TruncAction() | NormalizeAction():
                 self._aggregate(record, action, moment)
+            case ShowAction():
+                self._show(record, action)
             case SetOptionAction():
                 self._setopt(record, action)
             case OtherAction():
@@ -261,6 +265,19 @@ class Consumer:
         table = self._aggregations.carry_out(action, lambda field: self._value(field, record.data), moment)
         if table is not None and isinstance(action, PrintaAction):
             self._sink.table(table, action.conversions)
+
+    def _show(self, record: Record, action: ShowAction) -> None:
+        wanted = (action.top, action.divisor)
+        top, divisor = (None if field is None else self._value(field, record.data) for field in wanted)
+        if action.is_array:
+            from sonde.consume.arrays import contents  # of languages that show arrays
+
+            of: Any = contents(self._spec, self._spec.arrays[action.number], self._tracing)
+        else:
+            assert self._aggregations is not None
+            of = self._aggregations.shown(action.number)
+        showing: ShowingSink = cast("Any", self._sink)
+        showing.show(ShownMap(of, top, divisor))
 
     def _setopt(self, record: Record, action: SetOptionAction) -> None:
         name = self._value(action.name, record.data).decode(errors="replace")

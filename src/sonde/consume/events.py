@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sonde.model.probe import Probe
-from sonde.model.spec import AggregationSpec, RecordLayout
+from sonde.model.spec import AggregationSpec, ArraySpec, RecordLayout
 from sonde.typed import NamedTuple, TypeAlias
 
 Value: TypeAlias = "int | bytes | tuple[int, int]"
@@ -42,6 +42,22 @@ class Table(NamedTuple):
     aggregations: tuple[AggregationSpec, ...]
     factors: tuple[int, ...]
     rows: list[TableRow]
+
+
+class Contents(NamedTuple):
+    """What an array that is kept has: its keys, and the bytes of their elements."""
+
+    array: ArraySpec
+    rows: list[tuple[tuple[Value, ...], bytes]]
+
+
+class ShownMap(NamedTuple):
+    """An aggregation, or an array that is kept, as the program has it shown: only the last `top` rows, their values
+    divided by `divisor`, where these are not None."""
+
+    of: Table | Contents
+    top: int | None = None
+    divisor: int | None = None
 
 
 class Fault(NamedTuple):

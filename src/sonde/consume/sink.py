@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sonde.consume.events import Drop, Fault, Record, Table
+from sonde.consume.events import Drop, Fault, Record, ShownMap, Table
 from sonde.model.conversions import Conversion
 from sonde.model.spec import Action, RecordLayout
 from sonde.typed import Protocol
+
+
+class ShowingSink(Protocol):
+    """What takes besides what the programs of a language that shows arrays have shown (`model/program.Show`)."""
+
+    def show(self, shown: ShownMap) -> None:
+        """A show action; at the end, with all of the program's, by their order in it, instead of `Sink.remaining`."""
 
 
 class Sink(Protocol):

@@ -68,7 +68,8 @@ class FrontEnd(Protocol):
         where there is no file. Raises ProgramError."""
 
 
-LANGUAGES = {"d": "sonde.frontends.d.programs.front_end"}
+_BPFTRACE = "sonde.frontends.bpftrace.programs.front_end"
+LANGUAGES = {"d": "sonde.frontends.d.programs.front_end", "bpftrace": _BPFTRACE}
 """The module of each front end, which is imported when a program is in its language."""
 
 

@@ -24,7 +24,7 @@ from sonde.session.errors import limit_hint
 from sonde.session.names import Names
 from sonde.session.replay_inputs import recording_of
 from sonde.session.tracing import Asked, MakeReport, Session
-from sonde.typed import TYPE_CHECKING, NamedTuple
+from sonde.typed import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from sonde.engines.base import FiringKeeper, PacketFeed
@@ -40,6 +40,8 @@ _MOST_TOLD = 10
 """Objects that are told of which names are missing."""
 
 Tell = Callable[[str], None]
+ReportTo: TypeAlias = Callable[[int, Names], MakeReport]
+"""What makes the report of a program that prints to a descriptor; the other knows the names of addresses."""
 
 
 class Job(NamedTuple):
@@ -81,9 +83,11 @@ def _check_enabling(spec: TracingSpec, options: OptionTable) -> None:
 def run_here(
     job: Job, held: Held, tell: Tell, *, output: str | None = None, asked: Asked | None = None,
     make_report: MakeReport | None = None, names: Names | None = None, begun: Callable[[Look], None] | None = None,
+    attached: Callable[[], None] | None = None, report_to: ReportTo | None = None,
 ) -> Ended:  # fmt: skip
     """Trace to the end, which signals ask for, or `asked`. Prints to the file `output`, or the standard output, unless
-    `make_report` is there. `tell` gets what is said besides, `begun` what looks at an aggregation by its number.
+    `make_report` is there; `report_to` makes a report of that output. `tell` gets what is said besides, `begun` what
+    looks at an aggregation by its number, and `attached` is called when all is attached and nothing has fired.
     Raises Error."""
     options = job.options
     require_allowed(job)
@@ -107,9 +111,11 @@ def run_here(
         with as_errors():
             try:
                 made = make(held.engine, options, held.traced, recording.records if recording else None, source, keeper)
+                if report_to is not None:
+                    make_report = report_to(descriptor, names)
                 session = Session(
                     job.spec, made, options, names, held.traced, descriptor, job.program, blocks, names,
-                    pictures.album if pictures else None, packets, recording, make_report,
+                    pictures.album if pictures else None, packets, recording, make_report, attached,
                 )  # fmt: skip
                 if begun is not None:
                     begun(session.look)

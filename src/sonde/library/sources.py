@@ -10,6 +10,9 @@ from sonde.library.given import arguments_of, path_of, program_of
 from sonde.library.settings import OptionValue, option_texts
 from sonde.typed import NamedTuple
 
+_WITHOUT_EVENTS = ("bpftrace",)
+"""Languages whose records and aggregations have no values for Python programs."""
+
 
 class Source(NamedTuple):
     """What was compiled: programs of a language, each a kind (`text`, `file`, `spec` ...; `languages.ProgramText`) and
@@ -36,6 +39,8 @@ def source_of(
     """What is to be compiled. Raises Error."""
     if language not in LANGUAGES:
         raise Error(f"there is no language {language!r}", f"sonde has {', '.join(LANGUAGES)}")
+    if language in _WITHOUT_EVENTS:
+        raise Error(f"programs in {language} are for the command alone", "sonde bt runs them")
     return Source(language, tuple(programs), option_texts(options), arguments_of(arguments), target and path_of(target))
 
 

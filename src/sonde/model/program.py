@@ -19,15 +19,26 @@ if TYPE_CHECKING:
     from sonde.model.location import Piece
 
 
+class Kept(Node):
+    """How an associative array is kept whose elements stay until they are deleted, whatever they hold, and which can be
+    shown: `entries` are how many it has room for; where it is full it `evicts` the one that was not used for longest,
+    or else loses what comes."""
+
+    entries: int
+    evicts: bool = False
+
+
 class Variable(Node):
-    """A D variable. `scope` is `global`, `self` or `this`; `keys` are the types of an associative array's tuple, else
-    None. `id` numbers the variables of one program."""
+    """A variable. `scope` is `global`, `self` or `this`; `keys` are the types of an associative array's tuple, else
+    None. `id` numbers the variables of one program. Elements of an array that is not `kept` are freed by setting them
+    to zero."""
 
     scope: str
     name: str
     type: Type
     keys: tuple[Type, ...] | None
     id: int
+    kept: Kept | None = None
 
 
 class Aggregation(Node):
@@ -233,6 +244,22 @@ class Call(Node):
     arguments: tuple[Expr, ...]
 
 
+class Remove(Node):
+    """Delete an element of an array that is kept: 1 if it was there, else 0."""
+
+    type: Type
+    position: Position
+    element: Element
+
+
+class Holds(Node):
+    """Whether an array that is kept has the element."""
+
+    type: Type
+    position: Position
+    element: Element
+
+
 class StackTrace(Node):
     """`stack(frames)` or `ustack(frames, string_size)` as a value of type STACK."""
 
@@ -245,7 +272,7 @@ class StackTrace(Node):
 
 Expr: TypeAlias = (
     Const | StringConst | Var | Element | Builtin | Argument | ProbeVariable | KernelObject | Deref | MemberOf | Index
-    | AddressOf | Unary | Binary | Conditional | Cast | Assign | Increment | Comma | Call | StackTrace
+    | AddressOf | Unary | Binary | Conditional | Cast | Assign | Increment | Comma | Call | Remove | Holds | StackTrace
 )  # fmt: skip
 
 
@@ -300,6 +327,16 @@ class Printa(Node):
     position: Position
     conversions: tuple[Conversion, ...] | None
     aggregations: tuple[Aggregation, ...]
+
+
+class Show(Node):
+    """Have an aggregation, or an array that is kept, shown as it is then: with `top` only the last so many rows,
+    with `divisor` values divided by it."""
+
+    position: Position
+    of: Aggregation | Variable
+    top: Expr | None = None
+    divisor: Expr | None = None
 
 
 class Tracemem(Node):
@@ -387,9 +424,15 @@ class Leave(Node):
     is_break: bool
 
 
+class Return(Node):
+    """The end of the clause, but of none that follow."""
+
+    position: Position
+
+
 Statement: TypeAlias = (
-    Evaluate | Aggregate | Trace | Printf | Print | Printa | Tracemem | Exit | Clear | Trunc | Normalize | SetOption
-    | FormattedCommand | Act | If | Loop | Leave
+    Evaluate | Aggregate | Trace | Printf | Print | Printa | Show | Tracemem | Exit | Clear | Trunc | Normalize
+    | SetOption | FormattedCommand | Act | If | Loop | Leave | Return
 )  # fmt: skip
 
 
@@ -415,10 +458,12 @@ class Clause(Node):
 
 class Program(Node):
     """Everything one session runs. `options` are those that pragmas set, in order; `scratch` the ids of the variables
-    that hold pointers from alloca() or copyin(), which no other variable ever does."""
+    that hold pointers from alloca() or copyin(), which no other variable ever does. `is_typed`: whoever shows
+    aggregations is told the types of their keys."""
 
     clauses: tuple[Clause, ...]
     variables: tuple[Variable, ...]
     aggregations: tuple[Aggregation, ...]
     options: tuple[tuple[str, str | None], ...] = ()
     scratch: frozenset[int] = frozenset()
+    is_typed: bool = False

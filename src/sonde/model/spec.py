@@ -398,6 +398,16 @@ class PrintaAction(NamedTuple):
     aggregations: tuple[int, ...]
 
 
+class ShowAction(NamedTuple):
+    """An aggregation, or an array that is kept, by its index in `TracingSpec.aggregations` or, `is_array`,
+    `TracingSpec.arrays`. Of its rows only the last `top`, their values divided by `divisor`, where there are these."""
+
+    number: int
+    is_array: bool
+    top: Field | None = None
+    divisor: Field | None = None
+
+
 class ExitAction(NamedTuple):
     field: Field
 
@@ -442,7 +452,7 @@ class OtherAction(NamedTuple):
 
 
 Action: TypeAlias = (
-    TraceAction | TracememAction | PrintfAction | PrintAction | PrintaAction | ExitAction | ClearAction
+    TraceAction | TracememAction | PrintfAction | PrintAction | PrintaAction | ShowAction | ExitAction | ClearAction
     | PacketAction | CaptureAction | TruncAction | NormalizeAction | SetOptionAction | CommandAction | OtherAction
 )  # fmt: skip
 
@@ -479,7 +489,8 @@ class AggregationSpec(NamedTuple):
     for each function is in `model/aggregating.py`.
     `replaceable`: the map is an element of an array of maps and may be replaced by an empty one as a whole.
     An aggregation without keys is an array of one element, which is there from the start. Where its words may all be
-    zero though it has been used, one more stands behind them, which is then not zero.
+    zero though it has been used, one more stands behind them, which is then not zero. `key_types` are indexes into
+    `TracingSpec.types`, where the keys' types are wanted.
     """
 
     name: str
@@ -490,6 +501,20 @@ class AggregationSpec(NamedTuple):
     words: int
     map: str
     replaceable: bool
+    key_types: tuple[int, ...] = ()
+
+
+class ArraySpec(NamedTuple):
+    """An associative array that is kept: map `map`, keys at the offsets of `keys`, a value at the start of the map's.
+    `key_types` and `type` are indexes into `TracingSpec.types`."""
+
+    name: str
+    keys: tuple[Field, ...]
+    key_types: tuple[int, ...]
+    key_size: int
+    value: Field
+    type: int
+    map: str
 
 
 class MemberSpec(NamedTuple):
@@ -548,6 +573,7 @@ class TracingSpec(NamedTuple):
     rings: tuple[str, ...] = ("ring",)
     types: tuple[TypeSpec, ...] = ()
     ring_bytes: int = 0
+    arrays: tuple[ArraySpec, ...] = ()
 
 
 def devices(spec: TracingSpec) -> list[str]:
@@ -569,7 +595,7 @@ def has_open_sites(spec: TracingSpec) -> bool:
 
 def has_user_addresses(spec: TracingSpec) -> bool:
     """Whether the report may ask for names in a process."""
-    groups = [aggregation.keys for aggregation in spec.aggregations]
+    groups = [aggregation.keys for aggregation in spec.aggregations] + [array.keys for array in spec.arrays]
     actions = [action for layout in spec.records for action in layout.actions]
     groups += [(action.field,) for action in actions if isinstance(action, TraceAction)]
     groups += [action.fields for action in actions if isinstance(action, PrintfAction)]

@@ -21,6 +21,7 @@ from sonde.model.spec import (
     PrintAction,
     PrintfAction,
     ProgramSpec,
+    ShowAction,
     TracingSpec,
     sites_row_size,
 )
@@ -244,6 +245,8 @@ def _check_action(action: Any, size: int, aggregations: int) -> None:
             _require(all(map(_is_width, stars)), "a format has an unknown width")
             _require(_FLAGS.issuperset(each.flags), "a format has an unknown flag")
             _require(all(c.isalnum() or c in "@%" for c in each.letters), "a format has an unknown conversion")
+    if isinstance(action, ShowAction) and not action.is_array:
+        _require(0 <= action.number < aggregations, "an action names no aggregation")
     used = getattr(action, "aggregations", ()) or (getattr(action, "aggregation", 0),)
     if hasattr(action, "aggregation") or hasattr(action, "aggregations"):
         _require(all(0 <= number < aggregations for number in used), "an action names no aggregation")

@@ -10,7 +10,6 @@ from sonde.consume.events import Drop
 from sonde.consume.options import Options, display_options
 from sonde.consume.sink import Sink
 from sonde.engines.base import Engine, PacketFeed, Tracing
-from sonde.frontends.d.report.text import TextReport
 from sonde.model.options import OptionError, OptionTable
 from sonde.model.spec import (
     ACTIVE,
@@ -136,7 +135,8 @@ class Session:
     look at the aggregations when it wants to, and once at the end. `packets` gets what programs capture; tracing ends
     when it takes no more, as does `samples`, which takes the samples that programs let through; without it they are
     shown as lines.
-    `recorders` keep what the consumer reads, in blocks (`formats/raw_file.py`).
+    `recorders` keep what the consumer reads, in blocks (`formats/raw_file.py`). `attached` is called when all is
+    attached and nothing has fired.
     """
 
     def __init__(
@@ -154,9 +154,11 @@ class Session:
         packets: CaptureFile | None = None,
         samples: SampleSink | None = None,
         make_report: MakeReport | None = None,
+        attached: Callable[[], None] | None = None,
     ) -> None:
         self._spec = spec
         self._watcher = watcher
+        self._attached = attached
         self._look_due = float("inf")
         self._following: Following | None = None
         self._tables: UnwindTables | None = None
@@ -173,11 +175,7 @@ class Session:
             spec = spec._replace(strings=self._strings)  # type: ignore[arg-type]
         self._recorders: list[Recorder] = []
         source = self._source = self._recorded(recorders)
-        self._report = (
-            make_report(spec, self._shown)
-            if make_report is not None
-            else TextReport(spec, self._shown, output, symbolizer=symbolizer, program=program_name)
-        )
+        self._report: Report = (make_report or _d_report(output, symbolizer, program_name))(spec, self._shown)
         # What a file has was captured at another time.
         self._captures = captured(spec, self._report, packets, self._tracing.packets() is None)
         sink = samples or (self._report.sample_lines() if has_samples(spec) else None)
@@ -233,6 +231,8 @@ class Session:
             if self._watcher is not None:
                 self._watcher.begin(self._everything)
                 self._look()
+            if self._attached is not None:
+                self._attached()
             self._start()
             self._follow(signals)
             self._wait_for_status(signals)
@@ -496,6 +496,13 @@ class Session:
             self._report.close()
         finally:
             self._tracing.close()
+
+
+def _d_report(output: int, symbolizer: Symbolizer | None, program: str) -> MakeReport:
+    """What makes the report of D's programs."""
+    from sonde.frontends.d.report.text import TextReport  # programs of another language have another one
+
+    return lambda spec, shown: TextReport(spec, shown, output, symbolizer=symbolizer, program=program)
 
 
 def setting(options: OptionTable, shown: Options) -> Callable[[str, str], str | None]:

@@ -14,6 +14,8 @@ _RECORDED = (
     ManualOption(("-w",), "", "allow that"),
 )
 
+_BUFFERING = ("none", "line", "full")
+
 DOCTOR = Command(
     "doctor",
     "what this kernel and this user can do",
@@ -155,12 +157,44 @@ TEST = Command(
     (DIRECTORY,),
 )
 
+BT = Command(
+    "bt",
+    "run a program of bpftrace's language",
+    ("[OPTIONS] -e PROGRAM [PARAMETER ...]", "[OPTIONS] FILE [PARAMETER ...]"),
+    (
+        "The program is compiled by sonde and traces in the kernel or on the embedded engine. A script whose name ends "
+        "in .bt needs no `bt` before it, and called bpftrace by a link sonde is this command. Other options of "
+        "bpftrace are refused.",
+    ),
+    (
+        ManualSection(
+            "Options",
+            (
+                ManualOption(("-e",), "PROGRAM", "the program"),
+                ManualOption(("-c",), "COMMAND", "start it, and trace until it has ended"),
+                ManualOption(("-p",), "PID", "trace until that process has ended"),
+                ManualOption(("-o",), "FILE", "append the output to it", (FILE,)),
+                ManualOption(("-q",), "", "do not say how many probes are attached"),
+                ManualOption(("-f",), "FORMAT", "of the output", ("text",)),
+                ManualOption(("-B",), "MODE", "how the output is buffered: it is always written at once", _BUFFERING),
+                ManualOption(("--unsafe",), "", "allow system()"),
+                ManualOption(("--no-warnings",), "", "no warnings about the program"),
+                ManualOption(("--dry-run",), "", "compile, and end"),
+                ManualOption(("--engine",), "NAME", "the kernel or the embedded engine", ("kernel", "embedded")),
+                ManualOption(("-V", "--version"), "", "the version of the language"),
+            ),
+        ),
+    ),
+    (Example("sonde bt -e 'tracepoint:syscalls:sys_enter_openat { @[comm] = count(); }'", "who opens files"),),
+    (FILE,),
+)
+
 HELP = Command(
     "help",
     "show how a command is used",
     ("[COMMAND]",),
     ("`sonde COMMAND --help` is the same.",),
-    operands=("doctor", "raw", "record", "read", "verify", "vars", "test", "completion"),
+    operands=("doctor", "raw", "record", "read", "verify", "vars", "test", "bt", "completion"),
 )
 
 COMPLETION = Command(
@@ -171,7 +205,7 @@ COMPLETION = Command(
     operands=("bash",),
 )
 
-OTHERS = (DOCTOR, RAW, RECORD, READ, VERIFY, VARS, TEST, HELP, COMPLETION)
+OTHERS = (DOCTOR, RAW, RECORD, READ, VERIFY, VARS, TEST, BT, HELP, COMPLETION)
 ALL = (TRACING, *OTHERS)
 
 

@@ -117,7 +117,8 @@ class Shared(NamedTuple):
     of maps, the index there. `frames` is how many scratch frames a CPU has.
     `has_functions`: there are probes of kernel functions, and other programs that may call those. `error_loops`: there
     are loops in clauses of ERROR. `has_open`: some probes are found while tracing. `numbers`: of clauses before several
-    descriptions the number that each probe knows, by clause and probe (`codegen/clauses/descriptions.py`)."""
+    descriptions the number that each probe knows, by clause and probe (`codegen/clauses/descriptions.py`). `arrays`:
+    those that are kept, with their numbers."""
 
     target: Target
     settings: Settings
@@ -137,6 +138,7 @@ class Shared(NamedTuple):
     error_loops: bool
     has_open: bool = False
     numbers: Mapping[int, Mapping[int, int]] = {}
+    arrays: Mapping[Variable, int] = {}
 
 
 class Generation:

@@ -28,24 +28,29 @@ def gather_keys(clauses: Sequence[Clause], settings: Settings) -> Keys:
     shared = shares_map(what for what in uses if isinstance(what, Variable))
     keys = {what: key_fields(found, settings, _start(what, shared)) for what, found in uses.items()}
     if shared:
-        size = max(size for what, (_, size) in keys.items() if isinstance(what, Variable))
-        keys |= {what: (fields, size) for what, (fields, _) in keys.items() if isinstance(what, Variable)}
+        size = max(size for what, (_, size) in keys.items() if _is_in_shared(what))
+        keys |= {what: (fields, size) for what, (fields, _) in keys.items() if _is_in_shared(what)}
     return keys
 
 
 def shares_map(arrays: Iterable[Variable]) -> bool:
-    """Whether the associative arrays are too many for a hash map each: they are then in one, told apart by a number
-    that their keys begin with."""
-    return len(set(arrays)) > MAPS_FOR_ARRAYS
+    """Whether the associative arrays that are not kept are too many for a hash map each: they are then in one, told
+    apart by a number that their keys begin with."""
+    return len({each for each in arrays if each.kept is None}) > MAPS_FOR_ARRAYS
 
 
 MAPS_FOR_ARRAYS = 32
 """A program may use 64 maps (MAX_USED_MAPS, include/linux/bpf_verifier.h), aggregations and its own included."""
 
 
+def _is_in_shared(what: Variable | Aggregation) -> bool:
+    """Whether it is one of the arrays that may share a map."""
+    return isinstance(what, Variable) and what.kept is None
+
+
 def _start(what: Variable | Aggregation, shared: bool) -> int:
     """Where the elements of the tuple begin in a key: behind the array's number and the thread's."""
-    if not isinstance(what, Variable):
+    if not isinstance(what, Variable) or what.kept is not None:
         return 0
     return (8 if shared else 0) + (8 if what.scope == "self" else 0)
 

@@ -183,6 +183,9 @@ def _looping(g: Generation, part: Part) -> None:
 
 def _leaving(g: Generation, part: Part) -> None:
     assert isinstance(part, Leaving)
+    if isinstance(part.statement, tree.Return):
+        g.b.jump(g.finish)
+        return
     assert g.loop is not None
     g.b.jump(g.loop.stop if part.statement.is_break else g.loop.step)
 

@@ -129,6 +129,10 @@ def _is_dynamic(root: tree.Expr) -> bool:
     return isinstance(root, tree.Element) or (isinstance(root, tree.Var) and root.variable.scope == "self")
 
 
+def _is_kept(target: tree.Expr) -> bool:
+    return isinstance(target, tree.Element) and target.variable.kept is not None
+
+
 def _created(g: Generation, root: tree.Expr, is_part: bool) -> Memory:
     """An element or a thread's variable, zeros if it was not there; its address is NULL if there is no memory.
 
@@ -174,9 +178,14 @@ def _set_thread_local(g: Generation, target: tree.Var, size: int, value: Operand
 
 
 def _set_element(g: Generation, target: tree.Element, size: int, value: Operand) -> None:
-    """Zero frees the element."""
+    """Zero frees the element of an array that is not kept."""
     name, key = element_key(g, target)
     address = g.argument_of(key.base, key.offset)
+    if target.variable.kept is not None:
+        entry = _entry(g, name, 0)
+        g.b.store(entry.base, entry.offset, size, value)
+        _update(g, name, key, entry)
+        return
     if value == Imm(0):
         g.call("map_delete_elem", MapDescriptor(name), address)
         return
@@ -214,7 +223,7 @@ def _update(g: Generation, name: str, key: Memory, entry: Memory) -> None:
 
 def _update_object(g: Generation, e: tree.Assign, name: str, key: Memory, entry: Memory) -> None:
     """A string that is NULL frees the element."""
-    if not isinstance(resolve(e.target.type), String) or not is_nullable(g, e.value):
+    if not isinstance(resolve(e.target.type), String) or _is_kept(e.target) or not is_nullable(g, e.value):
         _update(g, name, key, entry)
         return
     remove, update, end = g.b.label(), g.b.label(), g.b.label()
@@ -229,7 +238,7 @@ def _update_object(g: Generation, e: tree.Assign, name: str, key: Memory, entry:
 
 def assign_object(g: Generation, e: tree.Assign) -> None:
     """A string or structure, as a whole."""
-    if is_zero(e.value) and _is_dynamic(e.target):
+    if is_zero(e.value) and _is_dynamic(e.target) and not _is_kept(e.target):
         _remove(g, e.target)
         return
     size = object_size(g.shared, e.target.type)

@@ -47,7 +47,7 @@ def assign_storage(shared: Shared, variables: tuple[Variable, ...]) -> None:
     for variable in variables:
         if variable.keys is not None:
             shared.variables[variable] = (f"a{variable.id}_{variable.name}"[:15], 0)
-            if variable in shared.keys:
+            if variable in shared.keys and variable.kept is None:
                 arrays.append(variable)
         elif variable.scope in ("global", "self"):
             name = GLOBALS if variable.scope == "global" else THREADS
@@ -217,6 +217,8 @@ def element_key(g: Generation, e: tree.Element) -> tuple[str, Memory]:
 def element_map(g: Generation, e: tree.Element) -> str:
     """The name of the map that the element is in."""
     variable = e.variable
+    if variable.kept is not None:
+        return kept_map(g.shared, variable)
     if variable.scope == "this":
         raise Unsupported("an associative array of clause-local scope", e.position)
     name, _ = g.shared.variables[variable]
@@ -225,6 +227,15 @@ def element_map(g: Generation, e: tree.Element) -> str:
     value_size = _element_size(g.shared, variable)
     g.shared.maps.add(MapSpec(name, kinds.HASH, size, value_size, _entries(g.shared, size, value_size)))
     return name
+
+
+def kept_map(shared: Shared, variable: Variable) -> str:
+    """The name of the map of an array that is kept; adds it."""
+    assert variable.kept is not None
+    name, _ = shared.variables[variable]
+    kind = kinds.LRU_HASH if variable.kept.evicts else kinds.HASH
+    _, size = shared.keys[variable]
+    return shared.maps.add(MapSpec(name, kind, size, _element_size(shared, variable), variable.kept.entries))
 
 
 def object_place(g: Generation, e: tree.Expr) -> Place:

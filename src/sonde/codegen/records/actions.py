@@ -87,6 +87,11 @@ def printa(g: Generation, s: tree.Statement) -> None:
     """Nothing to record: the consumer has the aggregations."""
 
 
+def show(g: Generation, s: tree.Statement) -> None:
+    assert isinstance(s, tree.Show)
+    _record(g, s.top, s.divisor)
+
+
 def tracemem(g: Generation, s: tree.Statement) -> None:
     assert isinstance(s, tree.Tracemem)
     _record_block(g, pointer_place(g, s.address), s.size)

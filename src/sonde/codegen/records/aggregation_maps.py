@@ -81,3 +81,13 @@ def _describe(shared: Shared, aggregation: Aggregation) -> AggregationSpec:
         aggregation.name, aggregation.function, aggregation.parameters, fields, key_size if fields else 4,
         words(aggregation), element_name(name, index or 0), index is not None,
     )  # fmt: skip
+
+
+def typed(
+    shared: Shared, aggregations: Sequence[Aggregation], specs: Sequence[AggregationSpec]
+) -> tuple[AggregationSpec, ...]:
+    """The same with the types of their keys."""
+    return tuple(
+        spec._replace(key_types=tuple(map(shared.types.number, aggregation.keys)))
+        for aggregation, spec in zip(aggregations, specs, strict=True)
+    )

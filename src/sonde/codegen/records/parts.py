@@ -36,7 +36,7 @@ class Looping(NamedTuple):
 
 
 class Leaving(NamedTuple):
-    statement: tree.Leave
+    statement: tree.Leave | tree.Return
 
 
 Part: TypeAlias = Straight | Branching | Looping | Leaving
@@ -109,7 +109,7 @@ class Divider:
             loop = Looping(statement, self._parts(statement.body), self._parts(statement.step))
             self._free = free
             return loop
-        if isinstance(statement, tree.Leave):
+        if isinstance(statement, (tree.Leave, tree.Return)):
             return Leaving(statement)
         (part,) = self._straight([statement])
         return part
@@ -139,7 +139,9 @@ def records(parts: Parts) -> Iterator[Recorded]:
 
 
 def _stands_alone(statement: tree.Statement) -> bool:
-    return isinstance(statement, (tree.If, tree.Loop, tree.Leave)) or _is_act(statement, "speculate", *CLOSING)
+    return isinstance(statement, (tree.If, tree.Loop, tree.Leave, tree.Return)) or _is_act(
+        statement, "speculate", *CLOSING
+    )
 
 
 def _is_act(node: object, *names: str) -> bool:

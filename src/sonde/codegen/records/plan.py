@@ -11,7 +11,7 @@ from sonde.codegen.basis.settings import Settings
 from sonde.codegen.basis.shapes import end_of, field_of
 from sonde.codegen.basis.uses import known_packet
 from sonde.model import program as tree
-from sonde.model.program import Aggregation, Clause, Expr
+from sonde.model.program import Aggregation, Clause, Expr, Variable
 from sonde.model.spec import (
     HEADER_SIZE,
     Action,
@@ -28,6 +28,7 @@ from sonde.model.spec import (
     PrintfAction,
     RecordLayout,
     SetOptionAction,
+    ShowAction,
     TraceAction,
     TracememAction,
     TruncAction,
@@ -102,6 +103,8 @@ class RecordPlan:
             return self._print(s)
         if isinstance(s, tree.Printa):
             return PrintaAction(s.conversions, tuple(self._numbers[a] for a in s.aggregations))
+        if isinstance(s, tree.Show):
+            return self._show(s)
         if isinstance(s, tree.Tracemem):
             block = self._add(Field(whole_words(self._end), s.size, "bytes"))
             return TracememAction(block, self._optional(s.dynamic))
@@ -126,6 +129,11 @@ class RecordPlan:
         if isinstance(s, tree.Act) and is_recorded(s):
             return OtherAction(s.name, self._fields(s.arguments) if s.name in CONSUMER_ACTIONS else ())
         return None
+
+    def _show(self, s: tree.Show) -> ShowAction:
+        is_array = isinstance(s.of, Variable)
+        numbers = self._shared.arrays if isinstance(s.of, Variable) else self._numbers
+        return ShowAction(numbers[s.of], is_array, self._optional(s.top), self._optional(s.divisor))  # type: ignore[index]
 
     def _print(self, s: tree.Print) -> PrintAction:
         number = self._shared.types.number(s.type)

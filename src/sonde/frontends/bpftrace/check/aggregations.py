@@ -1,0 +1,61 @@
+"""Aggregating functions, which are assigned to maps."""
+
+from __future__ import annotations
+
+from sonde.frontends.bpftrace.check.conversions import constant_value, integer_value
+from sonde.frontends.bpftrace.check.maps import keys_of
+from sonde.frontends.bpftrace.check.scope import BtScope
+from sonde.frontends.bpftrace.syntax import nodes
+from sonde.model import program as tree
+
+_VALUES = {"count": 0, "sum": 1, "min": 1, "max": 1, "avg": 1, "stats": 1, "hist": 1, "lhist": 4}
+"""How many arguments each has; hist() may have one more."""
+
+NAMES = frozenset(_VALUES)
+
+
+def is_aggregating(node: nodes.Expr) -> bool:
+    return isinstance(node, nodes.Call) and node.name in NAMES
+
+
+def aggregate(target: nodes.Expr, call: nodes.Expr, scope: BtScope) -> tree.Aggregate:
+    """`@target = function(...)`."""
+    assert isinstance(call, nodes.Call)
+    if not isinstance(target, nodes.MapName):
+        raise scope.mistake(f"{call.name}() should be assigned to a map", call.at)
+    wanted, given = _VALUES[call.name], len(call.arguments)
+    if given != wanted and not (call.name == "hist" and given == wanted + 1):
+        text = f"{call.name}() requires {wanted or 'no'} argument{'' if wanted == 1 else 's'}"
+        raise scope.mistake(f"{text} ({given} provided)", call.at)
+    use = scope.map(target.name, target.at)
+    keys = keys_of(target, scope, use)
+    arguments = [each for each in call.arguments if not isinstance(each, nodes.TypeName)]
+    parameters = _parameters(call, arguments, scope)
+    scope.learn_function(use, call.name, parameters, call.at)
+    value = integer_value(arguments[0], scope, f"{call.name}()") if wanted else None
+    return tree.Aggregate(scope.at(call.at), scope.aggregation(use), keys, value)
+
+
+def _parameters(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> tuple[int, ...]:
+    constants = [constant_value(each, scope, f"{call.name}: argument") for each in arguments[1:]]
+    if call.name == "hist":
+        if constants and constants[0]:
+            raise scope.mistake(
+                "hist() with bits is not supported: hist(n) has one bucket for each power of two", call.at
+            )
+        return ()
+    if call.name != "lhist":
+        return ()
+    low, high, step = constants
+    if step <= 0:
+        raise scope.mistake(f"lhist() step must be >= 1 ({step} provided)", call.at)
+    if low >= high:
+        raise scope.mistake(f"lhist() min must be less than max ({low}, {high} provided)", call.at)
+    if (high - low) // step > _MOST_LEVELS:
+        raise scope.mistake(
+            f"lhist() too many buckets, must be <= {_MOST_LEVELS} (would need {(high - low) // step})", call.at
+        )
+    return low, high, step
+
+
+_MOST_LEVELS = 1000

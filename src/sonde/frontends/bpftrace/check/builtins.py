@@ -1,0 +1,139 @@
+"""Built-in variables, which may be called like functions without arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sonde.frontends.bpftrace.check.scope import BtScope
+from sonde.frontends.bpftrace.check.types import INT64, UINT32, UINT64
+from sonde.frontends.bpftrace.errors import SourceSpan
+from sonde.model import program as tree
+from sonde.model.errors import SourceError
+from sonde.model.probe import KernelFunction, StaticProbe, Syscall, Uprobe
+from sonde.model.program import Expr
+from sonde.model.types import STACK, STRING, VOID, Pointer, Type
+
+_PLAIN: dict[str, tuple[str, Type]] = {
+    "pid": ("pid", UINT32), "tid": ("tid", UINT32), "ppid": ("ppid", UINT32), "uid": ("uid", UINT32),
+    "gid": ("gid", UINT32), "comm": ("execname", STRING), "nsecs": ("timestamp", UINT64), "cpu": ("cpu", UINT32),
+}  # fmt: skip
+"""What is called otherwise in the model, with its type."""
+
+_ARGUMENTS = tuple(f"arg{number}" for number in range(10))
+FRAMES = 127
+"""Frames of a stack, unless the program says how many."""
+
+
+def builtin(name: str, span: SourceSpan, scope: BtScope) -> Expr | None:
+    """The variable of that name, None if there is none."""
+    if name.startswith("__builtin_"):
+        name = name.removeprefix("__builtin_")
+    at = scope.at(span)
+    if name in _PLAIN:
+        model, type_ = _PLAIN[name]
+        return tree.Builtin(type_, at, model)
+    if name in _ARGUMENTS:
+        return tree.Builtin(INT64, at, name)
+    made = _MADE.get(name)
+    return made(span, scope) if made else None
+
+
+def _retval(span: SourceSpan, scope: BtScope) -> Expr:
+    """What a function has given, or a system call."""
+    for probe in scope.attached.probes:
+        firing = probe.firing
+        is_return = (isinstance(firing, KernelFunction) and firing.is_return) or (
+            isinstance(firing, Uprobe) and firing.kind == "return"
+        )
+        if not is_return:
+            raise scope.mistake(
+                "The retval builtin can only be used with 'kretprobe' and 'uretprobe' and 'fexit' probes", span
+            )
+    return tree.Builtin(INT64, scope.at(span), "arg1")
+
+
+def _elapsed(span: SourceSpan, scope: BtScope) -> Expr:
+    scope.needs_start = True
+    at = scope.at(span)
+    start = tree.Var(UINT64, at, scope.hidden("start", UINT64))
+    return tree.Binary(UINT64, at, "-", tree.Builtin(UINT64, at, "timestamp"), start)
+
+
+def _curtask(span: SourceSpan, scope: BtScope) -> Expr:
+    found = scope.catalog.tagged_type("struct", "task_struct")
+    return tree.Builtin(Pointer(found or VOID), scope.at(span), "curthread")
+
+
+def _probe(span: SourceSpan, scope: BtScope) -> Expr:
+    scope.needs_each = True
+    return tree.StringConst(STRING, scope.at(span), scope.attached.text.encode(errors="surrogateescape"))
+
+
+def _probetype(span: SourceSpan, scope: BtScope) -> Expr:
+    return tree.StringConst(STRING, scope.at(span), scope.attached.kind.encode())
+
+
+def _func(span: SourceSpan, scope: BtScope) -> Expr:
+    return tree.Builtin(STRING, scope.at(span), "probefunc")
+
+
+def _stack(is_user: bool) -> Callable[[SourceSpan, BtScope], Expr]:
+    def made(span: SourceSpan, scope: BtScope) -> Expr:
+        return tree.StackTrace(STACK, scope.at(span), is_user, FRAMES)
+
+    return made
+
+
+def _rand(span: SourceSpan, scope: BtScope) -> Expr:
+    return tree.Call(UINT32, scope.at(span), "rand", ())
+
+
+_MADE: dict[str, Callable[[SourceSpan, BtScope], Expr]] = {
+    "retval": _retval, "elapsed": _elapsed, "curtask": _curtask, "probe": _probe, "probetype": _probetype,
+    "func": _func, "kstack": _stack(False), "ustack": _stack(True), "rand": _rand,
+}  # fmt: skip
+
+
+def argument(name: str, span: SourceSpan, scope: BtScope) -> Expr:
+    """`args.name`: an argument of the probe by its name."""
+    probes = scope.attached.probes
+    number: int | None = None
+    kinds: list[Type] = []
+    for probe in probes:
+        if isinstance(probe.firing, Uprobe):
+            return _located(name, span, scope)
+        names = scope.catalog.argument_names(probe) or ()
+        if name == "ret" and isinstance(probe.firing, Syscall) and probe.firing.is_return:
+            found, kind = 0, INT64
+        elif name in names:
+            found = names.index(name)
+            arguments = scope.catalog.arguments(probe)
+            assert arguments is not None
+            kind = arguments[found].native  # type: ignore[assignment]
+        else:
+            raise scope.mistake(
+                f"Struct/union of type '{scope.attached.text}' does not contain a field named '{name}'", span
+            )
+        if number is not None and number != found:
+            scope.needs_each = True
+        number = found
+        kinds.append(kind)
+    assert number is not None
+    if len(set(kinds)) > 1:
+        scope.needs_each = True
+    return tree.Argument(kinds[0], scope.at(span), number)
+
+
+def _located(name: str, span: SourceSpan, scope: BtScope) -> Expr:
+    try:
+        found = [scope.catalog.variable(probe, "args", name) for probe in scope.attached.probes]
+    except SourceError as error:
+        raise scope.mistake(error.text, span, error.hint) from None
+    if any(each != found[0] for each in found):
+        scope.needs_each = True
+    return tree.ProbeVariable(found[0].type, scope.at(span), f"args.{name}", found[0].pieces, found[0].is_user)
+
+
+def is_in_process(scope: BtScope) -> bool:
+    """Whether numbers that are addresses are of the process: at its own probes and at its system calls."""
+    return all(isinstance(each.firing, (Uprobe, StaticProbe, Syscall)) for each in scope.attached.probes)

@@ -1,0 +1,257 @@
+"""Functions: those that give values, and those that are statements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sonde.frontends.bpftrace.check import formats
+from sonde.frontends.bpftrace.check.aggregations import NAMES as AGGREGATING
+from sonde.frontends.bpftrace.check.builtins import FRAMES, builtin, is_in_process
+from sonde.frontends.bpftrace.check.conversions import (
+    constant,
+    constant_value,
+    integer_value,
+    number_value,
+    string_value,
+)
+from sonde.frontends.bpftrace.check.maps import key_values, keys_of
+from sonde.frontends.bpftrace.check.scope import BtScope, MapUse
+from sonde.frontends.bpftrace.check.types import INT32, INT64, UINT64, is_integer, is_text, spelled
+from sonde.frontends.bpftrace.errors import BtError, SourceSpan
+from sonde.frontends.bpftrace.syntax import nodes
+from sonde.model import program as tree
+from sonde.model.program import Expr, Statement
+from sonde.model.types import BOOL, CHAR, INT, STACK, STRING, SYMADDR, USYMADDR, Pointer, resolve, size_of
+
+Value = Callable[[nodes.Call, BtScope], Expr]
+Action = Callable[[nodes.Call, BtScope], Statement]
+
+
+def require(call: nodes.Call, scope: BtScope, least: int, most: int | None = None) -> list[nodes.Expr]:
+    """The arguments, if there are as many as there have to be."""
+    most, given = least if most is None else most, len(call.arguments)
+    if not least <= given <= most:
+        if least == most:
+            wanted = f"{least or 'no'} argument{'' if least == 1 else 's'}"
+        else:
+            wanted = f"at least {least} arguments" if given < least else f"up to {most} arguments"
+        raise scope.mistake(
+            f"{call.name}() {'takes' if given > most else 'requires'} {wanted} ({given} provided)", call.at
+        )
+    found = [each for each in call.arguments if not isinstance(each, nodes.TypeName)]
+    if len(found) != given:
+        raise scope.mistake(f"{call.name}() takes no types", call.at)
+    return found
+
+
+def value(call: nodes.Call, scope: BtScope) -> Expr:
+    """A call as a value."""
+    found = _VALUES.get(call.name)
+    if found is not None:
+        return found(call, scope)
+    if not call.arguments and (variable := builtin(call.name, call.at, scope)) is not None:
+        return variable
+    if call.name in AGGREGATING:
+        raise scope.mistake(f"{call.name}() must be assigned directly to a map", call.at)
+    if call.name in _ACTIONS:
+        raise scope.mistake(f"{call.name}() is a statement and has no value", call.at)
+    raise _unknown(call.name, call.at, scope)
+
+
+def action(call: nodes.Call, scope: BtScope) -> Statement | None:
+    """A call as a statement, None if it gives a value."""
+    found = _ACTIONS.get(call.name)
+    return found(call, scope) if found is not None else None
+
+
+def _unknown(name: str, span: SourceSpan, scope: BtScope) -> BtError:
+    if name in _PENDING:
+        return scope.mistake(f"{name}() is not supported", span)
+    return scope.mistake(f"Unknown function: '{name}'", span)
+
+
+_PENDING = frozenset({
+    "assert", "assert_str", "bswap", "buf", "cat", "cgroup_path", "cgroupid", "cgroup", "container_of", "debugf",
+    "errorf", "warnf", "fail", "find", "getopt", "is_array", "is_literal", "is_ptr", "is_str", "join", "kaddr",
+    "kptr", "uptr", "len", "macaddr", "memcmp", "ntop", "override", "percpu_kaddr", "pton", "signal",
+    "signal_thread", "signal_name", "skboutput", "socket_cookie", "static_assert", "str_concat", "strcap",
+    "strcontains", "strerror", "strftime", "strstr", "syscall_name", "time", "uaddr", "unwatch", "username",
+    "write_user", "zero", "tseries", "path", "ncpus", "jiffies", "numaid", "usermode", "cpid",
+})  # fmt: skip
+
+
+# Values
+
+
+def _str(call: nodes.Call, scope: BtScope) -> Expr:
+    arguments = require(call, scope, 1, 2)
+    at = scope.at(call.at)
+    if isinstance(arguments[0], nodes.Positional) and arguments[0].number:
+        number = arguments[0].number
+        text = scope.arguments[number - 1] if number <= len(scope.arguments) else ""
+        return tree.StringConst(STRING, at, text.encode(errors="surrogateescape"))
+    e = scope.expression(arguments[0], scope)
+    if is_text(e.type):
+        base = tree.Cast(STRING, at, e) if resolve(e.type) != STRING else e
+    elif isinstance(resolve(e.type), Pointer) or is_integer(e.type):
+        kind = resolve(e.type)
+        is_user = kind.user if isinstance(kind, Pointer) else is_in_process(scope)
+        base = tree.Cast(STRING, at, tree.Cast(Pointer(CHAR, is_user or is_in_process(scope)), at, e))
+    else:
+        text = f"str() expects an integer or a pointer type as first argument ({spelled(e.type)} provided)"
+        raise scope.mistake(text, call.at)
+    if len(arguments) == 1:
+        return base
+    # A length counts the NUL that ends the string.
+    most = integer_value(arguments[1], scope, "str()")
+    length = tree.Binary(INT64, at, "-", most, constant(1, at, INT64))
+    return tree.Call(STRING, at, "substr", (base, constant(0, at, INT), tree.Cast(INT, at, length)))
+
+
+def _strlen(call: nodes.Call, scope: BtScope) -> Expr:
+    (argument,) = require(call, scope, 1)
+    return tree.Call(UINT64, scope.at(call.at), "strlen", (string_value(argument, scope, "strlen()"),))
+
+
+def _strcontains(call: nodes.Call, scope: BtScope) -> Expr:
+    whole, part = (string_value(each, scope, "strcontains()") for each in require(call, scope, 2))
+    at = scope.at(call.at)
+    found = tree.Call(INT, at, "index", (whole, part))
+    return tree.Cast(BOOL, at, tree.Binary(INT, at, ">=", tree.Cast(INT64, at, found), constant(0, at, INT64)))
+
+
+def _stack(is_user: bool) -> Value:
+    def made(call: nodes.Call, scope: BtScope) -> Expr:
+        frames = FRAMES
+        for each in require(call, scope, 0, 2):
+            if isinstance(each, nodes.Name):
+                raise scope.mistake(f"the stack mode {each.name} is not supported", each.at)
+            frames = constant_value(each, scope, f"{call.name}: frames")
+        return tree.StackTrace(STACK, scope.at(call.at), is_user, frames)
+
+    return made
+
+
+def _symbol(call: nodes.Call, scope: BtScope) -> Expr:
+    (argument,) = require(call, scope, 1)
+    address = number_value(argument, scope, f"{call.name}()")
+    is_user = call.name == "usym"
+    type_, name = (USYMADDR, "ufunc") if is_user else (SYMADDR, "func")
+    return tree.Call(type_, scope.at(call.at), name, (address,))
+
+
+def _delete(call: nodes.Call, scope: BtScope) -> Expr:
+    return tree.Remove(BOOL, scope.at(call.at), _element(call, scope))
+
+
+def _has_key(call: nodes.Call, scope: BtScope) -> Expr:
+    return tree.Holds(BOOL, scope.at(call.at), _element(call, scope))
+
+
+def _element(call: nodes.Call, scope: BtScope) -> tree.Element:
+    """The element that a map and a key, or an element as it is written, tell of."""
+    arguments = require(call, scope, 1, 2)
+    first = arguments[0]
+    if not isinstance(first, nodes.MapName):
+        raise scope.mistake(f"{call.name}() expects a map", call.at)
+    use = scope.map(first.name, first.at)
+    if len(arguments) == 2:
+        if first.keys is not None:
+            raise scope.mistake(f"{call.name}() expects a map without keys as its first argument", first.at)
+        if use.keys == ():
+            raise scope.mistake(f"call to {call.name}() expects a map with explicit keys (non-scalar map)", first.at)
+        key = arguments[1]
+        parts = key.items if isinstance(key, nodes.Tuple) else (key,)
+        keys = key_values([scope.expression(each, scope) for each in parts], key.at, scope, use)
+    else:
+        keys = keys_of(first, scope, use)
+    _require_plain(call, use, first, scope)
+    kind = use.value or INT64
+    if use.value is None:
+        use.value = INT64
+    return tree.Element(kind, scope.at(first.at), scope.array(use), keys)
+
+
+def _require_plain(call: nodes.Call, use: MapUse, node: nodes.MapName, scope: BtScope) -> None:
+    if use.function:
+        raise scope.mistake(f"{call.name}() of a map of {use.function}() is not supported", node.at)
+    if use.value is None and not scope.known.changed:
+        raise scope.mistake(f"Undefined map: {use.name}", node.at)
+
+
+def _sizeof(call: nodes.Call, scope: BtScope) -> Expr:
+    if len(call.arguments) != 1:
+        raise scope.mistake(f"sizeof() requires one argument ({len(call.arguments)} provided)", call.at)
+    argument = call.arguments[0]
+    if isinstance(argument, nodes.TypeName):
+        from sonde.frontends.bpftrace.check.type_names import type_named
+
+        kind = type_named(argument, scope)
+    else:
+        kind = scope.expression(argument, scope).type
+    return constant(size_of(kind), scope.at(call.at), UINT64)
+
+
+_VALUES: dict[str, Value] = {
+    "str": _str, "strlen": _strlen, "strcontains": _strcontains, "kstack": _stack(False), "ustack": _stack(True),
+    "ksym": _symbol, "usym": _symbol, "delete": _delete, "has_key": _has_key, "sizeof": _sizeof,
+}  # fmt: skip
+
+
+# Statements
+
+
+def _printf(call: nodes.Call, scope: BtScope) -> Statement:
+    pieces, values = formats.formatted(call, scope)
+    return tree.Printf(scope.at(call.at), pieces, values)
+
+
+def _system(call: nodes.Call, scope: BtScope) -> Statement:
+    if not scope.is_unsafe:
+        text = "system() is an unsafe function being used in safe mode"
+        raise scope.mistake(f"{text}. To use it you need the --unsafe flag", call.at)
+    pieces, values = formats.formatted(call, scope)
+    return tree.FormattedCommand(scope.at(call.at), "system", pieces, values)
+
+
+def _print(call: nodes.Call, scope: BtScope) -> Statement:
+    arguments = require(call, scope, 1, 3)
+    first, at = arguments[0], scope.at(call.at)
+    if isinstance(first, nodes.MapName) and first.keys is None:
+        use = scope.map(first.name, first.at)
+        rest = [integer_value(each, scope, "print()") for each in arguments[1:]]
+        if use.keys or use.function:
+            of = scope.aggregation(use) if use.function else scope.array(use)
+            return tree.Show(at, of, *rest)
+    if len(arguments) > 1:
+        raise scope.mistake("Non-map print() only takes 1 argument, " + f"{len(arguments)} found", call.at)
+    e = scope.expression(first, scope)
+    if isinstance(e, (tree.StackTrace, tree.Call)) and e.type in (STACK, SYMADDR, USYMADDR):
+        return tree.Printf(at, formats.conversions(b"%s\n", call.at, scope), (e,))
+    return tree.Print(e.type, at, e, False)
+
+
+def _exit(call: nodes.Call, scope: BtScope) -> Statement:
+    arguments = require(call, scope, 0, 1)
+    status = integer_value(arguments[0], scope, "exit()") if arguments else constant(0, scope.at(call.at), INT64)
+    return tree.Exit(scope.at(call.at), tree.Cast(INT32, scope.at(call.at), status))
+
+
+def _clear(call: nodes.Call, scope: BtScope) -> Statement:
+    (argument,) = require(call, scope, 1)
+    if not isinstance(argument, nodes.MapName) or argument.keys is not None:
+        raise scope.mistake(f"{call.name}() expects a map", call.at)
+    use = scope.map(argument.name, argument.at)
+    if not use.function:
+        if scope.known.changed:
+            return tree.Evaluate(scope.at(call.at), constant(0, scope.at(call.at)))
+        raise scope.mistake(f"{call.name}() of a map without an aggregating function is not supported", call.at)
+    aggregation = scope.aggregation(use)
+    if call.name == "zero":
+        return tree.Clear(scope.at(call.at), aggregation)
+    return tree.Trunc(scope.at(call.at), aggregation, None)
+
+
+_ACTIONS: dict[str, Action] = {
+    "printf": _printf, "print": _print, "exit": _exit, "clear": _clear, "zero": _clear, "system": _system,
+}  # fmt: skip

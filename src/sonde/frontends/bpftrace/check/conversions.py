@@ -1,0 +1,108 @@
+"""Values converted, tested, and constants."""
+
+from __future__ import annotations
+
+from sonde.frontends.bpftrace.check.scope import BtScope
+from sonde.frontends.bpftrace.check.types import (
+    INT64,
+    UINT64,
+    is_bool,
+    is_integer,
+    is_scalar,
+    is_string,
+    is_text,
+    smallest,
+    spelled,
+)
+from sonde.frontends.bpftrace.syntax import nodes
+from sonde.model import program as tree
+from sonde.model.errors import Position
+from sonde.model.program import Expr
+from sonde.model.types import INT, STRING, ULONG, Pointer, Type, is_signed, resolve, size_of
+
+
+def constant(value: int, at: Position, type_: Type | None = None) -> tree.Const:
+    """An integer of the smallest type, or of this one."""
+    return tree.Const(type_ or smallest(value), at, value)
+
+
+def wrapped(value: int, type_: Type) -> int:
+    """The number as its type holds it."""
+    bits = 8 * (size_of(type_) or 8)
+    value &= (1 << bits) - 1
+    return value - (1 << bits) if is_signed(type_) and value >> (bits - 1) else value
+
+
+def converted(e: Expr, type_: Type) -> Expr:
+    """The value as one of another type that it fits."""
+    if e.type == type_:
+        return e
+    if isinstance(e, tree.Const) and is_scalar(type_):
+        if is_bool(type_):
+            return tree.Const(type_, e.position, int(e.value != 0))
+        return tree.Const(type_, e.position, wrapped(e.value, type_))
+    if is_bool(type_) and not is_bool(e.type):
+        zero = tree.Const(ULONG, e.position, 0)
+        test = tree.Binary(INT, e.position, "!=", tree.Cast(ULONG, e.position, e), zero)
+        return tree.Cast(type_, e.position, test)
+    return tree.Cast(type_, e.position, e)
+
+
+def wide(e: Expr) -> Expr:
+    """An integer or pointer in 64 bits, signed as it is."""
+    return converted(e, INT64 if is_signed(e.type) else UINT64)
+
+
+def string(e: Expr) -> Expr:
+    """The characters of a string or of an array of them."""
+    return e if is_string(e.type) else tree.Cast(STRING, e.position, e)
+
+
+def test(node: nodes.Expr, scope: BtScope) -> Expr:
+    """A condition."""
+    e = scope.expression(node, scope)
+    if not is_scalar(e.type):
+        raise scope.mistake(f"Invalid condition: {spelled(e.type)}", node.at)
+    return bare(e)
+
+
+def bare(e: Expr) -> Expr:
+    """A truth value without what makes a `bool` of it: a comparison is a condition as it is."""
+    if isinstance(e, tree.Cast) and is_bool(e.type) and isinstance(e.operand, (tree.Binary, tree.Unary)):
+        return e.operand
+    return e
+
+
+def integer_value(node: nodes.Expr, scope: BtScope, what: str) -> Expr:
+    """An integer, in 64 bits."""
+    e = scope.expression(node, scope)
+    if not is_integer(e.type):
+        raise scope.mistake(f"{what} only supports integer arguments ({spelled(e.type)} provided)", node.at)
+    return wide(e)
+
+
+def number_value(node: nodes.Expr, scope: BtScope, what: str) -> Expr:
+    """An integer or a pointer, in 64 bits."""
+    e = scope.expression(node, scope)
+    if not is_scalar(e.type):
+        raise scope.mistake(f"{what} only supports integer arguments ({spelled(e.type)} provided)", node.at)
+    return wide(e)
+
+
+def string_value(node: nodes.Expr, scope: BtScope, what: str) -> Expr:
+    e = scope.expression(node, scope)
+    if not is_text(e.type):
+        raise scope.mistake(f"{what} only supports string arguments ({spelled(e.type)} provided)", node.at)
+    return string(e)
+
+
+def constant_value(node: nodes.Expr, scope: BtScope, what: str) -> int:
+    """The value of a literal or a macro argument."""
+    e = scope.expression(node, scope)
+    if not isinstance(e, tree.Const):
+        raise scope.mistake(f"{what} must be a literal", node.at)
+    return e.value
+
+
+def is_pointer(e: Expr) -> bool:
+    return isinstance(resolve(e.type), Pointer)

@@ -1,0 +1,143 @@
+"""Expressions: the node of the model for each node of the syntax."""
+
+from __future__ import annotations
+
+from sonde.frontends.bpftrace.check import operators
+from sonde.frontends.bpftrace.check.builtins import argument, builtin
+from sonde.frontends.bpftrace.check.calls import value as call_value
+from sonde.frontends.bpftrace.check.conversions import constant, converted, wide
+from sonde.frontends.bpftrace.check.maps import element, increment, scratch
+from sonde.frontends.bpftrace.check.scope import BtScope
+from sonde.frontends.bpftrace.check.type_names import type_named
+from sonde.frontends.bpftrace.check.types import INT64, UINT64, is_integer, is_scalar, is_text, spelled
+from sonde.frontends.bpftrace.syntax import nodes
+from sonde.frontends.bpftrace.syntax.lexer import number_of
+from sonde.model import program as tree
+from sonde.model.program import Expr
+from sonde.model.types import BOOL, CHAR, STRING, Array, Pointer, Struct, resolve, size_of
+from sonde.typed import Any
+
+
+def expression(node: nodes.Expr, scope: BtScope) -> Expr:
+    found = _CHECKS.get(type(node))
+    if found is None:
+        raise scope.mistake(f"{_NAMES.get(type(node), 'this')} is not supported", node.at)
+    checked: Expr = found(node, scope)
+    return checked
+
+
+def _number(node: nodes.Number, scope: BtScope) -> Expr:
+    return constant(node.value, scope.at(node.at), UINT64 if node.is_unsigned else None)
+
+
+def _text(node: nodes.StringLiteral, scope: BtScope) -> Expr:
+    return tree.StringConst(STRING, scope.at(node.at), node.value)
+
+
+def _positional(node: nodes.Positional, scope: BtScope) -> Expr:
+    """A macro argument as a number, 0 if there are fewer."""
+    at = scope.at(node.at)
+    if not node.number:
+        return constant(len(scope.arguments), at, INT64)
+    if node.number > len(scope.arguments):
+        return constant(0, at, INT64)
+    text = scope.arguments[node.number - 1]
+    digits = text.removeprefix("-")
+    if not digits[:1].isdigit():
+        raise scope.mistake(f'${node.number} used numerically but given "{text}"; try str(${node.number})', node.at)
+    value, _ = number_of(digits, node.at)
+    return constant(-value if text.startswith("-") else value, at)
+
+
+def _name(node: nodes.Name, scope: BtScope) -> Expr:
+    if node.name in ("true", "false"):
+        return tree.Const(BOOL, scope.at(node.at), int(node.name == "true"))
+    found = builtin(node.name, node.at, scope)
+    if found is not None:
+        return found
+    enumerator = scope.catalog.enumerator(node.name)
+    if enumerator is not None:
+        return tree.Const(enumerator[0], scope.at(node.at), enumerator[1])
+    raise scope.mistake(f"Unknown identifier: '{node.name}'", node.at)
+
+
+def _member(node: nodes.Member, scope: BtScope) -> Expr:
+    if isinstance(node.object, nodes.Name) and node.object.name == "args":
+        return argument(node.name, node.at, scope)
+    of = scope.expression(node.object, scope)
+    base = resolve(of.type)
+    if isinstance(base, Pointer) and isinstance(resolve(base.to), Struct):
+        of, base = tree.Deref(base.to, scope.at(node.object.at), of), resolve(base.to)
+    if not isinstance(base, Struct):
+        raise scope.mistake(f"Can not access field '{node.name}' on expression of type '{spelled(of.type)}'", node.at)
+    member = base.find(node.name)
+    if member is None:
+        raise scope.mistake(f"{base} does not contain a field named '{node.name}'", node.at)
+    found = tree.MemberOf(member.type, scope.at(node.at), of, member)
+    return _of_space(found, of)
+
+
+def _of_space(found: Expr, of: Expr) -> Expr:
+    """A pointer in memory of the process is one of the process."""
+    root = of
+    while isinstance(root, (tree.MemberOf, tree.Index)):
+        root = root.object
+    is_user = isinstance(root, tree.Deref) and getattr(resolve(root.pointer.type), "user", False)
+    kind = resolve(found.type)
+    if is_user and isinstance(kind, Pointer) and not kind.user:
+        return tree.Cast(kind._replace(user=True), found.position, found)
+    return found
+
+
+def _index(node: nodes.Index, scope: BtScope) -> Expr:
+    of = scope.expression(node.object, scope)
+    subscript = scope.expression(node.subscript, scope)
+    base = resolve(of.type)
+    if not is_integer(subscript.type):
+        raise scope.mistake("The array index operator [] only accepts integer indices", node.subscript.at)
+    at = scope.at(node.at)
+    if isinstance(base, Pointer):
+        moved = tree.Binary(INT64, at, "*", wide(subscript), constant(size_of(base.to) or 1, at, INT64))
+        address = tree.Binary(UINT64, at, "+", tree.Cast(UINT64, at, of), converted(moved, UINT64))
+        return tree.Deref(base.to, at, tree.Cast(of.type, at, address))
+    if isinstance(base, Array):
+        return tree.Index(base.of, at, of, wide(subscript))
+    if is_text(of.type):
+        return tree.Index(CHAR, at, of, wide(subscript))
+    raise scope.mistake(
+        f"The array index operator [] can not be used on expressions of type '{spelled(of.type)}'", node.at
+    )
+
+
+def _cast(node: nodes.Cast, scope: BtScope) -> Expr:
+    kind = type_named(node.type, scope)
+    operand = scope.expression(node.operand, scope)
+    if is_scalar(kind) and is_scalar(operand.type):
+        base = resolve(operand.type)
+        if isinstance(resolve(kind), Pointer) and isinstance(base, Pointer) and base.user:
+            kind = resolve(kind)._replace(user=True)  # type: ignore[union-attr]
+        return _kept(kind, node, operand, scope)
+    if is_text(kind) and is_text(operand.type):
+        return operand
+    raise scope.mistake(f'Cannot cast from "{spelled(operand.type)}" to "{spelled(kind)}"', node.at)
+
+
+def _kept(kind: Any, node: nodes.Cast, operand: Expr, scope: BtScope) -> Expr:
+    from sonde.frontends.bpftrace.check.builtins import is_in_process
+
+    base = resolve(kind)
+    if isinstance(base, Pointer) and not isinstance(resolve(operand.type), Pointer) and is_in_process(scope):
+        kind = base._replace(user=True)
+    return operand if operand.type == kind else converted(operand, kind)
+
+
+_CHECKS: dict[type, Any] = {
+    nodes.Number: _number, nodes.StringLiteral: _text, nodes.Positional: _positional, nodes.Name: _name,
+    nodes.ScratchVariable: scratch, nodes.MapName: element, nodes.Member: _member, nodes.Index: _index,
+    nodes.Call: call_value, nodes.Unary: operators.unary, nodes.Increment: increment,
+    nodes.Binary: operators.binary, nodes.Ternary: operators.ternary, nodes.Cast: _cast,
+}  # fmt: skip
+_NAMES = {
+    nodes.Tuple: "a tuple", nodes.RecordExpression: "a record", nodes.BlockValue: "a block as a value",
+    nodes.Offset: "offsetof()",
+}  # fmt: skip

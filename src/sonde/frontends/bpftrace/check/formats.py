@@ -1,0 +1,77 @@
+"""Formats of printf() and its kin."""
+
+from __future__ import annotations
+
+import re
+
+from sonde.frontends.bpftrace.check.conversions import string, wide
+from sonde.frontends.bpftrace.check.scope import BtScope
+from sonde.frontends.bpftrace.check.types import is_scalar, is_text, spelled
+from sonde.frontends.bpftrace.errors import SourceSpan
+from sonde.frontends.bpftrace.syntax import nodes
+from sonde.model import program as tree
+from sonde.model.conversions import Conversion
+from sonde.model.program import Expr
+
+_CONVERSION = re.compile(
+    r"%(?P<flags>[-+ #0]*)(?P<width>\d*)(?:\.(?P<precision>\d*))?(?P<letters>(?:hh|h|ll|l|j|z|t)?[a-zA-Z]|%)"
+)
+_INTEGERS = frozenset("diuxXopc")
+
+
+def conversions(text: bytes, span: SourceSpan, scope: BtScope) -> tuple[Conversion, ...]:
+    """The pieces of a format."""
+    format_ = text.decode(errors="surrogateescape")
+    found, literal, start = [], "", 0
+    while (percent := format_.find("%", start)) >= 0:
+        literal += format_[start:percent]
+        match = _CONVERSION.match(format_, percent)
+        if match is None or (match["letters"] not in ("%",) and match["letters"][-1] not in "diuxXopcs"):
+            raise scope.mistake(f"printf: Unknown format string token: {format_[percent : percent + 3]}", span)
+        start = match.end()
+        if match["letters"] == "%":
+            literal += "%"
+            continue
+        width = int(match["width"]) if match["width"] else None
+        precision = None if match["precision"] is None else int(match["precision"] or 0)
+        found.append(Conversion(literal, match["flags"], width, precision, match["letters"], percent))
+        literal = ""
+    literal += format_[start:]
+    if literal:
+        found.append(Conversion(literal, offset=len(format_)))
+    return tuple(found)
+
+
+def formatted(call: nodes.Call, scope: BtScope) -> tuple[tuple[Conversion, ...], tuple[Expr, ...]]:
+    """The format that a call begins with, and the values that it shows."""
+    first = scope.expression(_expression(call.arguments[0], scope), scope) if call.arguments else None
+    if not isinstance(first, tree.StringConst):
+        raise scope.mistake(f"{call.name}() expects a string literal as its first argument", call.at)
+    pieces = conversions(first.value, call.arguments[0].at, scope)
+    letters = [each.letters for each in pieces if each.letters]
+    rest = call.arguments[1:]
+    if len(letters) != len(rest):
+        few = "Not enough" if len(letters) > len(rest) else "Too many"
+        raise scope.mistake(
+            f"{call.name}: {few} arguments for format string ({len(rest)} supplied, {len(letters)} expected)", call.at
+        )
+    values = [_value(each, letter, call.name, scope) for each, letter in zip(rest, letters, strict=True)]
+    return pieces, tuple(values)
+
+
+def _expression(node: nodes.Expr | nodes.TypeName, scope: BtScope) -> nodes.Expr:
+    if isinstance(node, nodes.TypeName):
+        raise scope.mistake("a type is no value", node.at)
+    return node
+
+
+def _value(node: nodes.Expr | nodes.TypeName, letters: str, name: str, scope: BtScope) -> Expr:
+    e = scope.expression(_expression(node, scope), scope)
+    if letters[-1] in _INTEGERS and is_scalar(e.type):
+        return wide(e)
+    if letters[-1] == "s" and is_text(e.type):
+        return string(e)
+    if letters[-1] == "s" and isinstance(e, (tree.StackTrace, tree.Call)):
+        return e
+    text = f"{name}: %{letters} specifier expects a value of type {'string' if letters == 's' else 'integer'}"
+    raise scope.mistake(f"{text} ({spelled(e.type)} supplied)", node.at)

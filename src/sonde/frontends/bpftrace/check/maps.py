@@ -1,0 +1,135 @@
+"""Maps and scratch variables: their elements as values, and what is assigned to them."""
+
+from __future__ import annotations
+
+from sonde.frontends.bpftrace.check.conversions import converted, string
+from sonde.frontends.bpftrace.check.scope import BtScope, MapUse
+from sonde.frontends.bpftrace.check.types import INT64, UINT64, is_scalar, is_string, is_text, spelled
+from sonde.frontends.bpftrace.errors import SourceSpan
+from sonde.frontends.bpftrace.syntax import nodes
+from sonde.model import program as tree
+from sonde.model.program import Expr
+from sonde.model.types import Int, Pointer, Type, is_signed, resolve, size_of
+
+
+def keys_of(node: nodes.MapName, scope: BtScope, use: MapUse) -> tuple[Expr, ...]:
+    """The keys, as the map has them; a tuple is several."""
+    written = node.keys or ()
+    if len(written) == 1 and isinstance(written[0], nodes.Tuple):
+        written = written[0].items
+    return key_values([scope.expression(each, scope) for each in written], node.at, scope, use)
+
+
+def key_values(values: list[Expr], span: SourceSpan, scope: BtScope, use: MapUse) -> tuple[Expr, ...]:
+    found = [_key(each, span, scope) for each in values]
+    types = scope.learn_keys(use, tuple(each.type for each in found), span)
+    return tuple(converted(each, _stored(type_)) for each, type_ in zip(found, types, strict=True))
+
+
+def _key(e: Expr, span: SourceSpan, scope: BtScope) -> Expr:
+    if is_text(e.type):
+        return string(e)
+    if is_scalar(e.type) or isinstance(e, (tree.StackTrace, tree.Call)):
+        return e
+    raise scope.mistake(f"{spelled(e.type)} cannot be part of a map's key", span)
+
+
+def _stored(kind: Type) -> Type:
+    """Integers are keys of 64 bits, as values of all sizes are equal then that are equal."""
+    base = resolve(kind)
+    if isinstance(base, Int) and base.size < 8 and base.name.removeprefix("u").startswith("int"):
+        return INT64 if base.signed else UINT64
+    return kind
+
+
+def element(node: nodes.MapName, scope: BtScope) -> Expr:
+    """An element as a value."""
+    use = scope.map(node.name, node.at)
+    keys = keys_of(node, scope, use)
+    if use.function:
+        raise scope.mistake(
+            f"{node.name} is an aggregation by {use.function}(): its value cannot be computed with", node.at
+        )
+    if use.value is None:
+        if scope.known.changed:
+            # Set further on in the program: the next pass knows.
+            return tree.Const(INT64, scope.at(node.at), 0)
+        raise scope.mistake(f"Undefined map: {node.name}", node.at)
+    return tree.Element(use.value, scope.at(node.at), scope.array(use), keys)
+
+
+def assign_map(node: nodes.Assign | nodes.Increment, target: nodes.MapName, value: Expr, scope: BtScope) -> Expr:
+    use = scope.map(target.name, target.at)
+    keys = keys_of(target, scope, use)
+    value = _value(value, node.at, scope)
+    kind = scope.learn_value(use, _kept(value.type), node.at)
+    place = tree.Element(kind, scope.at(target.at), scope.array(use), keys)
+    return tree.Assign(kind, scope.at(node.at), place, converted(value, kind))
+
+
+def _kept(kind: Type) -> Type:
+    """Maps hold integers of 64 bits, so that what is added to them has room."""
+    base = resolve(kind)
+    if isinstance(base, Int) and base.name.removeprefix("u").startswith("int"):
+        return INT64 if base.signed else UINT64
+    return kind
+
+
+def _value(e: Expr, span: SourceSpan, scope: BtScope) -> Expr:
+    if is_text(e.type):
+        return string(e)
+    if not is_scalar(e.type):
+        raise scope.mistake(f"{spelled(e.type)} cannot be assigned", span)
+    return e
+
+
+def scratch(node: nodes.ScratchVariable, scope: BtScope) -> Expr:
+    local = scope.find(node.name)
+    if local is None:
+        raise scope.mistake(f"Undefined or undeclared variable: {node.name}", node.at)
+    if local.type is None:
+        # It was declared and is set further on; until then it is 0.
+        return tree.Const(INT64, scope.at(node.at), 0)
+    return tree.Var(local.type, scope.at(node.at), scope.local_variable(local))
+
+
+def assign_scratch(
+    node: nodes.Assign | nodes.Let | nodes.Increment, name: str, value: Expr, scope: BtScope, is_new: bool = False
+) -> Expr:
+    local = None if is_new else scope.find(name)
+    if local is None:
+        local = scope.declare(name, None)
+    value = _value(value, node.at, scope)
+    kind = scope.learn_local(local, value.type, node.at)
+    target = tree.Var(kind, scope.at(node.at), scope.local_variable(local))
+    return tree.Assign(kind, scope.at(node.at), target, converted(value, kind))
+
+
+def increment(node: nodes.Increment, scope: BtScope) -> Expr:
+    """++ and --: of integers 64 bits wide, of pointers by what they point to."""
+    target = node.target
+    if isinstance(target, nodes.MapName):
+        place = _incremented_map(target, scope)
+    elif isinstance(target, nodes.ScratchVariable):
+        place = scratch(target, scope)
+        if isinstance(place, tree.Var) and isinstance(resolve(place.type), Int):
+            local = scope.find(target.name)
+            assert local is not None
+            scope.learn_local(local, INT64 if is_signed(place.type) else UINT64, node.at)
+            place = scratch(target, scope)
+    else:
+        raise scope.mistake("The ++ and -- operators must be applied to a map or variable", node.at)
+    if not is_scalar(place.type) or is_string(place.type):
+        raise scope.mistake(f"The ++ operator can not be used on expressions of type '{spelled(place.type)}'", node.at)
+    base = resolve(place.type)
+    step = node.step * (size_of(base.to) or 1) if isinstance(base, Pointer) else node.step
+    return tree.Increment(place.type, scope.at(node.at), place, step, node.is_prefix)
+
+
+def _incremented_map(target: nodes.MapName, scope: BtScope) -> Expr:
+    use = scope.map(target.name, target.at)
+    keys = keys_of(target, scope, use)
+    kind = use.value if use.value is not None else scope.learn_value(use, INT64, target.at)
+    if use.function:
+        raise scope.mistake(f"Type mismatch for {target.name}: {use.function}() is assigned to it elsewhere", target.at)
+    return tree.Element(kind, scope.at(target.at), scope.array(use), keys)

@@ -1,0 +1,145 @@
+"""Operators: the types they take, and what they come to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sonde.frontends.bpftrace.check.conversions import bare, constant, converted, is_pointer, string, wide, wrapped
+from sonde.frontends.bpftrace.check.scope import BtScope
+from sonde.frontends.bpftrace.check.types import INT64, UINT64, is_integer, is_scalar, is_text, merged, spelled
+from sonde.frontends.bpftrace.errors import BtError
+from sonde.frontends.bpftrace.syntax import nodes
+from sonde.model import program as tree
+from sonde.model.program import Expr
+from sonde.model.types import BOOL, INT, STRING, Pointer, Type, is_signed, resolve, size_of
+
+_COMPARING = ("==", "!=", "<", ">", "<=", ">=")
+_COMPUTED: dict[str, Callable[[int, int], int]] = {
+    "+": int.__add__, "-": int.__sub__, "*": int.__mul__, "&": int.__and__, "|": int.__or__, "^": int.__xor__,
+    "<<": lambda a, b: a << (b & 63), ">>": lambda a, b: a >> (b & 63),
+}  # fmt: skip
+
+
+def binary(node: nodes.Binary, scope: BtScope) -> Expr:
+    left, right = scope.expression(node.left, scope), scope.expression(node.right, scope)
+    if node.op in ("&&", "||"):
+        for operand, side in ((left, node.left), (right, node.right)):
+            if not is_scalar(operand.type):
+                raise scope.mistake(
+                    f"The {node.op} operator can not be used on expressions of type '{spelled(operand.type)}'", side.at
+                )
+        made = tree.Binary(INT, scope.at(node.at), node.op, bare(left), bare(right))
+        return tree.Cast(BOOL, made.position, made)
+    if node.op in _COMPARING:
+        return _comparison(node, left, right, scope)
+    return arithmetic(node.op, left, right, node, scope)
+
+
+def _comparison(node: nodes.Binary, left: Expr, right: Expr, scope: BtScope) -> Expr:
+    at = scope.at(node.at)
+    if is_text(left.type) and is_text(right.type) and node.op in ("==", "!="):
+        made = tree.Binary(INT, at, node.op, string(left), string(right))
+    elif is_scalar(left.type) and is_scalar(right.type):
+        kind = UINT64 if not is_signed(left.type) and not is_signed(right.type) else INT64
+        made = tree.Binary(INT, at, node.op, converted(left, kind), converted(right, kind))
+    else:
+        raise _mismatch(node, left, right, scope)
+    return tree.Cast(BOOL, at, made)
+
+
+def _mismatch(node: nodes.Binary | nodes.Assign, left: Expr, right: Expr, scope: BtScope) -> BtError:
+    one, other = spelled(left.type), spelled(right.type)
+    if one != other:
+        return scope.mistake(f"Type mismatch for '{node.op}': comparing {one} with {other}", node.at)
+    return scope.mistake(f"The {node.op} operator can not be used on expressions of types {one}, {other}", node.at)
+
+
+def arithmetic(op: str, left: Expr, right: Expr, node: nodes.Binary | nodes.Assign, scope: BtScope) -> Expr:
+    """`+ - * / % & | ^ << >>`."""
+    if is_pointer(left) or is_pointer(right):
+        return _pointed(op, left, right, node, scope)
+    if not (is_integer(left.type) and is_integer(right.type)):
+        raise _mismatch(node, left, right, scope)
+    at = scope.at(node.at)
+    kind = INT64 if op == "-" or is_signed(left.type) or is_signed(right.type) else UINT64
+    if op == "-" and UINT64 in (left.type, right.type) and not (is_signed(left.type) or is_signed(right.type)):
+        kind = INT64
+    if isinstance(left, tree.Const) and isinstance(right, tree.Const):
+        known = _known(op, left.value, right.value)
+        if known is not None:
+            return constant(wrapped(known, kind), at, kind)
+    return tree.Binary(kind, at, op, converted(left, kind), converted(right, kind))
+
+
+def _known(op: str, left: int, right: int) -> int | None:
+    if op in _COMPUTED:
+        return _COMPUTED[op](left, right)
+    if not right:
+        return None
+    quotient = abs(left) // abs(right) * (1 if (left < 0) == (right < 0) else -1)
+    return quotient if op == "/" else left - quotient * right
+
+
+def _pointed(op: str, left: Expr, right: Expr, node: nodes.Binary | nodes.Assign, scope: BtScope) -> Expr:
+    at = scope.at(node.at)
+    if op == "-" and is_pointer(left) and is_pointer(right):
+        return tree.Binary(INT64, at, "-", tree.Cast(INT64, at, left), tree.Cast(INT64, at, right))
+    pointer, other = (left, right) if is_pointer(left) else (right, left)
+    if op not in ("+", "-") or not is_integer(other.type) or (op == "-" and pointer is right):
+        text = f"The {op} operator can not be used on a pointer"
+        raise scope.mistake(f"{text} ({spelled(left.type)}, {spelled(right.type)})", node.at)
+    step = _step(pointer.type)
+    moved = arithmetic("*", wide(other), constant(step, at, INT64), node, scope)
+    whole = tree.Binary(UINT64, at, op, tree.Cast(UINT64, at, pointer), converted(moved, UINT64))
+    return tree.Cast(pointer.type, at, whole)
+
+
+def _step(kind: Type) -> int:
+    base = resolve(kind)
+    assert isinstance(base, Pointer)
+    return size_of(base.to) or 1
+
+
+def unary(node: nodes.Unary, scope: BtScope) -> Expr:
+    at = scope.at(node.at)
+    operand = scope.expression(node.operand, scope)
+    if node.op == "*":
+        return _dereferenced(node, operand, scope)
+    if node.op == "&":
+        return tree.AddressOf(Pointer(operand.type), at, operand)
+    if node.op == "!" and is_scalar(operand.type):
+        return tree.Cast(BOOL, at, tree.Unary(INT, at, "!", bare(operand)))
+    if not is_integer(operand.type):
+        raise scope.mistake(
+            f"The {node.op} operator can not be used on expressions of type '{spelled(operand.type)}'", node.at
+        )
+    if node.op == "+":
+        return operand
+    kind = UINT64 if node.op == "~" and not is_signed(operand.type) else INT64
+    if isinstance(operand, tree.Const):
+        known = -operand.value if node.op == "-" else ~operand.value
+        return constant(wrapped(known, kind), at, None if node.op == "-" else kind)
+    return tree.Unary(kind, at, node.op, converted(operand, kind))
+
+
+def _dereferenced(node: nodes.Unary, pointer: Expr, scope: BtScope) -> Expr:
+    base = resolve(pointer.type)
+    if isinstance(base, Pointer):
+        return tree.Deref(base.to, scope.at(node.at), pointer)
+    raise scope.mistake(f"Can not dereference type '{spelled(pointer.type)}'. Did you forget a cast?", node.at)
+
+
+def ternary(node: nodes.Ternary, scope: BtScope) -> Expr:
+    at = scope.at(node.at)
+    test = scope.expression(node.test, scope)
+    if not is_scalar(test.type):
+        raise scope.mistake(f"Invalid condition in ternary: {spelled(test.type)}", node.test.at)
+    then = test if node.then is None else scope.expression(node.then, scope)
+    otherwise = scope.expression(node.otherwise, scope)
+    if is_text(then.type) and is_text(otherwise.type):
+        return tree.Conditional(STRING, at, bare(test), string(then), string(otherwise))
+    kind = merged(then.type, otherwise.type)
+    if kind is None:
+        text = "Ternary operator must return the same type"
+        raise scope.mistake(f"{text}: have '{spelled(then.type)}' and '{spelled(otherwise.type)}'", node.at)
+    return tree.Conditional(kind, at, bare(test), converted(then, kind), converted(otherwise, kind))

@@ -1,0 +1,239 @@
+"""What the checker knows while it goes through a program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from sonde.frontends.bpftrace.check.types import merged, spelled
+from sonde.frontends.bpftrace.errors import BtError, SourceSpan, position
+from sonde.frontends.bpftrace.syntax import nodes
+from sonde.model.catalog import Catalog
+from sonde.model.errors import Position
+from sonde.model.probe import Probe
+from sonde.model.program import Aggregation, Expr, Kept, Variable
+from sonde.model.types import Type
+from sonde.typed import NamedTuple
+
+MAP_KEYS = 4096
+"""Elements of a map, unless the program says otherwise."""
+
+
+class AttachedProbes(NamedTuple):
+    """Probes that one description of a clause has become, and the description in full, as `probe` gives it."""
+
+    point: nodes.AttachPoint
+    text: str
+    kind: str
+    probes: tuple[Probe, ...]
+
+
+class MapUse:
+    """What is known of a map: the types of its keys and values, the function that aggregates in it."""
+
+    def __init__(self, name: str, span: SourceSpan, kept: Kept) -> None:
+        self.name = name
+        self.span = span
+        self.kept = kept
+        self.keys: tuple[Type, ...] | None = None
+        self.value: Type | None = None
+        self.function = ""
+        self.parameters: tuple[int, ...] = ()
+
+
+class Knowledge:
+    """What one pass over the program tells the next: types that grow with every use. `changed`: another pass is due."""
+
+    def __init__(self) -> None:
+        self.maps: dict[str, MapUse] = {}
+        self.scratch: dict[tuple[int, int], Type] = {}
+        self.changed = False
+
+
+class Local:
+    """A scratch variable: its number in its clause, and its type as far as it is known."""
+
+    def __init__(self, name: str, number: int, type_: Type | None) -> None:
+        self.name = name
+        self.number = number
+        self.type = type_
+
+
+class BtScope:
+    """One pass. `file` is the program's, None for the command line's; `arguments` are $1 ...; `clause` counts from
+    1."""
+
+    def __init__(
+        self, catalog: Catalog, known: Knowledge, file: str | None, arguments: Sequence[str], expression: Checking,
+        is_unsafe: bool,
+    ) -> None:  # fmt: skip
+        self.catalog = catalog
+        self.known = known
+        self.file = file
+        self.arguments = arguments
+        self.expression = expression
+        self.is_unsafe = is_unsafe
+        self.needs_start = False
+        self.needs_each = False
+        """The clause asks for something that each of its probes has for itself."""
+        self.clause = 0
+        self.attached = AttachedProbes(nodes.AttachPoint(SourceSpan(1, 1, 1, 1), ""), "", "", ())
+        self.before: list[list[object]] = []
+        self._blocks: list[dict[str, Local]] = [{}]
+        self._locals = 0
+        self._variables: dict[object, Variable] = {}
+        self._aggregations: dict[str, Aggregation] = {}
+
+    def at(self, span: SourceSpan) -> Position:
+        return position(span, self.file)
+
+    def mistake(self, text: str, span: SourceSpan, hint: str = "") -> BtError:
+        """What is raised for a mistake there."""
+        return BtError(text, span, hint, self.file)
+
+    # Scratch variables
+
+    def begin_clause(self, number: int, attached: AttachedProbes) -> None:
+        self.clause, self.attached = number, attached
+        self._blocks, self._locals = [{}], 0
+
+    def open(self) -> None:
+        self._blocks.append({})
+
+    def close(self) -> None:
+        self._blocks.pop()
+
+    def find(self, name: str) -> Local | None:
+        return next((block[name] for block in reversed(self._blocks) if name in block), None)
+
+    def is_in_block(self, name: str) -> bool:
+        return name in self._blocks[-1]
+
+    def declare(self, name: str, type_: Type | None) -> Local:
+        """A variable of the innermost block."""
+        self._locals += 1
+        known = self.known.scratch.get((self.clause, self._locals), type_)
+        local = self._blocks[-1][name] = Local(name, self._locals, known)
+        return local
+
+    def learn_local(self, local: Local, type_: Type, span: SourceSpan) -> Type:
+        """The variable's type, where a value of `type_` is assigned to it."""
+        whole = type_ if local.type is None else merged(local.type, type_)
+        if whole is None:
+            assert local.type is not None
+            text = f"Type mismatch for {local.name}: trying to assign value of type '{spelled(type_)}' when variable "
+            raise self.mistake(f"{text}already has a type '{spelled(local.type)}'", span)
+        if whole != local.type or (self.clause, local.number) not in self.known.scratch:
+            self.known.changed |= self.known.scratch.get((self.clause, local.number)) != whole
+            self.known.scratch[self.clause, local.number] = local.type = whole
+        return whole
+
+    def local_variable(self, local: Local) -> Variable:
+        assert local.type is not None
+        # Each clause has its own: nothing is handed on from one to the next.
+        return self._variable((self.clause, local.number), "this", f"{local.name[1:]}", local.type, None, None)
+
+    # Maps
+
+    def map(self, name: str, span: SourceSpan) -> MapUse:
+        found = self.known.maps.get(name)
+        if found is None:
+            found = self.known.maps[name] = MapUse(name, span, Kept(MAP_KEYS))
+        return found
+
+    def learn_keys(self, use: MapUse, keys: tuple[Type, ...], span: SourceSpan) -> tuple[Type, ...]:
+        """The types of a map's keys, where it is used with these."""
+        if use.keys is None:
+            whole: tuple[Type | None, ...] = keys
+        elif len(use.keys) != len(keys):
+            raise self._wrong_keys(use, keys, span)
+        else:
+            whole = tuple(merged(old, new) for old, new in zip(use.keys, keys, strict=True))
+        found = tuple(each for each in whole if each is not None)
+        if len(found) != len(keys):
+            raise self._wrong_keys(use, keys, span)
+        if found != use.keys:
+            use.keys = found
+            self.known.changed = True
+        return found
+
+    def _wrong_keys(self, use: MapUse, keys: tuple[Type, ...], span: SourceSpan) -> BtError:
+        assert use.keys is not None
+        if not use.keys or not keys:
+            has = "no explicit keys (scalar map)" if not use.keys else "explicit keys (non-scalar map)"
+            how = "with explicit keys" if keys else "without explicit keys"
+            return self.mistake(f"{use.name} used as a map {how} (see previous usage): it has {has}", span)
+        given, wanted = (f"({','.join(map(spelled, each))})" for each in (keys, use.keys))
+        text = (
+            f"Argument mismatch for {use.name}: trying to access with arguments: '{given}' when map expects arguments"
+        )
+        return self.mistake(f"{text}: '{wanted}'", span)
+
+    def learn_value(self, use: MapUse, type_: Type, span: SourceSpan) -> Type:
+        if use.function:
+            raise self.mistake(f"Type mismatch for {use.name}: {use.function}() is assigned to it elsewhere", span)
+        whole = type_ if use.value is None else merged(use.value, type_)
+        if whole is None:
+            assert use.value is not None
+            text = (
+                f"Type mismatch for {use.name}: trying to assign value of type '{spelled(type_)}' when map already has "
+            )
+            raise self.mistake(f"{text}a type '{spelled(use.value)}'", span)
+        if whole != use.value:
+            use.value = whole
+            self.known.changed = True
+        return whole
+
+    def learn_function(self, use: MapUse, function: str, parameters: tuple[int, ...], span: SourceSpan) -> None:
+        if use.value is not None or (use.function and (use.function, use.parameters) != (function, parameters)):
+            has = use.function + "()" if use.function else f"a value of type '{spelled(use.value)}'"  # type: ignore[arg-type]
+            raise self.mistake(
+                f"Type mismatch for {use.name}: trying to assign {function}() when map already has {has}", span
+            )
+        self.known.changed |= not use.function
+        use.function, use.parameters = function, parameters
+
+    def array(self, use: MapUse) -> Variable:
+        assert use.value is not None
+        assert use.keys is not None
+        return self._variable(use.name, "global", use.name[1:], use.value, use.keys, use.kept)
+
+    def aggregation(self, use: MapUse) -> Aggregation:
+        found = self._aggregations.get(use.name)
+        if found is None:
+            number = len(self._aggregations) + 1
+            keys = use.keys or ()
+            found = Aggregation(use.name[1:] or "_", number, model_function(use.function), use.parameters, keys)
+            self._aggregations[use.name] = found
+        return found
+
+    def hidden(self, name: str, type_: Type) -> Variable:
+        """A global variable that the program did not write."""
+        return self._variable(("hidden", name), "global", name, type_, None, None)
+
+    def _variable(
+        self, identity: object, scope: str, name: str, type_: Type, keys: tuple[Type, ...] | None, kept: Kept | None
+    ) -> Variable:
+        found = self._variables.get(identity)
+        if found is None or found.type != type_ or found.keys != keys:
+            number = len(self._variables) + 1 if found is None else found.id
+            found = self._variables[identity] = Variable(scope, name, type_, keys, number, kept)
+        return found
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        return tuple(self._variables.values())
+
+    @property
+    def aggregations(self) -> tuple[Aggregation, ...]:
+        return tuple(self._aggregations.values())
+
+
+Checking = Callable[[nodes.Expr, BtScope], Expr]
+"""Checks an expression."""
+
+_FUNCTIONS = {"hist": "quantize", "lhist": "lquantize", "stats": "avg"}
+
+
+def model_function(name: str) -> str:
+    """What the model calls an aggregating function: what differs is how it is shown."""
+    return _FUNCTIONS.get(name, name)

@@ -1,0 +1,134 @@
+"""Statements: those of the model for each of the syntax."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sonde.frontends.bpftrace.check.aggregations import aggregate, is_aggregating
+from sonde.frontends.bpftrace.check.calls import action
+from sonde.frontends.bpftrace.check.conversions import constant, constant_value, converted, integer_value, test
+from sonde.frontends.bpftrace.check.maps import assign_map, assign_scratch
+from sonde.frontends.bpftrace.check.operators import arithmetic
+from sonde.frontends.bpftrace.check.scope import BtScope
+from sonde.frontends.bpftrace.check.type_names import type_named
+from sonde.frontends.bpftrace.check.types import INT64, is_scalar
+from sonde.frontends.bpftrace.syntax import nodes
+from sonde.model import program as tree
+from sonde.model.program import Statement
+from sonde.model.types import INT
+from sonde.typed import Any
+
+_MOST_UNROLLED = 100
+
+
+def statements(body: Iterable[nodes.Statement], scope: BtScope) -> tuple[Statement, ...]:
+    """Those of a block, whose variables end with it."""
+    scope.open()
+    found: list[Statement] = []
+    for each in body:
+        check = _CHECKS.get(type(each))
+        if check is None:
+            raise scope.mistake("a loop over a map is not supported", each.at)
+        found += check(each, scope)
+    scope.close()
+    return tuple(found)
+
+
+def _evaluate(node: nodes.Evaluate, scope: BtScope) -> list[Statement]:
+    if isinstance(node.value, nodes.Call):
+        found = action(node.value, scope)
+        if found is not None:
+            return [found]
+    if isinstance(node.value, nodes.Ternary):
+        return _if(_as_if(node.value), scope)
+    return [tree.Evaluate(scope.at(node.at), scope.expression(node.value, scope))]
+
+
+def _as_if(node: nodes.Ternary) -> nodes.If:
+    """`test ? this() : that()`, whose values nobody wants."""
+    then = () if node.then is None else (nodes.Evaluate(node.then.at, node.then),)
+    return nodes.If(node.at, node.test, then, (nodes.Evaluate(node.otherwise.at, node.otherwise),))
+
+
+def _assign(node: nodes.Assign, scope: BtScope) -> list[Statement]:
+    if is_aggregating(node.value):
+        return [aggregate(node.target, node.value, scope)]
+    value = scope.expression(node.value, scope)
+    if node.op:
+        value = arithmetic(node.op, scope.expression(node.target, scope), value, node, scope)
+    if isinstance(node.target, nodes.MapName):
+        made = assign_map(node, node.target, value, scope)
+    else:
+        assert isinstance(node.target, nodes.ScratchVariable)
+        made = assign_scratch(node, node.target.name, value, scope)
+    return [tree.Evaluate(scope.at(node.at), made)]
+
+
+def _let(node: nodes.Let, scope: BtScope) -> list[Statement]:
+    if scope.is_in_block(node.name):
+        raise scope.mistake(f"Variable {node.name} was already declared", node.at)
+    value = None if node.value is None else scope.expression(node.value, scope)
+    kind = None if node.type is None else type_named(node.type, scope)
+    if kind is not None and value is not None:
+        value = converted(value, kind)
+    if value is None:
+        local = scope.declare(node.name, kind)
+        if kind is None or not is_scalar(kind):
+            return []
+        target = tree.Var(kind, scope.at(node.at), scope.local_variable(local))
+        zero = tree.Assign(kind, scope.at(node.at), target, constant(0, scope.at(node.at), kind))
+        return [tree.Evaluate(scope.at(node.at), zero)]
+    return [tree.Evaluate(scope.at(node.at), assign_scratch(node, node.name, value, scope, True))]
+
+
+def _if(node: nodes.If, scope: BtScope) -> list[Statement]:
+    condition = test(node.test, scope)
+    then, otherwise = statements(node.then, scope), statements(node.otherwise, scope)
+    return [tree.If(scope.at(node.at), condition, then, otherwise)]
+
+
+def _while(node: nodes.While, scope: BtScope) -> list[Statement]:
+    return [tree.Loop(scope.at(node.at), test(node.test, scope), statements(node.body, scope), ())]
+
+
+def _for_range(node: nodes.ForRange, scope: BtScope) -> list[Statement]:
+    """The bounds are evaluated once."""
+    at = scope.at(node.at)
+    scope.open()
+    count, end, shown = (scope.declare(name, INT64) for name in ("count", "end", node.name))
+    variables = [tree.Var(INT64, at, scope.local_variable(each)) for each in (count, end, shown)]
+    first, last = integer_value(node.start, scope, "a range"), integer_value(node.end, scope, "a range")
+    before = [
+        tree.Evaluate(at, tree.Assign(INT64, at, variable, converted(value, INT64)))
+        for variable, value in zip(variables, (first, last), strict=False)
+    ]
+    taken = tree.Evaluate(at, tree.Assign(INT64, at, variables[2], variables[0]))
+    step = tree.Evaluate(at, tree.Increment(INT64, at, variables[0], 1, True))
+    body = statements(node.body, scope)
+    scope.close()
+    return [*before, tree.Loop(at, tree.Binary(INT, at, "<", variables[0], variables[1]), (taken, *body), (step,))]
+
+
+def _unroll(node: nodes.Unroll, scope: BtScope) -> list[Statement]:
+    count = constant_value(node.count, scope, "unroll count")
+    if count > _MOST_UNROLLED:
+        raise scope.mistake(f"unroll maximum value is {_MOST_UNROLLED}", node.at)
+    if count < 1:
+        raise scope.mistake("unroll minimum value is 1", node.at)
+    return [each for _ in range(count) for each in statements(node.body, scope)]
+
+
+def _jump(node: nodes.Jump, scope: BtScope) -> list[Statement]:
+    if node.word == "return":
+        return [tree.Return(scope.at(node.at))]
+    return [tree.Leave(scope.at(node.at), node.word == "break")]
+
+
+def _block(node: nodes.Block, scope: BtScope) -> list[Statement]:
+    return [*statements(node.body, scope)]
+
+
+_CHECKS: dict[type, Any] = {
+    nodes.Evaluate: _evaluate, nodes.Assign: _assign, nodes.Let: _let, nodes.If: _if, nodes.While: _while,
+    nodes.ForRange: _for_range, nodes.Unroll: _unroll, nodes.Jump: _jump, nodes.Block: _block,
+}  # fmt: skip

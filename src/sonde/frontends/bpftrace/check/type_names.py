@@ -1,0 +1,49 @@
+"""Names of types in a program, and the types that they mean."""
+
+from __future__ import annotations
+
+from sonde.frontends.bpftrace.check.scope import BtScope
+from sonde.frontends.bpftrace.check.types import INTEGERS
+from sonde.frontends.bpftrace.syntax import nodes
+from sonde.model.types import BASE_TYPES, BOOL, BUILTIN_TYPEDEFS, STRING, VOID, Array, Pointer, Type
+
+_SIGNED = {"char": "int8", "short": "int16", "int": "int32", "long": "int64"}
+_NAMED: dict[str, Type] = {
+    **INTEGERS, "bool": BOOL, "_Bool": BOOL, "void": VOID, "string": STRING, **{each.name: each for each in BASE_TYPES},
+}  # fmt: skip
+_QUALIFIERS = ("const", "volatile", "__user", "__kernel")
+
+
+def type_named(node: nodes.TypeName, scope: BtScope) -> Type:
+    """The type that a name stands for; mistakes are told at the name."""
+    if node.of is not None:
+        of = (
+            type_named(node.of, scope) if isinstance(node.of, nodes.TypeName) else scope.expression(node.of, scope).type
+        )
+    else:
+        of = _base(node, scope)
+    for suffix in node.suffixes:
+        of = Pointer(of) if isinstance(suffix, str) else Array(of, None if suffix < 0 else suffix)
+    return of
+
+
+def _base(node: nodes.TypeName, scope: BtScope) -> Type:
+    words = [word for word in node.words.split() if word not in _QUALIFIERS]
+    if len(words) == 2 and words[0] in ("struct", "union", "enum"):
+        found = scope.catalog.tagged_type(words[0], words[1])
+        if found is None:
+            raise scope.mistake(f'Cannot resolve unknown type "{" ".join(words)}"', node.at)
+        return found
+    name = _c_name(words)
+    found = _NAMED.get(name) or BUILTIN_TYPEDEFS.get(name) or scope.catalog.type_named(name)
+    if found is None:
+        raise scope.mistake(f'Cannot resolve unknown type "{name}"', node.at)
+    return found
+
+
+def _c_name(words: list[str]) -> str:
+    """C's integers in any order of their words."""
+    if not set(words) <= {"unsigned", "signed", "char", "short", "int", "long"}:
+        return " ".join(words)
+    size = "char" if "char" in words else "short" if "short" in words else "long" if "long" in words else "int"
+    return ("u" if "unsigned" in words else "") + _SIGNED[size]

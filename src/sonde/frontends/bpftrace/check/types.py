@@ -1,0 +1,111 @@
+"""The types of the language, as the model has them, and what they are called."""
+
+from __future__ import annotations
+
+from sonde.model.types import (
+    BOOL,
+    CHAR,
+    STRING,
+    Array,
+    Enum,
+    Int,
+    Pointer,
+    Struct,
+    Type,
+    is_signed,
+    resolve,
+    size_of,
+)
+
+INTEGERS = {
+    f"{'' if signed else 'u'}int{8 * size}": Int(f"{'' if signed else 'u'}int{8 * size}", size, signed)
+    for size in (1, 2, 4, 8)
+    for signed in (True, False)
+}
+INT64, UINT64 = INTEGERS["int64"], INTEGERS["uint64"]
+INT32, UINT32 = INTEGERS["int32"], INTEGERS["uint32"]
+_FIRST_INT64_BEHIND = 1 << 63
+TEXT_POINTER = Pointer(CHAR)
+
+
+def integer(size: int, signed: bool) -> Int:
+    return INTEGERS[f"{'' if signed else 'u'}int{8 * size}"]
+
+
+def smallest(value: int) -> Int:
+    """The smallest signed type that holds a literal; beyond these it is unsigned."""
+    if value >= _FIRST_INT64_BEHIND:
+        return UINT64
+    return next(integer(size, True) for size in (1, 2, 4, 8) if -(1 << 8 * size - 1) <= value < 1 << 8 * size - 1)
+
+
+def is_bool(kind: Type) -> bool:
+    return resolve(kind) == BOOL
+
+
+def is_integer(kind: Type) -> bool:
+    """Also enumerations and truth values."""
+    base = resolve(kind)
+    return isinstance(base, Enum) or (isinstance(base, Int) and base.size <= 8)
+
+
+def is_scalar(kind: Type) -> bool:
+    return is_integer(kind) or isinstance(resolve(kind), Pointer)
+
+
+def is_string(kind: Type) -> bool:
+    return resolve(kind) == STRING
+
+
+def is_text(kind: Type) -> bool:
+    """A string, or characters in an array, which are one where one is wanted."""
+    base = resolve(kind)
+    return is_string(base) or (isinstance(base, Array) and is_character(base.of))
+
+
+def is_character(kind: Type) -> bool:
+    base = resolve(kind)
+    return isinstance(base, Int) and base.size == 1 and base.name in ("char", "int8", "signed char")
+
+
+def merged(old: Type, new: Type) -> Type | None:
+    """The type that holds values of both, None if there is none."""
+    one, other = resolve(old), resolve(new)
+    if one == other:
+        return old
+    if is_bool(one) or is_bool(other):
+        return None if not (is_integer(one) and is_integer(other)) else (new if is_bool(one) else old)
+    if is_integer(one) and is_integer(other):
+        return _wider(one, other)
+    if isinstance(one, Pointer) and isinstance(other, Pointer):
+        return old
+    if isinstance(one, Pointer) and is_integer(other):
+        return old
+    return None
+
+
+def _wider(one: Type, other: Type) -> Type:
+    size = max(size_of(one), size_of(other))
+    if is_signed(one) == is_signed(other):
+        return integer(size, is_signed(one))
+    unsigned = one if not is_signed(one) else other
+    # A signed type that holds the unsigned one's values is twice as wide.
+    return integer(min(max(size, 2 * size_of(unsigned)), 8), True)
+
+
+def spelled(kind: Type) -> str:
+    """What messages call a type."""
+    base = resolve(kind)
+    if is_bool(base):
+        return "bool"
+    if isinstance(base, Int):
+        return f"{'' if base.signed else 'u'}int{8 * base.size}"
+    if isinstance(base, Pointer):
+        return f"{spelled(base.to)} *"
+    if isinstance(base, Array):
+        return f"{spelled(base.of)}[{base.length or 0}]"
+    if isinstance(base, Enum):
+        return f"enum {base.name}"
+    if isinstance(base, Struct):
+        return f"{base.keyword} {base.name}"
+    return "string" if is_string(base) else "void"

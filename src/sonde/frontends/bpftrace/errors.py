@@ -1,0 +1,33 @@
+"""Where something stands in a program of bpftrace's language, and mistakes there."""
+
+from __future__ import annotations
+
+from sonde.model import errors
+from sonde.model.errors import Position, SourceError
+from sonde.typed import NamedTuple
+
+
+class SourceSpan(NamedTuple):
+    """From the first character of something to the one behind its last; lines and columns count from 1."""
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+    def to(self, last: SourceSpan) -> SourceSpan:
+        """From where this begins to where `last` ends."""
+        return SourceSpan(self.line, self.column, last.end_line, last.end_column)
+
+
+class BtError(SourceError):
+    """A mistake in a program: `text` is what is wrong, `span` where, `hint` what helps."""
+
+    def __init__(self, text: str, span: SourceSpan, hint: str = "", file: str | None = None) -> None:
+        super().__init__(errors.LANGUAGE, text, position(span, file), hint)
+        self.span = span
+
+
+def position(span: SourceSpan, file: str | None) -> Position:
+    """Where code of this place says that it comes from."""
+    return Position(file, span.line, span.column)

@@ -1,0 +1,1 @@
+"""Whole programs: their texts read, their mistakes told."""

@@ -1,0 +1,36 @@
+"""A mistake as bpftrace tells it: place, kind, the line and a mark below it."""
+
+from __future__ import annotations
+
+from sonde.frontends.bpftrace.errors import BtError, SourceSpan
+from sonde.model.errors import ProgramError, SourceError
+from sonde.untrusted import lines
+
+
+def told(error: SourceError, text: str, file: str | None) -> ProgramError:
+    """The message for a mistake in a program's text; `file` is None for one of the command line."""
+    span = _span(error)
+    name = file or "stdin"
+    if span is None:
+        return ProgramError(f"{name}: ERROR: {error.text}", error.hint, mistake=error, source=text)
+    place = f"{name}:{span.line}:{_columns(span)}"
+    source = lines(text)
+    shown = source[span.line - 1] if span.line <= len(source) else ""
+    end = span.end_column if span.line == span.end_line else len(shown) + 1
+    mark = " " * (span.column - 1) + "~" * max(end - span.column, 1)
+    whole = f"{place}: ERROR: {error.text}\n{shown}\n{mark}"
+    return ProgramError(whole, error.hint, True, mistake=error, source=text)
+
+
+def _span(error: SourceError) -> SourceSpan | None:
+    if isinstance(error, BtError):
+        return error.span
+    at = error.position
+    return None if at is None else SourceSpan(at.line, at.column, at.line, at.column + 1)
+
+
+def _columns(span: SourceSpan) -> str:
+    """The columns of a place in one line; of one that goes on, the lines as well."""
+    if span.line == span.end_line:
+        return f"{span.column}-{span.end_column}"
+    return f"{span.column}-{span.end_line}:{span.end_column}"

@@ -1,0 +1,1 @@
+"""What a program has recorded, as bpftrace shows it."""

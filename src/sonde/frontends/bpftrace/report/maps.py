@@ -1,0 +1,111 @@
+"""Maps as text: one row for each element, by value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sonde.consume.events import Contents, ShownMap, Table, Value
+from sonde.frontends.bpftrace.report.histograms import bars, histogram
+from sonde.frontends.bpftrace.report.typed_values import number_text, value_text
+from sonde.model.aggregating import HISTOGRAMS, number_of
+from sonde.model.aggregation_words import signed
+from sonde.model.spec import AggregationSpec, ArraySpec, Field, TypeSpec
+from sonde.report.stack import Addresses
+from sonde.typed import Any
+
+_MARGIN = 4
+
+
+class MapText:
+    """`functions` are what the program calls the functions of its aggregations, by their names."""
+
+    def __init__(self, types: Sequence[TypeSpec], addresses: Addresses, functions: Mapping[str, str]) -> None:
+        self._types = types
+        self._addresses = addresses
+        self._functions = functions
+
+    def show(self, shown: ShownMap) -> bytes:
+        """All rows, or the last ones, of a map."""
+        if isinstance(shown.of, Contents):
+            return self._array(shown.of, shown)
+        return self._aggregation(shown.of, shown)
+
+    def _array(self, contents: Contents, shown: ShownMap) -> bytes:
+        spec = contents.array
+        name = b"@%s" % spec.name.encode()
+        rows = sorted(contents.rows, key=lambda row: (_order(spec.value, row[1]), row[0]))
+        return b"".join(
+            b"%s%s: %s\n" % (name, self._key(spec.keys, spec.key_types, key), self._value(spec, data, shown.divisor))
+            for key, data in _last(rows, shown.top)
+        )
+
+    def _value(self, spec: ArraySpec, data: bytes, divisor: int | None) -> bytes:
+        field = spec.value
+        if field.kind == "int" and divisor:
+            value = int.from_bytes(data[: field.size], "little", signed=field.signed)
+            return number_text(self._types[spec.type], value // divisor)
+        return value_text(self._types, spec.type, data[: field.size])
+
+    def _aggregation(self, table: Table, shown: ShownMap) -> bytes:
+        (spec,) = table.aggregations
+        function = self._functions.get(spec.name, spec.function)
+        name = b"@%s" % (b"" if spec.name == "_" else spec.name.encode())
+        found = [(row.key, row.words[0]) for row in table.rows if row.words[0] is not None]
+        rows = sorted(found, key=lambda row: (_measure(spec, row[1]), row[0]))
+        return b"".join(
+            b"%s%s:%s" % (name, self._key(spec.keys, spec.key_types, key), _aggregated(spec, function, words, shown))
+            for key, words in _last(rows, shown.top)
+        )
+
+    def _key(self, fields: Sequence[Field], types: Sequence[int], key: Sequence[Value]) -> bytes:
+        if not fields:
+            return b""
+        parts = [self._part(field, number, value) for field, number, value in zip(fields, types, key, strict=True)]
+        return b"[" + b", ".join(parts) + b"]"
+
+    def _part(self, field: Field, number: int, value: Any) -> bytes:
+        match field.kind:
+            case "int":
+                return number_text(self._types[number], value)
+            case "string" | "interned":
+                return bytes(value)
+            case "stack":
+                return self._addresses.kernel_stack(value, int(field.detail or 0) or None, _MARGIN)
+            case "ustack":
+                return self._addresses.user_stack(value, _MARGIN)
+            case "symbol":
+                return self._addresses.kernel(value, field.detail)
+            case "user_symbol":
+                return self._addresses.user(value, field.detail)
+            case _:
+                return value_text(self._types, number, value)
+
+
+def _last(rows: list[Any], top: int | None) -> list[Any]:
+    return rows[max(len(rows) - top, 0) :] if top else rows
+
+
+def _order(field: Field, data: bytes) -> Any:
+    """What elements are sorted by."""
+    if field.kind == "int":
+        return int.from_bytes(data[: field.size], "little", signed=field.signed)
+    return data[: field.size]
+
+
+def _measure(spec: AggregationSpec, words: Sequence[int]) -> int:
+    if spec.function in HISTOGRAMS:
+        return sum(words)
+    return number_of(spec.function, tuple(words))
+
+
+def _aggregated(spec: AggregationSpec, function: str, words: Sequence[int], shown: ShownMap) -> bytes:
+    """What stands behind the colon."""
+    divisor = shown.divisor or 1
+    if spec.function in HISTOGRAMS:
+        is_linear = function == "lhist"
+        return b"\n" + histogram(bars(spec, words, is_linear, divisor), is_linear) + b"\n"
+    if function == "stats":
+        total = signed(words[1])
+        average = number_of("avg", tuple(words))
+        return b" { .count = %d, .average = %d, .total = %d }\n" % (words[0], average, total)
+    return b" %d\n" % number_of(spec.function, tuple(words), divisor)

@@ -1,0 +1,92 @@
+"""Conversions of printf(), turned into pieces once for each record layout: as C has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from sonde.consume.generated import GeneratedExpression, code, constant
+from sonde.model.conversions import Conversion
+from sonde.report.escaping import Escaping
+from sonde.report.piece import ConversionArgument, FormatPiece, literal, shown_value
+
+_BYTES = {"": 4, "hh": 1, "h": 2}
+"""Of an integer, by its modifier; others have eight."""
+
+
+def printf_pieces(
+    conversions: Iterable[Conversion], arguments: Iterator[ConversionArgument], escaping: Escaping
+) -> list[FormatPiece]:
+    """The pieces of a whole format."""
+    pieces = []
+    for conversion in conversions:
+        if conversion.text:
+            pieces.append(literal(conversion.text, bool(escaping.program)))
+        if conversion.letters:
+            pieces.append(_convert(conversion, next(arguments), escaping))
+    return pieces
+
+
+def _convert(conversion: Conversion, argument: ConversionArgument, escaping: Escaping) -> FormatPiece:
+    letter = conversion.letters[-1]
+    if letter == "s":
+        return _sized(conversion, _text(argument, escaping))
+    if letter == "c":
+        return _sized(conversion, code("bytes(({} & 255,))", argument.source))
+    if letter == "p":
+        return _sized(conversion, code("b'0x%x' % ({} & {})", argument.source, constant((1 << 64) - 1)))
+    return _integer(conversion, letter, argument)
+
+
+def _sized(conversion: Conversion, source: GeneratedExpression) -> FormatPiece:
+    """Characters, with the width and precision of the conversion."""
+    flags = "-" if "-" in conversion.flags else ""
+    width = str(conversion.width or "")
+    precision = f".{conversion.precision}" if conversion.precision is not None else ""
+    return FormatPiece(f"%{flags}{width}{precision}s".encode(), (source,))
+
+
+def _integer(conversion: Conversion, letter: str, argument: ConversionArgument) -> FormatPiece:
+    size = _BYTES.get(conversion.letters[:-1], 8)
+    is_signed = letter in "di"
+    source = argument.source
+    if size < 8 or is_signed != argument.signed:
+        source = _cut(source, size, is_signed)
+    flags = "".join(flag for flag in "-+ #0" if flag in conversion.flags)
+    if letter in "oxX" and "#" in flags:
+        form = constant(letter), constant(flags), constant(conversion.width or 0), constant(conversion.precision or 0)
+        return FormatPiece(b"%s", (code("c_integer({}, {}, {}, {}, {})", source, *form),))
+    width = str(conversion.width or "")
+    precision = f".{conversion.precision}" if conversion.precision is not None else ""
+    shown = letter if letter in "oxX" else "d"
+    return FormatPiece(f"%{flags.replace('#', '')}{width}{precision}{shown}".encode(), (source,))
+
+
+def _cut(source: GeneratedExpression, size: int, is_signed: bool) -> GeneratedExpression:
+    """The lowest bytes of an integer."""
+    mask = constant((1 << 8 * size) - 1)
+    if not is_signed:
+        return code("{} & {}", source, mask)
+    half = constant(1 << 8 * size - 1)
+    return code("({} + {} & {}) - {}", source, half, mask, half)
+
+
+def _text(argument: ConversionArgument, escaping: Escaping) -> GeneratedExpression:
+    match argument.kind:
+        case "stack":
+            return code(
+                "kernel_stack({}, {}, {})", argument.source, constant(int(argument.detail or 0) or None), _MARGIN
+            )
+        case "ustack":
+            return code("user_stack({}, {})", argument.source, _MARGIN)
+        case "symbol":
+            return code("kernel({}, {})", argument.source, constant(argument.detail))
+        case "user_symbol":
+            return code("user({}, {})", argument.source, constant(argument.detail))
+        case "bytes":
+            return code("{}.partition(b'\\0')[0]", argument.source)
+        case _:
+            return shown_value(argument, argument.source, escaping) if escaping.values else argument.source
+
+
+_MARGIN = constant(4)
+"""Columns before the frames of a stack."""

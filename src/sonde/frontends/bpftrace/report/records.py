@@ -1,0 +1,52 @@
+"""Records as text: for each layout one function that formats a run of them at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from sonde.consume.decode import RecordColumns, columns, compile_comprehension
+from sonde.consume.generated import code, constant
+from sonde.formats.bpf_ring import RING_HEADER
+from sonde.frontends.bpftrace.report.printf import printf_pieces
+from sonde.model.spec import Action, CommandAction, Field, PrintAction, PrintfAction
+from sonde.report.escaping import Escaping, escaping_for
+from sonde.report.piece import FormatPiece, field_argument, formatting
+from sonde.typed import Any
+
+Formatter = Callable[[memoryview], list[bytes]]
+
+_AS_IT_IS = escaping_for(is_terminal=False, shows_raw=True, is_recorded=False)
+
+
+def _fields(action: Action) -> tuple[Field, ...]:
+    match action:
+        case PrintAction(_, shown, _):
+            return (shown,)
+        case PrintfAction(_, fields) | CommandAction(_, _, fields):
+            return fields
+        case _:
+            return ()
+
+
+def _pieces(action: Action, layout: RecordColumns, escaping: Escaping) -> Iterable[FormatPiece]:
+    sources = layout.expressions
+    match action:
+        case PrintAction(number, shown, _):
+            if shown.kind in ("string", "long_string", "interned"):
+                return (FormatPiece(b"%s\n", (sources[shown],)),)
+            return (FormatPiece(b"%s\n", (code("typed({}, {})", constant(number), sources[shown]),)),)
+        case PrintfAction(conversions, fields) | CommandAction(_, conversions, fields):
+            arguments = iter([field_argument(field, sources[field]) for field in fields])
+            # What a command is made of is not shown.
+            return printf_pieces(conversions, arguments, escaping if isinstance(action, PrintfAction) else _AS_IT_IS)
+        case _:
+            return ()
+
+
+def compile_actions(
+    actions: Sequence[Action], stride: int, strings: Sequence[bytes], escaping: Escaping, environment: dict[str, Any]
+) -> Formatter:
+    """The function that formats these actions of records of `stride` bytes each; one bytes object a record."""
+    layout = columns([field for action in actions for field in _fields(action)], strings, RING_HEADER, stride)
+    pieces = [piece for action in actions for piece in _pieces(action, layout, escaping)]
+    return compile_comprehension(formatting(pieces), layout, stride, environment)

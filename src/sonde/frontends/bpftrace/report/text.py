@@ -1,0 +1,158 @@
+"""The text report: values, maps and messages as bpftrace prints them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from sonde.consume.events import Drop, Fault, Record, ShownMap, Table
+from sonde.consume.options import Options
+from sonde.frontends.bpftrace.report.messages import drop_text, fault_text
+from sonde.frontends.bpftrace.report.records import Formatter, compile_actions
+from sonde.frontends.bpftrace.report.typed_values import value_text
+from sonde.model.conversions import Conversion
+from sonde.model.probe import Probe
+from sonde.model.spec import Action, CommandAction, RecordLayout, TracingSpec
+from sonde.report.escaping import escaping_for
+from sonde.report.output import Output
+from sonde.report.piece import environment
+from sonde.report.stack import Addresses
+from sonde.report.symbolizer import Symbolizer
+from sonde.typed import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from sonde.visible import single_line
+
+if TYPE_CHECKING:
+    from sonde.frontends.bpftrace.report.maps import MapText
+
+_ERRORS = 2
+
+
+class Ending(NamedTuple):
+    """What the program calls the functions of its aggregations, by their names; and the clause that shows its maps when
+    all is over, 0 without one."""
+
+    functions: Mapping[str, str]
+    clause: int
+
+
+class BtReport:
+    """A `Sink` and `ShowingSink` that prints to a descriptor; messages go to the error output."""
+
+    def __init__(
+        self, spec: TracingSpec, options: Options, output: int, symbolizer: Symbolizer, ending: Ending
+    ) -> None:
+        self._spec = spec
+        self._options = options
+        self._addresses = Addresses(symbolizer, options)
+        self.label = self._addresses.label
+        self._output = Output(output)
+        self._ending = ending
+        self._has_ended = False
+        self._environment: dict[str, Any] = {**environment(self._addresses), "typed": self._typed}
+        self._formatters: dict[tuple[Any, ...], Formatter] = {}
+        self._maps: MapText | None = None
+        self._addresses.suit(self._output.is_terminal)
+
+    # Records
+
+    def run(self, layout: RecordLayout, data: memoryview, stride: int) -> None:
+        self._output.write(b"".join(self._formatter(layout.actions, stride)(data)))
+
+    def _formatter(self, actions: Sequence[Action], stride: int) -> Formatter:
+        identity = actions, stride
+        found = self._formatters.get(identity)
+        if found is None:
+            escaping = escaping_for(self._output.is_terminal, self._options.rawbytes, False)
+            found = compile_actions(actions, stride, self._spec.strings, escaping, self._environment)
+            self._formatters[identity] = found
+        return found
+
+    def _typed(self, number: int, data: bytes) -> bytes:
+        return value_text(self._spec.types, number, data)
+
+    def begin(self, record: Record) -> None:
+        """Empty lines set the maps off that are shown at the end."""
+        if record.layout.clause == self._ending.clause:
+            self._set_off()
+
+    def _set_off(self) -> None:
+        if not self._has_ended:
+            self._has_ended = True
+            self._output.write(b"\n\n")
+
+    def end(self, record: Record) -> None:
+        """Nothing stands behind what a record shows."""
+
+    def action(self, record: Record, action: Action) -> None:
+        text = self._formatter((action,), len(record.data))(record.data)[0]
+        if not isinstance(action, CommandAction):
+            self._output.write(text)
+            return
+        from sonde.report.commands import perform  # most programs reach nothing outside
+
+        # A NUL, as %c can make one, ends a string of C.
+        reason = perform(action.name, text.partition(b"\0")[0], self._output)
+        if reason is not None:
+            self.refusal(record, reason)
+
+    # Maps
+
+    def show(self, shown: ShownMap) -> None:
+        if self._maps is None:
+            from sonde.frontends.bpftrace.report.maps import MapText  # a program without maps is not to wait
+
+            self._maps = MapText(self._spec.types, self._addresses, self._ending.functions)
+        self._output.write(self._maps.show(shown))
+
+    def table(self, table: Table, conversions: tuple[Conversion, ...] | None) -> None:
+        """The language has no printa()."""
+        raise AssertionError("a table that no program of this language can ask for")
+
+    def remaining(self, tables: Sequence[Table]) -> None:
+        """What is to be shown at the end the program shows itself."""
+        self._set_off()
+
+    # Messages
+
+    def fault(self, fault: Fault) -> None:
+        self._complain(fault_text(fault))
+
+    def drop(self, drop: Drop) -> None:
+        self._complain(drop_text(drop))
+
+    def refusal(self, record: Record, reason: str) -> None:
+        self._complain(f"ERROR: {reason}")
+
+    def learn(self, probes: Iterable[Probe]) -> None:
+        """Probes have their names in the program."""
+
+    def missing(self, text: str) -> None:
+        self._complain(f"WARNING: {text}")
+
+    def gone(self, device: str) -> None:
+        self._complain(f"WARNING: network device {device} has gone")
+
+    def _complain(self, text: str) -> None:
+        """A line on the error output, after what came before it on the other."""
+        self._output.flush()
+        errors = Output(_ERRORS)
+        errors.write_line(single_line(text).encode(errors="surrogateescape"))
+        errors.flush()
+
+    def sample_lines(self) -> NoReturn:
+        raise AssertionError("no program of this language lets samples through")
+
+    @property
+    def is_switched(self) -> bool:
+        return False
+
+    def texts(self, actions: Sequence[Action], stride: int) -> Formatter:
+        return self._formatter(tuple(actions), stride)
+
+    def flush(self) -> None:
+        self._output.flush()
+
+    def blank_line(self) -> None:
+        """What sets the rest off stands there in any case."""
+
+    def close(self) -> None:
+        self._output.close()

@@ -1,0 +1,67 @@
+"""Values by their types: bytes of a record, or of a map's element, to text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sonde.model.spec import TypeSpec
+
+_TUPLE = "tuple"
+"""How the names of types begin that are shown as tuples."""
+
+
+def value_text(types: Sequence[TypeSpec], number: int, data: bytes) -> bytes:
+    """What print() shows of a value of that type, whose memory begins with `data`."""
+    spec = types[number]
+    match spec.kind:
+        case "string":
+            return data.partition(b"\0")[0]
+        case "array":
+            return _array(types, spec, data)
+        case "struct":
+            return _structure(types, spec, data)
+        case _:
+            return number_text(spec, int.from_bytes(data[: spec.size], "little", signed=spec.signed))
+
+
+def number_text(spec: TypeSpec, value: int) -> bytes:
+    """An integer: truth values and enumerators by their names, addresses in hexadecimal."""
+    if spec.kind == "pointer":
+        return b"0x%x" % (value & (1 << 64) - 1)
+    if spec.kind == "enum":
+        name = next((name for name, number in spec.values if number == value), None)
+        return b"%d" % value if name is None else name.encode()
+    if spec.name == "_Bool":
+        return b"true" if value else b"false"
+    return b"%d" % value
+
+
+def _array(types: Sequence[TypeSpec], spec: TypeSpec, data: bytes) -> bytes:
+    element = types[spec.element]
+    if element.kind == "char":
+        return data[: spec.size].partition(b"\0")[0]
+    size = element.size or 1
+    parts = [value_text(types, spec.element, data[at : at + size]) for at in range(0, spec.size, size)]
+    return b"[" + b",".join(parts) + b"]"
+
+
+def _structure(types: Sequence[TypeSpec], spec: TypeSpec, data: bytes) -> bytes:
+    values = [
+        (member.name, _member(types, member.type, member.offset, member.bits, data))
+        for member in spec.members
+    ]  # fmt: skip
+    if spec.name.startswith(_TUPLE):
+        return b"(" + b", ".join(text for _, text in values) + (b",)" if len(values) == 1 else b")")
+    if not values:
+        return b"{}"
+    return b"{ " + b", ".join(b".%s = %s" % (name.encode(), text) for name, text in values) + b" }"
+
+
+def _member(types: Sequence[TypeSpec], number: int, offset: int, bits: int, data: bytes) -> bytes:
+    if not bits:
+        return value_text(types, number, data[offset // 8 :])
+    spec = types[number]
+    value = int.from_bytes(data[offset // 8 : offset // 8 + 9], "little") >> offset % 8 & (1 << bits) - 1
+    if spec.signed and value >> bits - 1:
+        value -= 1 << bits
+    return number_text(spec, value)

@@ -1,0 +1,213 @@
+"""Expressions, by precedence as in C."""
+
+from __future__ import annotations
+
+from sonde.frontends.bpftrace.errors import SourceSpan
+from sonde.frontends.bpftrace.syntax import nodes
+from sonde.frontends.bpftrace.syntax.lexer import number_of, text_of
+from sonde.frontends.bpftrace.syntax.stream import Stream
+from sonde.frontends.bpftrace.syntax.types import is_cast, is_type, type_name
+
+_LEVELS = (
+    ("||",), ("&&",), ("|",), ("^",), ("&",), ("==", "!="), ("<", ">", "<=", ">="), ("<<", ">>"), ("+", "-"),
+    ("*", "/", "%"),
+)  # fmt: skip
+_LARGEST_INT64 = (1 << 63) - 1
+
+
+def expression(stream: Stream) -> nodes.Expr:
+    start = stream.peek().start
+    test = _binary(stream, 0)
+    if not stream.accept("?"):
+        return test
+    then = None if stream.at(":") else expression(stream)
+    stream.expect(":")
+    otherwise = expression(stream)
+    return nodes.Ternary(stream.since(start), test, then, otherwise)
+
+
+def type_or_expression(stream: Stream) -> nodes.Expr | nodes.TypeName:
+    return type_name(stream) if is_type(stream) and stream.peek(1).text != "(" else expression(stream)
+
+
+def _binary(stream: Stream, level: int) -> nodes.Expr:
+    if level == len(_LEVELS):
+        return _unary(stream)
+    start = stream.peek().start
+    left = _binary(stream, level + 1)
+    while sign := stream.accept(*_LEVELS[level]):
+        right = _binary(stream, level + 1)
+        left = nodes.Binary(stream.since(start), sign.text, left, right, stream.span(sign))
+    return left
+
+
+def _unary(stream: Stream) -> nodes.Expr:
+    start = stream.peek().start
+    if sign := stream.accept("-", "+", "~", "!", "*", "&"):
+        operand = _unary(stream)
+        if sign.text == "-" and isinstance(operand, nodes.Number):
+            if operand.value > _LARGEST_INT64 + 1:
+                stream.fail(f"Failed to parse integer: value too small: -{operand.value}", sign)
+            return nodes.Number(stream.since(start), -operand.value)
+        return nodes.Unary(stream.since(start), sign.text, operand)
+    if sign := stream.accept("++", "--"):
+        target = _unary(stream)
+        return nodes.Increment(stream.since(start), target, 1 if sign.text == "++" else -1, True)
+    if stream.at("(") and _begins_cast(stream):
+        stream.next()
+        kind = type_name(stream)
+        stream.expect(")")
+        return nodes.Cast(stream.since(start), kind, _unary(stream))
+    return _postfix(stream, start)
+
+
+def _begins_cast(stream: Stream) -> bool:
+    """Look behind the parenthesis without taking it."""
+    kept = stream.offset
+    stream.next()
+    found = is_cast(stream)
+    stream.jump(kept)
+    return found
+
+
+def _postfix(stream: Stream, start: int) -> nodes.Expr:
+    found = _primary(stream)
+    while True:
+        if stream.at(".", "->"):
+            is_arrow = stream.next().text == "->"
+            found = _member(stream, start, found, is_arrow)
+        elif stream.accept("["):
+            subscript = expression(stream)
+            stream.expect("]")
+            found = nodes.Index(stream.since(start), found, subscript)
+        elif sign := stream.accept("++", "--"):
+            found = nodes.Increment(stream.since(start), found, 1 if sign.text == "++" else -1, False)
+        else:
+            return found
+
+
+def _member(stream: Stream, start: int, of: nodes.Expr, is_arrow: bool) -> nodes.Expr:
+    if stream.peek().kind == "number":
+        token = stream.next()
+        # `.1.2` is two members, and no number has a point.
+        return nodes.Member(stream.since(start), of, str(number_of(token.text, stream.span(token))[0]), is_arrow)
+    name = stream.name().text
+    return nodes.Member(stream.since(start), of, name, is_arrow)
+
+
+def _primary(stream: Stream) -> nodes.Expr:
+    token = stream.peek()
+    if token.kind == "op":
+        if token.text == "(":
+            return _parenthesized(stream)
+        if token.text == "{":
+            return stream.grammar.block_value(stream)
+        stream.unexpected()
+    if not token.kind:
+        stream.unexpected()
+    if token.kind == "name":
+        return _named(stream)
+    stream.next()
+    span = stream.span(token)
+    if token.kind == "number":
+        value, is_unsigned = number_of(token.text, span)
+        return nodes.Number(span, value, is_unsigned)
+    if token.kind == "string":
+        return _text(stream, span, text_of(token.text, span))
+    if token.kind == "scratch":
+        return nodes.ScratchVariable(span, token.text)
+    if token.kind == "positional":
+        return nodes.Positional(span, 0 if token.text == "$#" else int(token.text[1:]))
+    return _map(stream, token.start, token.text)
+
+
+def _text(stream: Stream, span: SourceSpan, value: bytes) -> nodes.StringLiteral:
+    """Strings behind each other are one."""
+    start = stream.since(stream.offset)
+    while stream.peek().kind == "string":
+        token = stream.next()
+        value += text_of(token.text, stream.span(token))
+        start = stream.span(token)
+        span = span.to(start)
+    return nodes.StringLiteral(span, value)
+
+
+def _map(stream: Stream, start: int, name: str) -> nodes.MapName:
+    if not stream.at("[") or stream.peek().start != stream.offset:
+        return nodes.MapName(stream.since(start), name)
+    stream.next()
+    keys = _items(stream, "]")
+    return nodes.MapName(stream.since(start), name, keys)
+
+
+def _items(stream: Stream, closing: str) -> tuple[nodes.Expr, ...]:
+    """Expressions up to a bracket, which is taken."""
+    found = [expression(stream)]
+    while stream.accept(","):
+        if stream.at(closing):
+            break
+        found.append(expression(stream))
+    stream.expect(closing)
+    return tuple(found)
+
+
+def _parenthesized(stream: Stream) -> nodes.Expr:
+    """An expression, a tuple or a record."""
+    start = stream.next().start
+    if stream.accept(")"):
+        return nodes.Tuple(stream.since(start), ())
+    if stream.peek().kind == "name" and stream.peek(1).text == "=":
+        return _record(stream, start)
+    first = expression(stream)
+    if stream.accept(")"):
+        return first
+    stream.expect(",")
+    items = [first]
+    while not stream.at(")"):
+        items.append(expression(stream))
+        if not stream.accept(","):
+            break
+    stream.expect(")")
+    return nodes.Tuple(stream.since(start), tuple(items))
+
+
+def _record(stream: Stream, start: int) -> nodes.Expr:
+    names, items = [], []
+    while not stream.at(")"):
+        names.append(stream.name().text)
+        stream.expect("=")
+        items.append(expression(stream))
+        if not stream.accept(","):
+            break
+    stream.expect(")")
+    return nodes.RecordExpression(stream.since(start), tuple(names), tuple(items))
+
+
+def _named(stream: Stream) -> nodes.Expr:
+    token = stream.next()
+    if token.text == "offsetof" and stream.at("("):
+        return _offset(stream, token.start)
+    if not stream.accept("("):
+        return nodes.Name(stream.span(token), token.text)
+    arguments: list[nodes.Expr | nodes.TypeName] = []
+    while not stream.at(")"):
+        arguments.append(_argument(stream))
+        if not stream.accept(","):
+            break
+    stream.expect(")")
+    return nodes.Call(stream.since(token.start), token.text, tuple(arguments))
+
+
+def _argument(stream: Stream) -> nodes.Expr | nodes.TypeName:
+    return type_or_expression(stream)
+
+
+def _offset(stream: Stream, start: int) -> nodes.Expr:
+    stream.expect("(")
+    of = type_or_expression(stream)
+    stream.expect(",")
+    path = [stream.name().text]
+    while stream.accept("."):
+        path.append(stream.name().text)
+    stream.expect(")")
+    return nodes.Offset(stream.since(start), of, tuple(path))

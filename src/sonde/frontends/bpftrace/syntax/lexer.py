@@ -1,0 +1,135 @@
+"""The text of a program, cut into words on demand: what a text means depends on where it stands."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+
+from sonde.frontends.bpftrace.errors import BtError, SourceSpan
+from sonde.model.units import DAY, HOUR, MICROSECOND, MILLISECOND, MINUTE, SECOND
+from sonde.typed import NamedTuple
+
+_SPACE = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/)+", re.DOTALL)
+_TOKEN = re.compile(
+    r"""(?P<number>0[xX][0-9a-fA-F_]+[uUlL]*|[0-9][0-9_]*(?:[eE][0-9]+)?[a-zA-Z]*)
+    |(?P<map>@[A-Za-z_]\w*|@)
+    |(?P<scratch>\$[A-Za-z_]\w*)
+    |(?P<positional>\$[0-9]+|\$\#)
+    |(?P<name>[A-Za-z_]\w*)
+    |(?P<string>"(?:[^"\\\n]|\\.)*")
+    |(?P<op><<=|>>=|\.\.|->|\+\+|--|<<|>>|<=|>=|==|!=|&&|\|\||\+=|-=|\*=|/=|%=|&=|\|=|\^=|[-+*/%&|^~!<>=?:;,.(){}\[\]\#])
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_UNITS = {
+    "ns": 1, "us": MICROSECOND, "ms": MILLISECOND, "s": SECOND, "m": MINUTE, "h": HOUR, "d": DAY,
+}  # fmt: skip
+_C_SUFFIXES = frozenset({"", "u", "l", "ul", "lu", "ll", "ull", "llu"})
+_ESCAPE = re.compile(rb"\\(x[0-9a-fA-F]{1,2}|[0-7]{1,3}|.)", re.DOTALL)
+_ESCAPES = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b'"': b'"', b"\\": b"\\", b"a": b"\a", b"b": b"\b"}
+_LARGEST = (1 << 64) - 1
+
+
+class BtToken(NamedTuple):
+    """`kind` is a group of `_TOKEN`, or "" at the end; `text` as written; `start` and `end` are offsets."""
+
+    kind: str
+    text: str
+    start: int
+    end: int
+
+
+class SourceText:
+    """A text, with the lines that offsets are in."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._starts = [0, *(match.end() for match in re.finditer("\n", text))]
+
+    def place(self, offset: int) -> tuple[int, int]:
+        """Line and column."""
+        line = bisect_right(self._starts, offset)
+        return line, offset - self._starts[line - 1] + 1
+
+    def span(self, start: int, end: int) -> SourceSpan:
+        return SourceSpan(*self.place(start), *self.place(end))
+
+
+def skip_space(source: SourceText, offset: int) -> int:
+    """Behind blanks and comments."""
+    found = _SPACE.match(source.text, offset)
+    return found.end() if found else offset
+
+
+def token_at(source: SourceText, offset: int) -> BtToken:
+    """The token at an offset, behind blanks."""
+    start = skip_space(source, offset)
+    if start >= len(source.text):
+        return BtToken("", "", start, start)
+    found = _TOKEN.match(source.text, start)
+    if found is None:
+        character = source.text[start]
+        what = "unterminated string" if character == '"' else f"invalid character '{character}'"
+        raise BtError(f"syntax error, {what}", source.span(start, start + 1))
+    return BtToken(found.lastgroup or "", found[0], start, found.end())
+
+
+def number_of(text: str, span: SourceSpan) -> tuple[int, bool]:
+    """The value of a number, and whether its suffix makes it unsigned."""
+    digits, suffix = _split(text)
+    if digits[:2] in ("0x", "0X"):
+        value = int(digits.replace("_", ""), 16)
+    elif "e" in digits or "E" in digits:
+        value = _power(digits, span)
+    elif len(digits) > 1 and digits[0] == "0" and digits.replace("_", "").isdigit():
+        value = _octal(digits, span)
+    else:
+        value = int(digits.replace("_", ""))
+    if suffix in _UNITS:
+        value *= _UNITS[suffix]
+    elif suffix.lower() not in _C_SUFFIXES:
+        raise BtError(f"syntax error, invalid integer: {text}", span)
+    if value > _LARGEST:
+        raise BtError(f"Failed to parse integer: value too large: {text}", span)
+    return value, "u" in suffix.lower() and suffix not in _UNITS
+
+
+def _split(text: str) -> tuple[str, str]:
+    """Digits and suffix."""
+    if text[:2] in ("0x", "0X"):
+        digits = text.rstrip("uUlL")
+        return digits, text[len(digits) :]
+    found = re.fullmatch(r"([0-9][0-9_]*(?:[eE][0-9]+)?)([a-zA-Z]*)", text)
+    assert found is not None
+    return found[1], found[2]
+
+
+def _power(digits: str, span: SourceSpan) -> int:
+    mantissa, _, exponent = digits.replace("_", "").replace("E", "e").partition("e")
+    if len(mantissa) > 1 or int(exponent) > len(str(_LARGEST)):
+        raise BtError(f"syntax error, coefficient part of scientific literal must be 1-9: {digits}", span)
+    power: int = 10 ** int(exponent)
+    return int(mantissa) * power
+
+
+def _octal(digits: str, span: SourceSpan) -> int:
+    try:
+        return int(digits.replace("_", ""), 8)
+    except ValueError:
+        raise BtError(f"syntax error, invalid octal integer: {digits}", span) from None
+
+
+def text_of(text: str, span: SourceSpan) -> bytes:
+    """The characters of a string token."""
+
+    def replaced(found: re.Match[bytes]) -> bytes:
+        name = found[1]
+        if name in _ESCAPES:
+            return _ESCAPES[name]
+        if name[:1] == b"x" and len(name) > 1:
+            return bytes([int(name[1:], 16)])
+        if name.isdigit():
+            return bytes([int(name, 8) & 0xFF])
+        raise BtError(f"syntax error, invalid escape character '\\{name.decode(errors='replace')}'", span)
+
+    return _ESCAPE.sub(replaced, text[1:-1].encode(errors="surrogateescape"))

@@ -1,0 +1,215 @@
+"""The items of a program: C definitions, settings, macros, functions and probes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from sonde.frontends.bpftrace.errors import BtError
+from sonde.frontends.bpftrace.syntax import nodes
+from sonde.frontends.bpftrace.syntax.descriptions import attach_points
+from sonde.frontends.bpftrace.syntax.expressions import expression, type_or_expression
+from sonde.frontends.bpftrace.syntax.lexer import number_of, skip_space, text_of
+from sonde.frontends.bpftrace.syntax.statements import block, block_value, macro_body
+from sonde.frontends.bpftrace.syntax.stream import Grammar, Stream
+from sonde.frontends.bpftrace.syntax.types import TAGGED, type_name
+
+_TYPEDEF = re.compile(r"(\w+)\s*(?:\[[^\]]*\])*\s*;\s*$|\(\s*\*\s*(\w+)\s*\)\s*\(")
+
+
+def stream_of(text: str, arguments: Sequence[str] = ()) -> Stream:
+    """The tokens of a program; `arguments` are $1 ..."""
+    return Stream(text, Grammar(type_or_expression, block_value), arguments)
+
+
+def items(stream: Stream) -> Iterator[nodes.Item]:
+    """Everything up to the end of the text."""
+    if stream.source.text.startswith("#!"):
+        stream.jump(_line_end(stream, 0))
+    while stream.peek().kind:
+        token = stream.peek()
+        if token.text == ";":
+            stream.next()
+        elif token.text == "#":
+            yield _directive(stream)
+        elif token.kind == "name" and token.text in (*TAGGED, "typedef"):
+            yield _definition(stream)
+        elif token.text == "config" and stream.peek(1).text in ("=", "{"):
+            yield from _settings(stream)
+        elif token.text == "import" and stream.peek(1).kind == "string":
+            yield _import(stream)
+        elif token.text == "let":
+            yield _map_declaration(stream)
+        elif token.text == "macro" and stream.peek(1).kind == "name":
+            yield _macro(stream)
+        elif token.text == "fn" and stream.peek(1).kind == "name":
+            yield _function(stream)
+        else:
+            yield _probe(stream)
+
+
+def _line_end(stream: Stream, offset: int) -> int:
+    found = stream.source.text.find("\n", offset)
+    return len(stream.source.text) if found < 0 else found
+
+
+def _directive(stream: Stream) -> nodes.Item:
+    start = stream.peek().start
+    end = _line_end(stream, start)
+    while stream.source.text[end - 1 : end] == "\\" and end < len(stream.source.text):
+        end = _line_end(stream, end + 1)
+    stream.jump(end)
+    return nodes.CDefinition(stream.source.span(start, end), stream.source.text[start:end])
+
+
+def _definition(stream: Stream) -> nodes.Item:
+    """A C declaration, up to its semicolon or what ends it without one."""
+    start, depth = stream.peek().start, 0
+    is_typedef = stream.at("typedef")
+    had_body = False
+    while True:
+        token = stream.peek()
+        if not token.kind:
+            if depth or not had_body:
+                stream.unexpected()
+            break
+        if not depth and token.text == ";":
+            stream.next()
+            break
+        if not depth and had_body and not is_typedef and not _is_attribute(stream):
+            break
+        depth += token.text in ("{", "(", "[")
+        depth -= token.text in ("}", ")", "]")
+        had_body = had_body or token.text == "}"
+        stream.next()
+    text = stream.source.text[start : stream.offset]
+    if is_typedef and (found := _TYPEDEF.search(text)):
+        stream.types |= {found[1] or found[2]}
+    return nodes.CDefinition(stream.since(start), text)
+
+
+def _is_attribute(stream: Stream) -> bool:
+    """Whether the definition goes on behind its body."""
+    if stream.at("__attribute__"):
+        return True
+    return stream.peek().text == "("
+
+
+def _settings(stream: Stream) -> Iterator[nodes.ConfigSetting]:
+    stream.next()
+    stream.accept("=")
+    stream.expect("{")
+    while not stream.accept("}"):
+        if stream.accept(";"):
+            continue
+        start = stream.peek().start
+        name = stream.name().text
+        stream.expect("=")
+        token = stream.next()
+        if token.kind not in ("name", "number", "string"):
+            stream.fail(f"syntax error, unexpected {token.text}", token)
+        value = text_of(token.text, stream.span(token)).decode() if token.kind == "string" else token.text
+        yield nodes.ConfigSetting(stream.since(start), name, value)
+        if not stream.at("}"):
+            stream.expect(";")
+
+
+def _import(stream: Stream) -> nodes.Item:
+    start = stream.next().start
+    token = stream.next()
+    path = text_of(token.text, stream.span(token)).decode(errors="surrogateescape")
+    stream.expect(";")
+    return nodes.Import(stream.since(start), path)
+
+
+def _map_declaration(stream: Stream) -> nodes.Item:
+    start = stream.next().start
+    name = stream.next()
+    if name.kind != "map":
+        stream.fail(f"syntax error, unexpected {name.text}, expecting map", name)
+    stream.expect("=")
+    kind = stream.name().text
+    stream.expect("(")
+    size = stream.next()
+    if size.kind != "number":
+        stream.fail(f"syntax error, unexpected {size.text}, expecting integer", size)
+    stream.expect(")")
+    stream.expect(";")
+    entries, _ = number_of(size.text, stream.span(size))
+    return nodes.MapDeclaration(stream.since(start), name.text, kind, entries)
+
+
+def _macro(stream: Stream) -> nodes.Item:
+    start = stream.next().start
+    name = stream.next().text
+    stream.expect("(")
+    parameters: list[str] = []
+    while not stream.at(")"):
+        token = stream.next()
+        if token.kind not in ("name", "scratch", "map"):
+            stream.fail(f"syntax error, unexpected {token.text}, expecting a parameter", token)
+        parameters.append(token.text)
+        if not stream.accept(","):
+            break
+    stream.expect(")")
+    at = stream.since(start)
+    body, value = macro_body(stream)
+    return nodes.Macro(at, name, tuple(parameters), body, value)
+
+
+def _function(stream: Stream) -> nodes.Item:
+    start = stream.next().start
+    name = stream.next().text
+    stream.expect("(")
+    parameters = []
+    while not stream.at(")"):
+        token = stream.next()
+        if token.kind != "scratch":
+            stream.fail(f"syntax error, unexpected {token.text}, expecting variable", token)
+        stream.expect(":")
+        parameters.append((token.text, type_name(stream)))
+        if not stream.accept(","):
+            break
+    stream.expect(")")
+    stream.expect(":")
+    returns = type_name(stream)
+    at = stream.since(start)
+    return nodes.SubprogramItem(at, name, tuple(parameters), returns, block(stream))
+
+
+def _probe(stream: Stream) -> nodes.Item:
+    start = skip_space(stream.source, stream.offset)
+    points = attach_points(stream)
+    predicate = None
+    if stream.accept("/"):
+        predicate = _predicate(stream)
+    at = stream.since(start)
+    if not stream.at("{"):
+        stream.unexpected("expecting {")
+    return nodes.ProbeItem(at, points, predicate, block(stream))
+
+
+def _predicate(stream: Stream) -> nodes.Expr:
+    """An expression up to the slash before the block, which would divide otherwise: the last one before it."""
+    start = stream.offset
+    end = _closing(stream, start)
+    inner = Stream(stream.source.text, stream.grammar, stream.arguments, stream.types)
+    inner.limit = end
+    inner.jump(start)
+    found = expression(inner)
+    if inner.peek().kind:
+        inner.unexpected()
+    stream.jump(end)
+    stream.expect("/")
+    return found
+
+
+def _closing(stream: Stream, start: int) -> int:
+    """Where the slash is that a brace follows."""
+    probe = Stream(stream.source.text, stream.grammar, stream.arguments, stream.types)
+    probe.jump(start)
+    while (token := probe.peek()).kind:
+        if token.text == "/" and probe.peek(1).text == "{":
+            return token.start
+        probe.next()
+    raise BtError("syntax error, unexpected end of file, expecting /", stream.since(start))

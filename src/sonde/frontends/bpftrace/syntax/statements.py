@@ -1,0 +1,147 @@
+"""Statements, and blocks of them."""
+
+from __future__ import annotations
+
+from sonde.frontends.bpftrace.syntax import nodes
+from sonde.frontends.bpftrace.syntax.expressions import expression
+from sonde.frontends.bpftrace.syntax.stream import Stream
+from sonde.frontends.bpftrace.syntax.types import type_name
+
+_ASSIGNING = ("=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=")
+
+
+def block(stream: Stream) -> tuple[nodes.Statement, ...]:
+    """`{ statements }`."""
+    statements, value = _contents(stream)
+    return statements if value is None else (*statements, nodes.Evaluate(value.at, value))
+
+
+def block_value(stream: Stream) -> nodes.Expr:
+    """`{ statements; value }`."""
+    start = stream.peek().start
+    statements, value = _contents(stream)
+    if value is None:
+        stream.unexpected("expecting an expression at the end of the block")
+    return nodes.BlockValue(stream.since(start), statements, value)
+
+
+def macro_body(stream: Stream) -> tuple[tuple[nodes.Statement, ...], nodes.Expr | None]:
+    """Statements, and the value at their end, if there is one."""
+    return _contents(stream)
+
+
+def _contents(stream: Stream) -> tuple[tuple[nodes.Statement, ...], nodes.Expr | None]:
+    stream.expect("{")
+    found: list[nodes.Statement] = []
+    while not stream.at("}"):
+        if stream.accept(";"):
+            continue
+        statement = _statement(stream)
+        if isinstance(statement, nodes.Evaluate) and not statement.is_discarded and stream.at("}"):
+            stream.next()
+            return tuple(found), statement.value
+        found.append(statement)
+        if not stream.at("}") and not _ends_itself(statement):
+            stream.expect(";")
+    stream.next()
+    return tuple(found), None
+
+
+def _ends_itself(statement: nodes.Statement) -> bool:
+    compound = (nodes.If, nodes.ForRange, nodes.ForMap, nodes.While, nodes.Unroll, nodes.Block)
+    return isinstance(statement, compound)
+
+
+def _statement(stream: Stream) -> nodes.Statement:
+    token = stream.peek()
+    if token.kind == "name" and token.text in _BEGINNINGS:
+        return _BEGINNINGS[token.text](stream)
+    if token.text == "{":
+        return _block_or_value(stream)
+    if token.text == "_" and stream.peek(1).text == "=":
+        stream.next()
+        stream.next()
+        value = expression(stream)
+        return nodes.Evaluate(stream.since(token.start), value, True)
+    return _simple(stream, token.start)
+
+
+def _block_or_value(stream: Stream) -> nodes.Statement:
+    """A block, also one with a value at its end, which nobody wants."""
+    start = stream.peek().start
+    statements, value = _contents(stream)
+    whole = statements if value is None else (*statements, nodes.Evaluate(value.at, value))
+    return nodes.Block(stream.since(start), whole)
+
+
+def _simple(stream: Stream, start: int) -> nodes.Statement:
+    target = expression(stream)
+    sign = stream.accept(*_ASSIGNING)
+    if sign is None:
+        return nodes.Evaluate(stream.since(start), target)
+    if not isinstance(target, (nodes.ScratchVariable, nodes.MapName)):
+        stream.fail("syntax error, unexpected =, expecting a variable or a map on its left", sign)
+    value = expression(stream)
+    return nodes.Assign(stream.since(start), target, sign.text[:-1], value)
+
+
+def _let(stream: Stream) -> nodes.Statement:
+    start = stream.next().start
+    name = stream.next()
+    if name.kind != "scratch":
+        stream.fail(f"syntax error, unexpected {name.text}, expecting variable", name)
+    kind = type_name(stream) if stream.accept(":") else None
+    value = expression(stream) if stream.accept("=") else None
+    return nodes.Let(stream.since(start), name.text, kind, value)
+
+
+def _if(stream: Stream) -> nodes.Statement:
+    start = stream.next().start
+    test = expression(stream)
+    then = block(stream)
+    otherwise: tuple[nodes.Statement, ...] = ()
+    if stream.accept("else"):
+        otherwise = (_if(stream),) if stream.at("if") else block(stream)
+    return nodes.If(stream.since(start), test, then, otherwise)
+
+
+def _for(stream: Stream) -> nodes.Statement:
+    start = stream.next().start
+    has_brackets = stream.accept("(") is not None
+    name = stream.next()
+    if name.kind != "scratch":
+        stream.fail(f"syntax error, unexpected {name.text}, expecting variable", name)
+    stream.expect(":")
+    first = expression(stream)
+    end = expression(stream) if stream.accept("..") else None
+    if has_brackets:
+        stream.expect(")")
+    body = block(stream)
+    if end is None:
+        return nodes.ForMap(stream.since(start), name.text, first, body)
+    return nodes.ForRange(stream.since(start), name.text, first, end, body)
+
+
+def _while(stream: Stream) -> nodes.Statement:
+    start = stream.next().start
+    test = expression(stream)
+    return nodes.While(stream.since(start), test, block(stream))
+
+
+def _unroll(stream: Stream) -> nodes.Statement:
+    start = stream.next().start
+    count = expression(stream)
+    return nodes.Unroll(stream.since(start), count, block(stream))
+
+
+def _jump(stream: Stream) -> nodes.Statement:
+    token = stream.next()
+    has_value = token.text == "return" and not stream.at(";", "}")
+    value = expression(stream) if has_value else None
+    return nodes.Jump(stream.since(token.start), token.text, value)
+
+
+_BEGINNINGS = {
+    "let": _let, "if": _if, "for": _for, "while": _while, "unroll": _unroll, "break": _jump, "continue": _jump,
+    "return": _jump,
+}  # fmt: skip

@@ -1,0 +1,62 @@
+"""Programs of bpftrace's language, compiled and run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+
+from sonde.frontends.bpftrace.check.checker import CheckedProgram
+from sonde.frontends.bpftrace.report.text import BtReport, Ending
+from sonde.library.compiling import Compiled, For, compiled
+from sonde.library.compiling import refuse_without_processes as refuse_without_processes
+from sonde.library.foreground import Job, run_here
+from sonde.library.holding import Held
+from sonde.library.settings import OptionTable
+from sonde.session.names import Names
+from sonde.session.tracing import MakeReport
+
+LANGUAGE = "bpftrace"
+
+
+class BtProgram:
+    """A compiled program; `attached` is how many probes it is attached to."""
+
+    def __init__(self, made: Compiled) -> None:
+        own = made.checked.own
+        assert isinstance(own, CheckedProgram)
+        self.made = made
+        self.own = own
+
+    @property
+    def attached(self) -> int:
+        return self.own.attached
+
+
+def compile_program(
+    kind: str, text: str, options: OptionTable, arguments: Sequence[str], held: Held
+) -> BtProgram:  # fmt: skip
+    """A program, a `text` or a `file`, for the processes that are held; `arguments` are $1 ... Raises CompileError."""
+    wanted = For(held.engine, process=held.process, prepare=held.prepare)
+    return BtProgram(compiled(LANGUAGE, ((kind, text),), options, arguments, wanted, LANGUAGE))
+
+
+def take_name() -> None:
+    """Call this process's thread bpftrace: programs leave their tracer out by that name."""
+    with suppress(OSError), open("/proc/self/comm", "w") as file:
+        file.write(LANGUAGE)
+
+
+def run_program(
+    program: BtProgram, options: OptionTable, held: Held, output: str | None, tell: Callable[[str], None],
+    attached: Callable[[], None],
+) -> int:  # fmt: skip
+    """Trace to the end; returns the argument of exit(). `attached` is called when all is attached. Raises Error."""
+    made = program.made
+    job = Job(made.spec, options, made.checked.is_destructive, program=LANGUAGE)
+
+    def report_to(descriptor: int, names: Names) -> MakeReport:
+        ending = Ending(program.own.functions, program.own.last)
+        return lambda spec, shown: BtReport(spec, shown, descriptor, names, ending)
+
+    ended = run_here(job, held, tell, output=output, attached=attached, report_to=report_to)
+    return ended.status

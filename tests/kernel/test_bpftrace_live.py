@@ -1,0 +1,120 @@
+"""Programs of bpftrace's language, run by the command on both engines."""
+
+import re
+from pathlib import Path
+
+import pytest
+from command import sonde
+
+OPENS = str(Path(__file__).parents[2] / "examples" / "opens.bt")
+ENGINES = ("kernel", "embedded")
+OPENING = "sh -c 'n=0; while [ $n -lt 37 ]; do n=$((n+1)); : < /etc/passwd; done'"
+
+
+def rows(output):
+    """The maps that are shown at the end: each key and what stands behind its colon."""
+    found = {}
+    for line in output.splitlines():
+        if match := re.fullmatch(r"(@\w*(?:\[.*\])?): (.*)", line):
+            found[match[1]] = match[2]
+    return found
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_example_counts_what_is_opened(engine):
+    done = sonde("bt", "--engine", engine, OPENS, "-c", OPENING)
+    opened = rows(done.stdout)
+    assert opened["@opened[sh, /etc/passwd]"] == "37"
+    counted = sum(int(value) for key, value in opened.items() if key.startswith("@opened[sh,"))
+    bars = re.search(r"@us\[sh\]:\n(.*?)\n\n", done.stdout, re.DOTALL)[1].splitlines()
+    assert sum(int(re.match(r"\S+(?: \S+\))? +(\d+) \|[@ ]{52}\|", bar)[1]) for bar in bars) == counted
+    assert int(opened["@slowest"]) >= 0
+    assert not any(key.startswith("@start") for key in opened)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_values_maps_and_control_flow(engine):
+    program = """
+        begin {
+            $n = 0; $sum = 0;
+            while ($n < 11) { $n++; if ($n % 2) { continue; } $sum += $n; }
+            for ($i : 3..6) { @squares[$i] = $i * $i; }
+            unroll (3) { @thrice++; }
+            @name = $sum > 29 ? "more" : "less";
+            @zero[1] = 0; @gone[1] = 1; $was = delete(@gone, 1); $is = has_key(@gone, 1);
+            @pair[5, "x"] = -7;
+            @small = min(4); @small = min(-3); @mean = avg(10); @mean = avg(20); @all = stats(7);
+            @levels = lhist(5, 0, 10, 2);
+            printf("%d %s %x %5d|%-4d|%c %%\\n", $sum, probe, 255, -3, 7, 65);
+            print($was); print($is); print(@squares[4]);
+            if ($sum == 30) { return; }
+            printf("not here\\n");
+        }
+    """  # fmt: skip
+    done = sonde("bt", "--engine", engine, "-e", program, "-c", "true")
+    printed, _, maps = done.stdout.partition("\n\n\n")
+    assert printed == "30 begin ff    -3|7   |A %\ntrue\nfalse\n16"
+    assert maps.splitlines() == [
+        "@all: { .count = 1, .average = 7, .total = 7 }",
+        "@levels:",
+        f"{'[4, 6)':16}{1:8} |{'@' * 52}|",
+        "",
+        "@mean: 15",
+        "@name: more",
+        "@pair[5, x]: -7",
+        "@small: -3",
+        "@squares[3]: 9", "@squares[4]: 16", "@squares[5]: 25",
+        "@thrice: 3",
+        "@zero[1]: 0",
+    ]  # fmt: skip
+    assert done.stderr == "Attached 1 probe\n"
+
+
+def test_print_shows_the_last_rows_divided():
+    program = """
+        begin {
+            @["a"] = sum(10); @["b"] = sum(-30); @["c"] = sum(20); print(@, 2, 10);
+            @n["x"] = 9; print(@n, 1, 4);
+        }
+    """
+    done = sonde("bt", "-q", "-e", program)
+    assert done.stdout.startswith("@[a]: 1\n@[c]: 2\n@n[x]: 2\n\n\n@[b]: -30\n")
+    assert not done.stderr
+
+
+def test_addresses_have_names_and_faults_are_told():
+    program = """
+        begin {
+            @[kstack(3)] = count(); @u[ustack(2)] = count(); print(ksym(1)); print(usym(1));
+            if (pid) { print(*(uint8*)8); }
+        }
+    """
+    done = sonde("bt", "-e", program)
+    assert done.stdout.startswith("0x1\n0x1\n\n\n@[\n")
+    assert "WARNING: memory at 0x8 cannot be read" in done.stderr
+
+
+def test_timers_and_system():
+    program = """
+        interval:ms:10 { @n++; if (@n == 3) { system("echo %d", @n); exit(7); } }
+        end { printf("%d\\n", elapsed > 0); }
+    """
+    done = sonde("bt", "--unsafe", "-e", program, status=7)
+    assert done.stdout == "3\n1\n\n\n@n: 3\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (
+            ("-e", "begin { @x = $y; }"),
+            "stdin:1:14-16: ERROR: Undefined or undeclared variable: $y\nbegin { @x = $y; }\n",
+        ),
+        (("-e", "nothing { }"), "stdin:1:1-8: ERROR: Invalid probe type: nothing\nnothing { }\n" + "~" * 7),
+        (("-f", "json", "-e", "begin { }"), "-f json is not supported by `sonde bt`"),
+        (("/nowhere/x.bt",), "failed to open file '/nowhere/x.bt'"),
+        (("-e", 'begin { system("id"); }'), "stdin:1:9-21: ERROR: system() is an unsafe function"),
+    ],
+)  # fmt: skip
+def test_mistakes_are_told_with_their_place(words, told):
+    assert told in sonde("bt", *words, status=1).stderr
