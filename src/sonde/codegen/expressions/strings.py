@@ -20,7 +20,6 @@ from sonde.codegen.basis.names import PROBE_NAMES, name_text, only_text, probe_n
 from sonde.codegen.basis.nullable import can_be_null
 from sonde.codegen.basis.places import Memory, Place, Remote
 from sonde.codegen.basis.shapes import COMM_SIZE, string_capacity
-from sonde.codegen.expressions import execname
 from sonde.codegen.expressions.access import INLINE_WORDS, address_of, copy, zero
 from sonde.codegen.expressions.integers import pointer_place
 from sonde.codegen.expressions.region import available
@@ -146,6 +145,8 @@ def store_text(g: Generation, text: bytes, memory: Memory, size: int) -> None:
 def builtin(g: Generation, e: tree.Expr, memory: Memory, size: int) -> None:
     assert isinstance(e, tree.Builtin)
     if e.name == "execname":
+        from sonde.codegen.expressions import execname  # not all programs ask for it
+
         execname.store(g, memory, size)
         if size > COMM_SIZE:
             zero(g, Memory(memory.base, memory.offset + COMM_SIZE), size - COMM_SIZE)
@@ -289,8 +290,11 @@ def _equals_text(g: Generation, e: tree.Expr, text: bytes, equal: int, unequal: 
         else:
             g.b.branch("eq", probe_name(g, e.name), Imm(g.intern(text)), equal, unequal)
         return
-    if isinstance(e, tree.Builtin) and e.name == "execname" and execname.equals(g, text, equal, unequal):
-        return
+    if isinstance(e, tree.Builtin) and e.name == "execname":
+        from sonde.codegen.expressions import execname  # as above
+
+        if execname.equals(g, text, equal, unequal):
+            return
     memory, size = in_memory(g, e)
     words = (len(text) + 8) // 8
     if words * 8 > size:

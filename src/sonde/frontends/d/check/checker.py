@@ -9,7 +9,6 @@ from sonde.frontends.d.check import derived
 from sonde.frontends.d.check.builtins import NAMES as BUILTINS
 from sonde.frontends.d.check.doubtful import note_assignment
 from sonde.frontends.d.check.expressions import expression
-from sonde.frontends.d.check.inlines import define_inline
 from sonde.frontends.d.check.libraries import Libraries
 from sonde.frontends.d.check.located import Divided
 from sonde.frontends.d.check.operands import value_of
@@ -21,7 +20,6 @@ from sonde.frontends.d.check.prototypes import NAMES as FUNCTIONS
 from sonde.frontends.d.check.scope import Enabling, ProbePrototype, Scope
 from sonde.frontends.d.check.stability import StabilityAttributes
 from sonde.frontends.d.check.statements import OF_ACTIONS, statements
-from sonde.frontends.d.check.translators import declare_translator
 from sonde.frontends.d.check.undefined import UNDEFINED, is_assigned
 from sonde.frontends.d.errors import DError
 from sonde.frontends.d.parser import NO_MACROS, Parser
@@ -122,8 +120,12 @@ class Checker:
                 if item.name == "depends_on" and not is_satisfied(item, self._scope):
                     return
             elif isinstance(item, syntax.InlineDefinition):
+                from sonde.frontends.d.check.inlines import define_inline  # few programs have any
+
                 define_inline(item, self._scope, trusted=True)
             elif isinstance(item, syntax.Translator):
+                from sonde.frontends.d.check.translators import declare_translator  # likewise
+
                 declare_translator(item, self._scope, True, item.position)
             elif isinstance(item, syntax.Declaration):
                 self._declare(item)
@@ -155,8 +157,12 @@ class Checker:
             elif isinstance(item, syntax.Declaration):
                 self._declare(item)
             elif isinstance(item, syntax.InlineDefinition):
+                from sonde.frontends.d.check.inlines import define_inline  # as above
+
                 define_inline(item, self._scope, trusted=False)
             elif isinstance(item, syntax.Translator):
+                from sonde.frontends.d.check.translators import declare_translator  # as above
+
                 declare_translator(item, self._scope, False, position)
             elif isinstance(item, syntax.ProviderDefinition):
                 from sonde.frontends.d.check.provider_definitions import define_provider  # few programs have one

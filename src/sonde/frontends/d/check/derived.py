@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from sonde.frontends.d.check.casts import cast
 from sonde.frontends.d.check.operands import value_of
 from sonde.frontends.d.check.scope import Enabling, Scope
 from sonde.frontends.d.errors import DError
@@ -69,7 +68,11 @@ def argument(number: int, native: Type, derivation: Derivation, scope: Scope, po
     """
     value = _evaluate(derivation.values[number], derivation, scope, position)
     is_own = _points_to_structure(value.type) and _points_to_structure(native)
-    return value if is_own or compatible(native, value.type) else cast(native, value, position)
+    if is_own or compatible(native, value.type):
+        return value
+    from sonde.frontends.d.check.casts import cast  # few probes follow from others
+
+    return cast(native, value, position)
 
 
 def _points_to_structure(kind: Type) -> bool:
@@ -90,6 +93,8 @@ def builtin(name: str, kind: Type, scope: Scope, position: Position) -> Expr | N
     require_known(number, name, scope, position)
     if number >= len(derivation.values):
         return Const(kind, position, 0)
+    from sonde.frontends.d.check.casts import cast  # as above
+
     return cast(kind, _evaluate(derivation.values[number], derivation, scope, position), position)
 
 

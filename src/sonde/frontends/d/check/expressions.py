@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sonde.frontends.d import syntax
-from sonde.frontends.d.check import access, alike, assignments, calls, casts, operators, translators
-from sonde.frontends.d.check.arguments import probe_argument, register
+from sonde.frontends.d.check import access, alike, assignments, calls, operators
 from sonde.frontends.d.check.builtins import ARRAYS
 from sonde.frontends.d.check.builtins import NAMES as BUILTINS
 from sonde.frontends.d.check.conversions import constant
-from sonde.frontends.d.check.declarations import type_name
-from sonde.frontends.d.check.described import described, kind_of_name
 from sonde.frontends.d.check.doubtful import DOUBTFUL, note_operator
 from sonde.frontends.d.check.identifiers import (
     enumerator_of,
@@ -22,7 +19,6 @@ from sonde.frontends.d.check.identifiers import (
     scoped,
     undefined,
 )
-from sonde.frontends.d.check.inlines import expand, expand_array
 from sonde.frontends.d.check.operands import (
     AGGREGATION,
     AggregationUse,
@@ -72,6 +68,8 @@ def _identifier(node: syntax.Identifier, scope: Scope) -> Operand:
         return kernel_object(node.name, node.module, scope, node.position)
     inline = None if node.name in scope.bindings else scope.find_inline(node.name)
     if inline is not None:
+        from sonde.frontends.d.check.inlines import expand  # most names are none
+
         return expand(node.name, inline, scope, node.position)
     return identifier(node.name, scope, node.position)
 
@@ -103,7 +101,9 @@ def _unary(node: syntax.Unary, scope: Scope) -> Operand:
     if node.op != "*":
         return operators.unary(node.op, operand, node.position)
     if isinstance(operand, TranslatorValue):
-        return translators.dereference(operand, node.position)
+        from sonde.frontends.d.check.translators import dereference  # few values are those of translators
+
+        return dereference(operand, node.position)
     return access.dereference(operand, node.position)
 
 
@@ -149,29 +149,10 @@ def _comma(node: syntax.Comma, scope: Scope) -> Operand:
     return operators.comma(expression(node.left, scope), expression(node.right, scope), node.position)
 
 
-def _cast(node: syntax.Cast, scope: Scope) -> Operand:
-    return casts.cast(type_name(node.type, scope), expression(node.operand, scope), node.position)
+def _of_types(node: syntax.Expr, scope: Scope) -> Operand:
+    from sonde.frontends.d.check.type_operators import operation  # many programs have none of them
 
-
-def _sizeof_expression(node: syntax.SizeofExpr, scope: Scope) -> Operand:
-    return casts.sizeof_expression(_operand(node.operand, scope), scope.strsize, node.position)
-
-
-def _sizeof_type(node: syntax.SizeofType, scope: Scope) -> Operand:
-    return casts.sizeof_type(type_name(node.type, scope), scope.strsize, node.position)
-
-
-def _offsetof(node: syntax.Offsetof, scope: Scope) -> Operand:
-    return casts.offsetof(type_name(node.type, scope), node.member, node.position)
-
-
-def _stringof(node: syntax.Stringof, scope: Scope) -> Operand:
-    return casts.stringof(_operand(node.operand, scope), node.position)
-
-
-def _xlate(node: syntax.Xlate, scope: Scope) -> Operand:
-    output = type_name(node.type, scope)
-    return translators.xlate(output, expression(node.operand, scope), scope, node.position)
+    return operation(node, scope, _operand)
 
 
 # Objects
@@ -190,7 +171,9 @@ def _member(node: syntax.Member, scope: Scope) -> Operand:
         return probe_variable(name, node.name, scope, node.position)
     operand = expression(node.object, scope)
     if isinstance(operand, TranslatorValue):
-        return translators.member(operand, node.name, node.arrow, scope, node.position)
+        from sonde.frontends.d.check.translators import member  # as above
+
+        return member(operand, node.name, node.arrow, scope, node.position)
     return access.member(operand, node.name, node.arrow, node.position)
 
 
@@ -218,6 +201,8 @@ def _index(node: syntax.Index, scope: Scope) -> Operand:
     operand = expression(node.object, scope)
     if len(subscripts) != 1:
         operators.binary("+", operand, subscripts[0], node.position, scope.strsize)
+        from sonde.frontends.d.check.described import described  # only mistakes are described
+
         text = f"cannot access {described(node.object, operand, scope)} as an associative array"
         raise DError("D_ARR_BADREF", text, node.position)
     return access.index(operand, subscripts[0], node.position, scope.strsize)
@@ -251,11 +236,15 @@ def _named_element(
     where, name = place
     inline = scope.find_inline(name) if where == "global" else None
     if inline is not None:
+        from sonde.frontends.d.check.inlines import expand_array  # as above
+
         return None if inline.parameters is None else expand_array(name, inline, subscripts, scope, position)
     if where == "global" and name in ARRAYS:
         if len(subscripts) != 1:
             text = f"{name}[ ] prototype mismatch: {len(subscripts)} args passed, 1 expected"
             raise DError("D_PROTO_LEN", text, position)
+        from sonde.frontends.d.check.arguments import probe_argument, register  # of two arrays alone
+
         return probe_argument(subscripts[0], scope, position) if name == "args" else register(subscripts[0], position)
     return None
 
@@ -284,12 +273,16 @@ def _open_file(arguments: tuple[Operand, ...], scope: Scope, position: Position)
     inline = scope.find_inline("thread_file")
     if inline is None:
         raise DError("D_FUNC_UNDEF", "getf( ) needs the library io.d, which -xnolibs leaves out", position)
+    from sonde.frontends.d.check.inlines import expand_array  # as above
+
     return expand_array("thread_file", inline, arguments, scope, position)
 
 
 def _not_a_function(name: str, scope: Scope, position: Position) -> DError:
     is_there = name in BUILTINS or name in scope.functions or scope.find_inline(name) is not None
     if is_there or ("global", name) in scope.variables:
+        from sonde.frontends.d.check.described import kind_of_name  # as above
+
         kind = kind_of_name(syntax.Identifier(position, name), scope)
         return DError("D_FUNC_IDKIND", f"{kind} '{name}' may not be referenced as a function", position)
     text = f"undefined function name: {name}"
@@ -415,12 +408,12 @@ _RULES: dict[type, Callable[[Any, Scope], Operand]] = {
     syntax.Assign: _assign,
     syntax.Conditional: _conditional,
     syntax.Comma: _comma,
-    syntax.Cast: _cast,
-    syntax.SizeofExpr: _sizeof_expression,
-    syntax.SizeofType: _sizeof_type,
-    syntax.Offsetof: _offsetof,
-    syntax.Stringof: _stringof,
-    syntax.Xlate: _xlate,
+    syntax.Cast: _of_types,
+    syntax.SizeofExpr: _of_types,
+    syntax.SizeofType: _of_types,
+    syntax.Offsetof: _of_types,
+    syntax.Stringof: _of_types,
+    syntax.Xlate: _of_types,
     syntax.Member: _member,
     syntax.Index: _index,
     syntax.Call: _call,
