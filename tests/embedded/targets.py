@@ -20,11 +20,11 @@ def directory():
 
 
 @functools.cache
-def program(source, *flags):
+def program(source, *flags, language="c"):
     """The path of the program compiled from that source; skips the test where there is no compiler."""
     packages.require("gcc")
-    name = f"{directory()}/p{abs(hash((source, flags))):x}"
-    command = ["gcc", "-O1", "-w", "-x", "c", "-o", name, "-", "-pthread", *flags]
+    name = f"{directory()}/p{abs(hash((source, flags, language))):x}"
+    command = ["gcc", "-O1", "-w", "-x", language, "-o", name, "-", "-pthread", *flags]
     subprocess.run(command, input=source, text=True, check=True)
     return name
 

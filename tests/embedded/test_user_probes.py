@@ -130,6 +130,39 @@ def test_returns_are_those_of_the_calls_that_return():
     }  # fmt: skip
 
 
+THROWN = r"""
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#define OWN extern "C" __attribute__((noinline)) long
+OWN deep(long n) { if (n == 0) throw 1; long found = deep(n - 1) + 1; asm volatile("" : "+r"(found)); return found; }
+OWN catches(long n) { try { return deep(n); } catch (int) { return -n; } }
+OWN forks(long n) { pid_t made = fork(); if (made) waitpid(made, NULL, 0); return made; }
+int main(void)
+{
+    long sum = 0;
+    for (volatile int i = 0; i < 7; i++) sum += catches(i);
+    for (volatile int i = 0; i < 3; i++) if (!forks(i)) _exit(0);
+    printf("%ld\n", sum);
+}
+"""
+
+
+@pytest.mark.parametrize("level", ["-O1", "-O2"])
+def test_a_return_is_told_once_in_each_process_and_never_of_what_an_exception_left(level):
+    """Also where the handler jumps to the place that the call returns to, with the stack that it has there."""
+    binary = program(THROWN, level, "-lstdc++", language="c++")
+    names = ("deep", "catches", "forks")
+    probes = ", ".join(f"uprobe:{binary}:{name}:entry, uprobe:{binary}:{name}:return" for name in names)
+    done = sonde("--engine", "embedded", "-q", "-n", f"{probes} {{ @[probefunc, probename] = count(); }}", "-c", binary)
+    found = re.findall(r"^ +(\w+) +(\w+) +(\d+)$", done.stdout, re.MULTILINE)
+    assert done.stdout.startswith("-21\n")
+    assert {(name, kind): int(count) for name, kind, count in found} == {
+        ("deep", "entry"): 28, ("catches", "entry"): 7, ("catches", "return"): 7, ("forks", "entry"): 3,
+        ("forks", "return"): 6,
+    }  # fmt: skip
+
+
 WAITING = r"""
 #include <pthread.h>
 #include <stdio.h>

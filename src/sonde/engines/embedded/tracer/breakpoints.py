@@ -19,6 +19,7 @@ from sonde.engines.embedded.tracer.threads import AwaitedReturn, HeldThread, Tra
 from sonde.engines.embedded.tracer.trap_action import TrapMender
 
 _COUNTER, _STACK = registers.PROGRAM_COUNTER // 8, registers.STACK_POINTER // 8
+_U32 = 0xFFFF_FFFF
 _NEAR = 8 << 20
 """Bytes: what is so far below the stack pointer, or less, is a part of the same stack that has been left."""
 
@@ -84,7 +85,7 @@ class Breakpoints:
         threads = self._threads
         tracing = threads.tracing
         told: list[tuple[int, int, int]] = []
-        if found.returns:
+        if found.returns and self._has_come_back(tid, found, stack):
             told += [(stops.FUNCTION_RETURN, each.number, each.held) for each in self._returned(tid, found, stack)]
         wanted = found.wanted if tracing else 0
         if wanted & RETURN:
@@ -128,6 +129,15 @@ class Breakpoints:
         threads.proceed(tid)
         if writer.words[stops.REST]:
             writer.wake()
+
+    def _has_come_back(self, tid: int, found: Breakpoint, stack: int) -> bool:
+        """Whether the thread has come there by a return, which leaves the address below the stack pointer: behind a
+        call that an exception has left, its handler may jump there, and has called something else meanwhile."""
+        calls = self.calls.get(tid)
+        if not calls:
+            return False
+        word = ctypes.c_void_p(stack - convention.STACK_ARGUMENTS)
+        return not (self._threads.ptrace(ptrace.PEEKDATA, tid, word, 0) ^ found.address) & _U32
 
     def _returned(self, tid: int, found: Breakpoint, stack: int) -> list[AwaitedReturn]:
         """The calls that return here with this stack pointer, the latest first; what was called behind them and has
