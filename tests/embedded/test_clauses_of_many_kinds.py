@@ -96,12 +96,15 @@ def test_a_call_that_a_signal_interrupts_fails_with_eintr(others):
         assert set(run.aggregations["_"]) == {(errno.EINTR,), (0,)}
 
 
-def told(text):
-    """The programs that -v tells of: their names, types and numbers of instructions."""
-    words = [sys.executable, "-m", "sonde", "--engine", "embedded", "-v", "-n", text, "-c", "true"]
-    messages = subprocess.run(words, capture_output=True, text=True, check=True).stderr
-    found = re.findall(r"program (\w+), (\w+), .*?: (\d+) instructions?", " ".join(messages.split()))
-    return [(name, kind, int(number)) for name, kind, number in found]
+def told(text, command="true"):
+    """The programs that -v tells of: their names, types and numbers of instructions, which it adds up."""
+    words = [sys.executable, "-m", "sonde", "--engine", "embedded", "-v", "-n", text, "-c", command]
+    messages = " ".join(subprocess.run(words, capture_output=True, text=True).stderr.split())
+    found = re.findall(r"program (\w+), (\w+), .*?: (\d+) instructions?", messages)
+    programs = [(name, kind, int(number)) for name, kind, number in found]
+    total = sum(number for *_, number in programs)
+    assert len(programs) == 1 or f" {len(programs)} programs, {total} instructions" in messages, messages
+    return programs
 
 
 def test_clauses_stand_in_one_program_that_adapters_call():
@@ -115,6 +118,25 @@ def test_clauses_stand_in_one_program_that_adapters_call():
     ((_, kind, alone),) = told(f"syscall::read:entry {body}")
     assert kind == "raw_tracepoint"
     assert size < alone + 40
+
+
+CALLED = (
+    "getuid()", "getgid()", "geteuid()", "getegid()", "getppid()", "getcwd()", "umask(0)", "getsid(0)", "getpgid(0)",
+    "sched_yield()", "getgroups()", "getpriority(0, 0)", "getpgrp()",
+)  # fmt: skip
+
+
+def test_each_clause_knows_its_own_probes():
+    """Of as many general probes as there are clauses."""
+    names = [each.partition("(")[0] for each in CALLED]
+    clauses = [
+        f"syscall::{name}:entry,tick-{n + 901}s {{ @{name}[probefunc] = count(); }}" for n, name in enumerate(names)
+    ]
+    command = [sys.executable, "-c", f"import os; {'; '.join(f'os.{each}' for each in CALLED)}"]
+    with sonde.trace(" ".join(clauses), command, engine="embedded") as run:
+        assert not run.losses
+        found = {name: set(table) for name, table in run.aggregations.items()}
+    assert found == {name: {(name,)} for name in names}
 
 
 FOLLOWING = (

@@ -22,3 +22,9 @@ ERRNO = COUNT + 4
 PROBE = ERRNO + 4
 KIND = PROBE + 4
 SIZE = KIND + 4
+
+IN_REGISTERS = 6
+"""The arguments of a function that is entered, of which the others are on its stack."""
+
+ON_STACK = frozenset((*range(ARGUMENTS + 8 * IN_REGISTERS, COOKIE, 8), COUNT))
+"""Where what is on the stack of such a function is, or depends on it."""

@@ -50,10 +50,10 @@ def generate(
     planned: Sequence[Planned],
     shared: Shared,
     may_defer: bool = False,
-    caller_at: int | None = None,
+    caller_at: tuple[tuple[int, int], ...] = (),
 ) -> Generation:
     """The program that runs these clauses for the context's probes; `may_defer` if it is one of two that share a firing
-    (`codegen/clauses/deferral.py`); `caller_at` as `callers.place_of` says."""
+    (`codegen/clauses/deferral.py`); `caller_at` as `Generation` has it."""
     g = Generation(name, context, shared, HANDLERS)
     g.caller_at = caller_at
     own = [clause for clause, _ in planned]

@@ -58,14 +58,15 @@ class Unsupported(SourceError):  # noqa: N818 - it is a SourceError of a fixed k
 
 
 class ProbeIndex(NamedTuple):
-    """How a program numbers its probes: `places` by probe identifier, all less than `size`.
+    """How a program numbers its probes: `places` are the numbers of `Context.probes`, in their order, all less than
+    `size`.
 
     `attachments` are the probes to attach to, each with its cookie. `arguments` is how many arguments of each the
     program's own table has the places of.
     """
 
     size: int
-    places: dict[int, int]
+    places: tuple[int, ...]
     attachments: tuple[tuple[Probe, int], ...]
     arguments: int = 0
 
@@ -161,7 +162,8 @@ class Generation:
         """The clauses whose numbers the probe table has, by their ids (`codegen/basis/names.py`)."""
         self.site_masks: tuple[tuple[int, ...], ...] = ()
         """The words of the mask that a site has of each of the probes, where sites are not known yet."""
-        self.table = f"probes_{name}"[:15]
+        # The names of programs differ where they end or begin, in what is behind the first letter.
+        self.table = f"probes_{name}" if len(name) < 9 else f"_{name[-14:]}"
         self.in_memory: set[Variable] = set()
         self.leave = self.b.label()
         self.exit = self.b.label()
@@ -186,8 +188,9 @@ class Generation:
         self.loop: LoopBody | None = None
         self.turns: Memory | None = None
         self.subprograms: dict[str, Generation] = {}
-        self.caller_at: int | None = None
-        """Where the address of a process's function's caller is (`codegen/expressions/callers.py`)."""
+        self.caller_at: tuple[tuple[int, int], ...] = ()
+        """Where the address of a process's function's caller is (`codegen/expressions/callers.py`): ranges of probes,
+        each with its end and the place."""
         self.shares_clock = False
         self.clock: Reg | None = None
         self.speculation: Reg | None = None

@@ -160,13 +160,12 @@ def build_table(g: Generation, bits: Mapping[int, Iterable[int]]) -> bytes:
     layout = struct.Struct(f"<{5 + g.mask_words + len(g.numbered)}I")
     rows = bytearray(size * g.context.index.size)
     numbers: dict[str, int] = {}
-    for probe in g.context.probes:
+    for place, probe in zip(g.context.index.places, g.context.probes, strict=True):
         names = (probe.provider, probe.module, probe.function, probe.name)
         for name in names:
             if name not in numbers:
                 numbers[name] = g.intern(name.encode())
         mask = _mask(g, bits.get(probe.id, ()))
-        start = g.context.index.places[probe.id] * size
         own = (g.shared.numbers[clause].get(probe.id, 0) for clause in g.numbered)
-        layout.pack_into(rows, start, probe.id, *(numbers[name] for name in names), *mask, *own)
+        layout.pack_into(rows, place * size, probe.id, *(numbers[name] for name in names), *mask, *own)
     return bytes(rows)

@@ -323,8 +323,8 @@ def generate_routine(g: Generation) -> Generation:
 
 def _inputs(g: Generation, index: Reg) -> Operand:
     """What the call reads and leaves as it is (`probe.Syscall.inputs`)."""
-    places = g.context.index.places
-    known = {places[probe.id]: _inputs_of(g, probe) for probe in g.context.probes}
+    numbered = zip(g.context.index.places, g.context.probes, strict=True)
+    known = {place: _inputs_of(g, probe) for place, probe in numbered}
     if g.context.index.size == 1:
         return Imm(known[0])
     table = g.shared.maps.table("inputs", bytes(known.get(number, 0) for number in range(g.context.index.size)))

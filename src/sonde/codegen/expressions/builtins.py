@@ -12,7 +12,7 @@ from sonde.codegen.basis.names import clause_number, probe_id
 from sonde.codegen.basis.places import Remote
 from sonde.codegen.expressions import clock
 from sonde.codegen.expressions.access import as_number, load, plain
-from sonde.codegen.expressions.callers import HELPER, RETURNED
+from sonde.codegen.expressions.callers import HELPER, RETURNED, caller_at
 from sonde.codegen.expressions.integers import argument_number
 from sonde.codegen.expressions.processors import cpu_place
 from sonde.codegen.expressions.stacks import USER_STACK, call_stack
@@ -148,15 +148,26 @@ def _caller(flags: int) -> Callable[[Generation, tree.Builtin], Operand]:
     def frame(g: Generation, e: tree.Builtin) -> Operand:
         if not flags and not g.context.has_kernel_stack and HELPER not in g.lacks:
             return Imm(0)
-        if flags and g.caller_at == RETURNED:
-            from sonde.arch import registers  # few programs are at a return
+        places = {place for _, place in g.caller_at} if flags else set()
+        if RETURNED not in places:
+            return _second(g, flags)
+        from sonde.arch import registers  # few programs are at a return
 
+        def counter() -> Operand:
             return g.b.load(g.ctx, registers.PROGRAM_COUNTER, 8, invariant=True)
-        memory = g.temporary(16)
-        call_stack(g, memory, 16, flags)
-        return g.b.load(memory.base, memory.offset + 8, 8)
+
+        if len(places) == 1:
+            return counter()
+        return g.b.choose("eq", caller_at(g), Imm(RETURNED), counter, lambda: _second(g, flags))
 
     return frame
+
+
+def _second(g: Generation, flags: int) -> Operand:
+    """The second address of a stack."""
+    memory = g.temporary(16)
+    call_stack(g, memory, 16, flags)
+    return g.b.load(memory.base, memory.offset + 8, 8)
 
 
 def _errno(g: Generation, e: tree.Builtin) -> Operand:

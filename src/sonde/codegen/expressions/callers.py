@@ -11,9 +11,11 @@ that a function begins with (`arch/`: instructions); which one it is stands in t
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from sonde.codegen.basis.generation import REPLAYS, Generation
 from sonde.codegen.basis.places import Memory
+from sonde.codegen.basis.ranges import by_index
 from sonde.codegen.expressions.structures import member_offset, read_member
 from sonde.codegen.intermediate.ir import Imm, Operand, Reg
 from sonde.model import program as tree
@@ -26,6 +28,9 @@ ReturnPlace = Callable[[str, int], int | None]
 are to be followed, or it is not known."""
 
 HELPER = "get_stack"
+
+UNKNOWN = -1
+"""Nothing is known of where the caller's address is."""
 
 RETURNED = -2
 """At a function's return the process is where the function was called."""
@@ -65,18 +70,34 @@ def _known(distance: int | None) -> int | None:
     return distance if distance is not None and distance >= 0 else None
 
 
+def caller_at(g: Generation) -> Operand:
+    """Bytes from the stack pointer to the caller's address, UNKNOWN or RETURNED, at the probe that has fired."""
+    return by_index(g, [(end, partial(Imm, place)) for end, place in g.caller_at]) if g.caller_at else Imm(UNKNOWN)
+
+
 def user_stack(g: Generation, memory: Memory, size: int, flags: int) -> Operand:
     """At most `size` bytes of addresses, the innermost first, along frame pointers but for the direct caller; how many
     bytes there are, or a negative error."""
-    if g.caller_at is None or g.caller_at < 0:
+
+    def walked() -> Operand:
         return g.call(HELPER, g.ctx, g.argument_of(memory.base, memory.offset), Imm(size), Imm(flags))
-    distance = g.caller_at
+
+    distance = caller_at(g)
+    if isinstance(distance, Imm):
+        return walked() if distance.value < 0 else _from_caller(g, memory, size, flags, distance)
+    return g.b.choose(
+        "slt", distance, Imm(0), walked, lambda: _from_caller(g, memory, size, flags, distance)
+    )  # fmt: skip
+
+
+def _from_caller(g: Generation, memory: Memory, size: int, flags: int, distance: Operand) -> Operand:
+    """The same where it is known how far above the stack pointer the caller's address is."""
     from sonde.arch import registers  # most programs look at no stack
 
     result, missing, added, end = g.b.register(), g.b.label(), g.b.label(), g.b.label()
     stack = g.b.load(g.ctx, registers.STACK_POINTER, 8, invariant=True)
     slot = g.b.slot(8)
-    address = g.b.in_register(g.b.alu("add", stack, Imm(distance)))
+    address = g.b.in_register(g.b.alu("add", stack, distance))
     read = g.call("probe_read_user", g.argument_of(slot, 0), Imm(8), address)
     caller = g.b.copy(g.b.load(slot, 0, 8))
     g.b.release(slot)
@@ -97,7 +118,7 @@ def user_stack(g: Generation, memory: Memory, size: int, flags: int) -> Operand:
     g.b.place(added)
     target = g.argument_of(memory.base, memory.offset)
     g.b.move(result, g.call(HELPER, g.ctx, target, Imm(size), Imm(flags)))
-    if distance and size > 8:
+    if distance != Imm(0) and size > 8:
         # The kernel has added what is at the stack pointer, whatever that is.
         with g.b.when("eq", read, Imm(0)), g.b.when("sgt", result, Imm(8)):
             g.b.store(memory.base, memory.offset + 8, 8, caller)

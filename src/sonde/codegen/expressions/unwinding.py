@@ -203,14 +203,13 @@ def _count_cut(g: Generation) -> None:
 def _walk(g: Generation, saved: Reg, work: Memory, size: int, find: str) -> None:
     """Put the rest of the walk's state together and run it."""
     counter = g.b.load(saved, registers.PROGRAM_COUNTER, 8, invariant=True)
-    distance = g.caller_at if g.caller_at is not None else -1
     values = {
         unwinding.PC: counter,
         unwinding.STACK: g.b.load(saved, registers.STACK_POINTER, 8, invariant=True),
         unwinding.FRAME: g.b.load(saved, registers.FRAME_POINTER, 8, invariant=True),
         unwinding.BASE: g.b.load(saved, registers.BASE, 8, invariant=True),
         unwinding.LOOK: counter,
-        unwinding.CALLER_AT: Imm(distance),
+        unwinding.CALLER_AT: callers.caller_at(g),
     }
     if not g.shared.target.portable:
         values[unwinding.REGISTERS] = saved

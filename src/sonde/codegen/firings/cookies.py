@@ -13,7 +13,7 @@ from sonde.model.probe import Probe
 def numbered(probes: Sequence[Probe]) -> ProbeIndex:
     """Probes in their order, each attached on its own with its number as the cookie."""
     attachments = tuple((probe, number) for number, probe in enumerate(probes))
-    return ProbeIndex(padded(len(probes)), {probe.id: number for probe, number in attachments}, attachments)
+    return ProbeIndex(padded(len(probes)), tuple(range(len(probes))), attachments)
 
 
 def index_by_cookie(g: Generation, count: int, feature: str) -> Operand:

@@ -39,7 +39,7 @@ class EverywhereContext:
         assert isinstance(first, StaticPattern)
         self._pid = first.pid
         attachments = tuple((probe, number) for number, probe in enumerate(probes))
-        places = {probe.id: number for number, probe in enumerate(probes)}
+        places = tuple(range(len(probes)))
         self.index = ProbeIndex(SITES, places, attachments, max((each + 1 for each in used), default=0))
         self.attach_type = programs.TRACE_UPROBE_MULTI if is_multi else programs.ATTACH_NONE
 

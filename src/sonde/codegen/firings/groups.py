@@ -60,14 +60,14 @@ _TCX = "tcx"
 class ProgramGroup(NamedTuple):
     """The probes and clauses of one program, and its name. `may_defer`: its firings may be broken off, or it is what
     goes on with those (`codegen/clauses/deferral.py`). `caller_at`: where its probes have the caller's address
-    (`codegen/expressions/callers.py`). One that `calls` is the adapter of the general probe of that number, which
+    (`Generation.caller_at`). One that `calls` is the adapter of the general probe of that number, which
     `is_called` (`codegen/firings/adapters.py`), where the `condition` holds, if there is one."""
 
     name: str
     context: Context
     clauses: tuple[Clause, ...]
     may_defer: bool = False
-    caller_at: int | None = None
+    caller_at: tuple[tuple[int, int], ...] = ()
     calls: int | None = None
     is_called: bool = False
     condition: Expr | None = None
@@ -96,7 +96,7 @@ def group(
         if probe.firing != Internal("ERROR")
         for each in _fired(probe, own, target.features, return_place, xdp)
     ]
-    groups, sets = _general(fired, fields, target.features, conditions or {})
+    groups, sets = _general(fired, fields, target.features, conditions or {}, return_place)
     general = {probe.id for each in groups for probe in each.context.probes}
     shapes: dict[tuple[object, ...], list[Probe]] = {}
     members: dict[tuple[object, ...], set[int]] = {}
@@ -108,7 +108,7 @@ def group(
             members.setdefault(shape, set()).update(map(id, own))
     for shape, probes in shapes.items():
         own_clauses = tuple(c for c in clauses if id(c) in members[shape])
-        caller_at = callers.place_of(probes[0], own_clauses, return_place)
+        caller_at = _caller_at([probes], own_clauses, return_place)
         if isinstance(probes[0].firing, KernelFunction):
             from sonde.codegen.firings import attachment
 
@@ -122,33 +122,53 @@ def group(
             for n, context in enumerate(contexts)
         ]
     if general:
-        groups.sort(key=lambda each: _order((each.context.probes[0], each.clauses)))
+        # Those that are called stay in the order of their numbers.
+        called = [each for each in groups if each.is_called]
+        groups = called + sorted((each for each in groups if not each.is_called), key=_order_of)
     return _deferring(groups, target)
 
 
 def _general(
-    fired: Sequence[tuple[Probe, Sequence[Clause]]], fields: Fields, features: Set[str], conditions: Conditions
+    fired: Sequence[tuple[Probe, Sequence[Clause]]],
+    fields: Fields,
+    features: Set[str],
+    conditions: Conditions,
+    return_place: ReturnPlace,
 ) -> tuple[list[ProgramGroup], dict[int, tuple[Clause, ...]]]:
     """General probes and their adapters, where the engine has such; and by identifier of other probes the clauses that
     their program has, if not their own."""
     if _GENERAL not in features or not (conditions or _are_mixed(fired)):
         return [], {}
     from sonde.codegen.firings import adapters
-    from sonde.codegen.firings.general import GeneralContext
+    from sonde.codegen.firings.general import GeneralContext, Way
 
-    all_of_them, sets = adapters.divided([adapters.Fired(probe, tuple(own)) for probe, own in fired], conditions)
+    def caller(probe: Probe, own: Sequence[Clause]) -> int | None:
+        return callers.place_of(probe, own, return_place)
+
+    each_fired = [adapters.Fired(probe, tuple(own)) for probe, own in fired]
+    all_of_them, sets = adapters.divided(each_fired, conditions, caller)
     groups: list[ProgramGroup] = []
     for number, (probes, clauses) in enumerate(all_of_them):
-        called = GeneralContext(probes)
-        groups.append(ProgramGroup(f"general{number}", called, clauses, is_called=True))
-        by_kind: dict[str, list[Probe]] = {}
+        alike: dict[tuple[object, ...], list[Probe]] = {}
+        for probe in probes:
+            alike.setdefault(adapters.own_program(probe, caller(probe, clauses)), []).append(probe)
+        by_way = sorted(alike.values(), key=lambda own: -adapters.converted(adapters.kind_of(own[0])))
+        ways = [
+            Way(_context(("",), own, fields, features), adapters.converted(adapters.kind_of(own[0]))) for own in by_way
+        ]
+        called = GeneralContext(ways)
+        caller_at = _caller_at(by_way, clauses, return_place)
+        groups.append(ProgramGroup(f"general{number}", called, clauses, caller_at=caller_at, is_called=True))
+        places = dict(zip(called.probes, called.index.places, strict=True))
+        by_kind: dict[str, list[tuple[Probe, int]]] = {}
         for probe in probes:
             kind = f"{probe.id}_{probe.name}" if probe.id in conditions else adapters.kind_of(probe)
-            by_kind.setdefault(kind, []).append(probe)
-        for kind, own in by_kind.items():
+            by_kind.setdefault(kind, []).append((probe, places[probe]))
+        for kind, placed in by_kind.items():
+            own = [probe for probe, _ in placed]
             condition = conditions.get(own[0].id)
             context = _context(("typed" if condition and follows(condition) else "",), own, fields, features)
-            attached = tuple((probe, called.index.places[probe.id]) for probe in own)
+            attached = tuple((each, place) for probe, place in placed for each in adapters.attached(probe))
             context.index = called.index._replace(attachments=attached)
             groups.append(
                 ProgramGroup(f"from{number}_{kind}"[:15], context, clauses, calls=number, condition=condition)
@@ -156,11 +176,29 @@ def _general(
     return groups, sets
 
 
+def _caller_at(
+    alike: Sequence[Sequence[Probe]], clauses: Sequence[Clause], return_place: ReturnPlace
+) -> tuple[tuple[int, int], ...]:
+    """Where probes have the caller's address, one behind the other, those that are `alike` in the same place."""
+    found: list[tuple[int, int]] = []
+    end = 0
+    for probes in alike:
+        end += len(probes)
+        place = callers.place_of(probes[0], clauses, return_place)
+        known = callers.UNKNOWN if place is None else place
+        if found and found[-1][1] == known:
+            del found[-1]
+        found.append((end, known))
+    return () if found[0] == (end, callers.UNKNOWN) else tuple(found)
+
+
 def _are_mixed(fired: Sequence[tuple[Probe, Sequence[Clause]]]) -> bool:
     """Whether a clause has probes that are fired in several ways, or with other clauses."""
     seen: dict[int, tuple[object, ...]] = {}
     for probe, own in fired:
-        kind = type(probe.firing), getattr(probe.firing, "is_return", False), tuple(clause.id for clause in own)
+        firing = probe.firing
+        way = [getattr(firing, name, None) for name in ("is_return", "kind", "pid", "sites")]
+        kind = type(firing), *way, tuple(clause.id for clause in own)
         if any(seen.setdefault(clause.id, kind) != kind for clause in own):
             return True
     return False
@@ -206,6 +244,10 @@ def _deferring(groups: Sequence[ProgramGroup], target: Target) -> list[ProgramGr
 def _is_entry(context: Context) -> bool:
     firing = context.probes[0].firing
     return isinstance(firing, Syscall) and not firing.is_return
+
+
+def _order_of(each: ProgramGroup) -> tuple[bool, int]:
+    return _order((each.context.probes[0], each.clauses))
 
 
 def _order(item: tuple[Probe, Sequence[Clause]]) -> tuple[bool, int]:

@@ -81,14 +81,18 @@ class StaticContext:
         return self.argument(g, number)
 
 
+def at_sites(probe: Probe, firing: StaticProbe) -> list[Probe]:
+    """The probe at each of its sites."""
+    return [
+        probe._replace(firing=Uprobe(firing.pid, firing.path, site.offset, "static", site.semaphore))
+        for site in firing.sites
+    ]
+
+
 def _index(probes: tuple[Probe, ...]) -> ProbeIndex:
     """Each probe at all its sites with its number as the cookie."""
     attachments = []
     for number, probe in enumerate(probes):
-        firing = probe.firing
-        assert isinstance(firing, StaticProbe)
-        for site in firing.sites:
-            uprobe = Uprobe(firing.pid, firing.path, site.offset, "static", site.semaphore)
-            attachments.append((probe._replace(firing=uprobe), number))
-    places = {probe.id: number for number, probe in enumerate(probes)}
-    return ProbeIndex(padded(len(probes)), places, tuple(attachments))
+        assert isinstance(probe.firing, StaticProbe)
+        attachments += [(each, number) for each in at_sites(probe, probe.firing)]
+    return ProbeIndex(padded(len(probes)), tuple(range(len(probes))), tuple(attachments))

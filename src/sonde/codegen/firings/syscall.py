@@ -50,7 +50,7 @@ class SyscallContext:
         """By system call number, 32-bit ones behind the others."""
         if len(self.probes) == 1:
             return numbered(self.probes)
-        places = {i: f.number + (self._native if f.compat else 0) for i, f in self._firings.items()}
+        places = tuple(f.number + (self._native if f.compat else 0) for f in self._firings.values())
         attached = self.probes if self._apart else self.probes[:1]
         return ProbeIndex(self._native + self._compat, places, tuple((probe, 0) for probe in attached))
 

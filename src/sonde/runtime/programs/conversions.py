@@ -79,17 +79,20 @@ def from_perf_event(environment: Environment, context: int) -> ProbeValues:
 
 
 def from_registers(environment: Environment, context: int) -> ProbeValues:
-    """A function that is entered: six arguments in registers, the others on the stack behind the return address, if
-    that can be read."""
+    """A function that is entered: the six arguments in registers."""
+    taken = environment.memory.read(context, probe_context.REGISTERS_SIZE)
+    return ProbeValues(_selected(taken, registers.ARGUMENTS), taken)
+
+
+def on_stack(environment: Environment, context: int) -> tuple[int, ...]:
+    """The other arguments of such a function, which are on the stack behind the return address, if that can be read."""
     taken = environment.memory.read(context, probe_context.REGISTERS_SIZE)
     (stack,) = _selected(taken, (registers.STACK_POINTER,))
     try:
-        others = struct.unpack(
-            _ON_STACK, environment.task.read_memory(stack + convention.STACK_ARGUMENTS, struct.calcsize(_ON_STACK))
-        )
+        found = environment.task.read_memory(stack + convention.STACK_ARGUMENTS, struct.calcsize(_ON_STACK))
     except OSError:
-        others = ()
-    return ProbeValues(_selected(taken, registers.ARGUMENTS) + others, taken)
+        return ()
+    return struct.unpack(_ON_STACK, found)
 
 
 def from_xdp(environment: Environment, context: int) -> ProbeValues:

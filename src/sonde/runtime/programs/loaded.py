@@ -24,16 +24,18 @@ class Executable(Protocol):
 class RunnableProgram:
     """A program of type `kind`. Overflow handlers, firings and program arrays have it as it is.
 
-    `variables` can be fetched where it is fired; `context_end` is behind the last byte of the context that it accesses.
-    Raises EngineError for what is none.
+    `variables` can be fetched where it is fired; `context_end` is behind the last byte of the context that it accesses;
+    `reads_stack`: a general program may look at arguments from a process's stack. Raises EngineError for what
+    is none.
     """
 
     def __init__(
         self, environment: Environment, kind: int, execution: Executable, variables: Iterable[VariablesSpec] = (),
-        context_end: int = 0,
+        context_end: int = 0, reads_stack: bool = True,
     ) -> None:  # fmt: skip
         self.kind = kind
         self.context_end = context_end
+        self._reads_stack = reads_stack
         self._variables = {each.cookie: ProbeVariables(each.fetches) for each in variables}
         self._environment = environment
         self._execution = execution
@@ -78,7 +80,10 @@ class RunnableProgram:
 
     def _converted(self, caller: Caller, context: int) -> int:
         environment = self._environment
-        address = environment.memory.add(probe_bytes(caller.convert(environment, context), environment))
+        values = caller.convert(environment, context)
+        if self._reads_stack and caller.on_stack is not None:
+            values = values._replace(arguments=values.arguments + caller.on_stack(environment, context))
+        address = environment.memory.add(probe_bytes(values, environment))
         before, environment.kind = environment.kind, self.kind
         try:
             result = self._called(address)

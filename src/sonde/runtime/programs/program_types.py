@@ -17,10 +17,12 @@ from sonde.typed import NamedTuple
 
 class Caller(NamedTuple):
     """A type that may call another one: how its context is converted, and what its program then returns, None for the
-    result of the called one. A probe observes, so to a packet it means what lets the packet go on."""
+    result of the called one. A probe observes, so to a packet it means what lets the packet go on. `on_stack` are
+    further arguments, for which the process is asked, of those programs alone that look at them."""
 
     convert: Callable[[Environment, int], ProbeValues]
     result: int | None = None
+    on_stack: Callable[[Environment, int], tuple[int, ...]] | None = None
 
 
 _XDP_PASS = 2
@@ -34,7 +36,7 @@ CALLERS: Mapping[int, Mapping[int, Caller]] = {
         programs.TRACING: Caller(conversions.from_raw_tracepoint),
         programs.TRACEPOINT: Caller(conversions.from_trace_event),
         programs.PERF_EVENT: Caller(conversions.from_perf_event),
-        programs.KPROBE: Caller(conversions.from_registers),
+        programs.KPROBE: Caller(conversions.from_registers, on_stack=conversions.on_stack),
         programs.XDP: Caller(conversions.from_xdp, _XDP_PASS),
         programs.SCHED_CLS: Caller(conversions.from_skb, _TC_ACT_UNSPEC),
         programs.SOCKET_FILTER: Caller(conversions.from_skb, _WHOLE_PACKET),

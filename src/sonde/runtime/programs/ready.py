@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from sonde.bpf.instructions import CALL, JMP, decode, encode
 from sonde.bpf.maps import PROG_ARRAY
+from sonde.bpf.probe_context import ON_STACK
 from sonde.bpf.programs import PROBE
 from sonde.model.errors import EngineError
 from sonde.model.spec import ProbeSpec, ProgramSpec, Stamp
@@ -91,5 +92,8 @@ def _run(
         return execution.run, execution.forget, None, verified.context_end
     from sonde.runtime.programs.loaded import RunnableProgram  # an import that most runs do without
 
-    loaded = RunnableProgram(environment, spec.kind, execution, spec.variables, verified.context_end)
+    loaded = RunnableProgram(
+        environment, spec.kind, execution, spec.variables, verified.context_end,
+        not ON_STACK.isdisjoint(verified.context_seen),
+    )  # fmt: skip
     return lambda context: loaded.run(context, environment.cookie), execution.forget, loaded, verified.context_end

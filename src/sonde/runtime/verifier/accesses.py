@@ -64,6 +64,7 @@ def _from_context(subject: Subject, at: int, base: PointerValue, offset: int, si
     access = find(subject.context, seen, size)
     subject.note(at, Rewriting(access.at - seen, access.size))
     subject.context_end = max(subject.context_end, seen + size)
+    subject.context_seen.add(seen)
     field = access.field
     if field.kind == SCALAR:
         return content if subject.is_typed or size < 8 else PointerValue(OBJECT, referent="")

@@ -64,6 +64,8 @@ class Subject:
         self.accesses: dict[int, Rewriting | None] = {}
         self.context_end = 0
         """Behind the last byte of the context that the program sees and accesses."""
+        self.context_seen: set[int] = set()
+        """Where in the context it loads, as the program sees it."""
         self.conflicts: set[int] = set()
         self.depths: dict[int, int] = {}
         self.written: dict[int, int] = {}

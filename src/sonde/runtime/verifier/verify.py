@@ -52,11 +52,13 @@ class Refusal(Exception):  # noqa: N818 - a program is refused, the verifier doe
 class Verified(NamedTuple):
     """A program that may run. `code` has as many instructions as the program, its accesses to the context are those of
     the engine's layouts (`contexts.py`); `steps` is how many instructions were gone through to prove it. It reads the
-    first `context_end` bytes of its context at most (`max_ctx_offset` of struct bpf_prog_aux)."""
+    first `context_end` bytes of its context at most (`max_ctx_offset` of struct bpf_prog_aux), and loads at the offsets
+    `context_seen` alone."""
 
     code: tuple[Instruction, ...]
     steps: int
     context_end: int = 0
+    context_seen: frozenset[int] = frozenset()
 
 
 def verify(
@@ -89,7 +91,7 @@ def verify(
         exploration.run()
         check_depth(subject, shape)
         check_used(subject)
-        return Verified(rewritten(subject), exploration.steps, subject.context_end)
+        return Verified(rewritten(subject), exploration.steps, subject.context_end, frozenset(subject.context_seen))
     except MalformedError as error:
         raise _refusal(subject, error.at, None, Problem(error.text)) from None
     except RefusedError as error:

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 from sonde.arch import registers
 from sonde.bpf import instructions as i
-from sonde.bpf import programs
+from sonde.bpf import probe_context, programs
 from sonde.bpf.helpers import NUMBERS
 from sonde.bpf.instructions import Instruction, decode
 from sonde.engines.embedded.sources.registers import following
@@ -27,6 +27,8 @@ READING = frozenset(
 _TAIL_CALL, _CURRENT, _REGISTERS = NUMBERS["tail_call"], NUMBERS["get_current_task_btf"], NUMBERS["task_pt_regs"]
 _ARGUMENTS = {offset: number for number, offset in enumerate(registers.CALL_ARGUMENTS)}
 _ALL = {offset: offset // 8 for offset in range(0, registers.SIZE, 8)}
+_CONVERTED = {probe_context.ARGUMENTS + 8 * number: at // 8 for number, at in enumerate(registers.ARGUMENTS)}
+"""Of a function that is entered, the arguments in a general program's context, behind the registers."""
 _FRAME = i.R10
 _MOVED = ("stack", "argument")
 """Values to which numbers may be added."""
@@ -53,16 +55,17 @@ class _Doubt(Exception):  # noqa: N818 - it is no error
     """The proof fails."""
 
 
-def pointers_read(program: ProgramSpec) -> dict[tuple[int, int], int] | None:
+def pointers_read(program: ProgramSpec, at_site: bool = False) -> dict[tuple[int, int], int] | None:
     """Argument and what is added to it -> the most bytes that are read there; None if the program may read other memory
-    of the process. For a program of a uprobe it is a register's place in struct pt_regs, in words, for the argument."""
+    of the process. For a program of a uprobe, or a general one that runs `at_site` of a breakpoint, it is a register's
+    place in struct pt_regs, in words, for the argument."""
     code = decode(program.code)
-    is_uprobe = program.kind == programs.KPROBE
+    is_uprobe = at_site or program.kind == programs.KPROBE
     calls = [n for n, x in enumerate(code) if x.opcode == i.JMP | i.CALL and x.src == i.CALL_HELPER]
     if any(code[n].imm == _TAIL_CALL for n in calls):
         return None
     try:
-        reads = _explore(code, _ALL if is_uprobe else _ARGUMENTS, {1: _OF_TASK} if is_uprobe else {})
+        reads = _explore(code, {**_ALL, **_CONVERTED} if is_uprobe else _ARGUMENTS, {1: _OF_TASK} if is_uprobe else {})
     except _Doubt:
         return None
     if reads.keys() != {n for n in calls if code[n].imm in READING}:

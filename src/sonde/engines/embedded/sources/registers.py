@@ -65,6 +65,15 @@ def samples_registers(program: ProgramSpec) -> bool:
     return _loads_from_context(code, lambda offset: offset < looked_at)
 
 
+def may_load_stack(program: ProgramSpec) -> bool:
+    """Whether a general program may load what its context has from the stack of a function that is entered: the
+    arguments that are in no register, or how many there are. A callback may be given the context in memory."""
+    code = decode(program.code)
+    if any(x.opcode == i.LD_IMM64 and x.src == i.PSEUDO_FUNC for x in code):
+        return True
+    return _loads_from_context(code, lambda offset: offset in probe_context.ON_STACK)
+
+
 def may_load_state(program: ProgramSpec) -> bool:
     """Whether it may load the state of a task: of the current one, or of the first that it is given. What is at the
     beginning of anything is taken for such a task."""

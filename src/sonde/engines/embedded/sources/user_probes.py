@@ -14,6 +14,7 @@ from sonde.engines.embedded.sources.buffers import Buffers
 from sonde.engines.embedded.sources.contexts import Contexts
 from sonde.engines.embedded.sources.fetched import FetchedMemory
 from sonde.engines.embedded.sources.pointers import READING, pointers_read
+from sonde.engines.embedded.sources.registers import may_load_stack
 from sonde.engines.embedded.sources.stops import Handler, Record
 from sonde.engines.embedded.sources.tail_callees import TailCallees
 from sonde.engines.embedded.sources.task import TracedTask
@@ -179,10 +180,12 @@ def _needs_of(running: Sequence[ProgramSpec]) -> _Needs:
     """Of a program, and those that it may call."""
     helpers = frozenset[int]().union(*map(called_helpers, running))
     has_variables = any(map(fetches_memory, running))
-    if any(each.kind == programs.PROBE for each in running):
-        # The context of general programs has arguments from the stack.
+    called = [each for each in running if each.kind == programs.PROBE]
+    if any(map(may_load_stack, called)):
         return _Needs(True, None)
     if not (helpers & USER or has_variables):
         return _Needs(False, {})
-    may_fetch = len(running) == 1 and not has_variables and not helpers & USER - READING
-    return _Needs(True, pointers_read(running[0]) if may_fetch else None)
+    # An adapter only calls.
+    reading = called if called and not called_helpers(running[0]) & USER else running
+    may_fetch = len(reading) == 1 and not has_variables and not helpers & USER - READING
+    return _Needs(True, pointers_read(reading[0], True) if may_fetch else None)
