@@ -70,6 +70,33 @@ def test_values_maps_and_control_flow(engine):
     assert done.stderr == "Attached 1 probe\n"
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_tuples_records_macros_and_settings(engine):
+    program = """
+        config = { max_map_keys = 3; missing_probes = "ignore" }
+        let @one = hash(1); let @new = lruhash(1);
+        macro twice(x) { $y = x; $y + $y }
+        macro put(@m, $v) { @m = $v; }
+        begin, tracepoint:no:such {
+            $y = 5; $t = (1, "ab", (2, "cde")); $t = (300, "abcdefgh", (7, "z"));
+            print($t); print((left=$t.2, right=true)); print(twice(twice($y) + 1)); put(@set, $y);
+            @in["k", ("a", 1)] = $t; @in["key", ("long", 2)] = (1, "", (1, ""));
+            print({ $z = $y * 2; $z + 1 });
+            @one[1] = 1; @one[2] = 2; @new[1] = 1; for ($i : 0..7) { @three[$i] = 1; }
+        }
+    """
+    done = sonde("bt", "--engine", engine, "-e", program, "-c", "true")
+    printed, _, maps = done.stdout.partition("\n\n\n")
+    assert printed.splitlines() == [
+        "(300, abcdefgh, (7, z))", "{ .left = (7, z), .right = true }", "22", "11",
+    ]  # fmt: skip
+    assert maps.splitlines() == [
+        "@in[key, (long, 2)]: (1, , (1, ))", "@in[k, (a, 1)]: (300, abcdefgh, (7, z))", "@new[1]: 1", "@one[1]: 1",
+        "@set: 5", "@three[0]: 1", "@three[1]: 1", "@three[2]: 1",
+    ]  # fmt: skip
+    assert "5 elements of maps found no room" in done.stderr
+
+
 def test_print_shows_the_last_rows_divided():
     program = """
         begin {

@@ -88,6 +88,9 @@ def trace_bt(words: Sequence[str], messages: Messages) -> int:
         from sonde.library.bpftrace import compile_program, refuse_without_processes, run_program, take_name
 
         program = compile_program(kind, text, options, operands, held)
+        if "no_warnings" not in arguments.flags:
+            for text in program.warnings():
+                messages.plain(f"{text}\n")
         if only_compiles:
             return 0
         if held.is_embedded and not held.traced:

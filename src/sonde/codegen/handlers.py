@@ -54,6 +54,12 @@ def _resulting_place(g: Generation, e: tree.Expr) -> Place:
     return resulting_place(g, e)
 
 
+def _composed_place(g: Generation, e: tree.Compose) -> Place:
+    from sonde.codegen.expressions.composed import place  # few programs have it
+
+    return place(g, e)
+
+
 def _remove(g: Generation, e: tree.Remove) -> Operand:
     from sonde.codegen.expressions.elements import remove  # few programs have it
 
@@ -122,6 +128,7 @@ _PLACES: dict[type, Any] = {
     tree.Assign: _resulting_place,
     tree.Comma: _resulting_place,
     tree.Conditional: _resulting_place,
+    tree.Compose: _composed_place,
 }
 
 _STRINGS: dict[type, Any] = {

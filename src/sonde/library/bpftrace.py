@@ -27,6 +27,10 @@ class BtProgram:
         self.made = made
         self.own = own
 
+    def warnings(self) -> list[str]:
+        """What compiles and may be meant otherwise, each as several lines."""
+        return [each.text for each in self.made.checked.warnings(True)]
+
     @property
     def attached(self) -> int:
         return self.own.attached

@@ -244,6 +244,14 @@ class Call(Node):
     arguments: tuple[Expr, ...]
 
 
+class Compose(Node):
+    """A structure of these values, one for each member in their order; a string fills an array of characters."""
+
+    type: Type
+    position: Position
+    values: tuple[Expr, ...]
+
+
 class Remove(Node):
     """Delete an element of an array that is kept: 1 if it was there, else 0."""
 
@@ -272,7 +280,8 @@ class StackTrace(Node):
 
 Expr: TypeAlias = (
     Const | StringConst | Var | Element | Builtin | Argument | ProbeVariable | KernelObject | Deref | MemberOf | Index
-    | AddressOf | Unary | Binary | Conditional | Cast | Assign | Increment | Comma | Call | Remove | Holds | StackTrace
+    | AddressOf | Unary | Binary | Conditional | Cast | Assign | Increment | Comma | Call | Compose | Remove | Holds
+    | StackTrace
 )  # fmt: skip
 
 

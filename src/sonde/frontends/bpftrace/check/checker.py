@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from sonde.frontends.bpftrace.check.conversions import test
 from sonde.frontends.bpftrace.check.expressions import expression
-from sonde.frontends.bpftrace.check.probes import Machine, attached
+from sonde.frontends.bpftrace.check.macros import of_items
+from sonde.frontends.bpftrace.check.probes import Machine, NoSuchProbeError, attached
 from sonde.frontends.bpftrace.check.scope import AttachedProbes, BtScope, Knowledge
-from sonde.frontends.bpftrace.check.statements import statements
+from sonde.frontends.bpftrace.check.statements import in_block, statements
 from sonde.frontends.bpftrace.check.types import INT32, UINT64
-from sonde.frontends.bpftrace.errors import SourceSpan
+from sonde.frontends.bpftrace.errors import BtError, SourceSpan
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model import program as tree
 from sonde.model.errors import Position
 from sonde.model.probe import Probe
-from sonde.model.program import Clause, Expr, Program, Statement
+from sonde.model.program import Clause, Expr, Kept, Program, Statement
 from sonde.typed import NamedTuple
 
 _MOST_PASSES = 12
@@ -25,57 +26,91 @@ _HIDDEN = SourceSpan(1, 1, 1, 2)
 
 
 class CheckInput(NamedTuple):
-    """What a program is checked with: `arguments` are $1 ...; `shows_maps`: those are shown at the end."""
+    """What a program is checked with: `arguments` are $1 ..., `settings` those of the program and the environment."""
 
     file: str | None
     arguments: Sequence[str]
     machine: Machine
     is_unsafe: bool
-    shows_maps: bool = True
+    settings: Mapping[str, int | str]
 
 
 class CheckedProgram(NamedTuple):
     """`attached` is how many probes its clauses are attached to; `functions` what the language calls the functions of
-    aggregations, by their names; `last` the clause that shows the maps at the end, 0 without one."""
+    aggregations, by their names; `last` the clause that shows the maps at the end, 0 without one. `warnings` are what
+    compiles and may be meant otherwise."""
 
     program: Program
     clauses: tuple[Clause, ...]
     attached: int
     functions: dict[str, str]
     last: int
+    warnings: tuple[BtError, ...] = ()
 
 
 def check(items: Sequence[nodes.Item], given: CheckInput) -> CheckedProgram:
     """Raises BtError."""
-    probes = [(item, [attached(point, given.machine) for point in item.points]) for item in _probes(items, given)]
+    _refuse_others(items, given)
+    warnings: list[BtError] = []
+    probes = [(item, _points(item, given, warnings)) for item in items if isinstance(item, nodes.ProbeItem)]
     known = Knowledge()
+    macros = of_items([each for each in items if isinstance(each, nodes.Macro)])
     for _ in range(_MOST_PASSES):
         known.changed = False
-        scope = BtScope(given.machine.catalog, known, given.file, given.arguments, expression, given.is_unsafe)
+        scope = BtScope(
+            given.machine.catalog, known, given.file, given.arguments, expression, in_block, given.is_unsafe
+        )
+        scope.macros = macros
+        scope.strsize = int(given.settings["max_strlen"])
+        scope.entries = int(given.settings["max_map_keys"])
+        scope.kept = {each.name: _kept(each, given) for each in items if isinstance(each, nodes.MapDeclaration)}
         known.changed = not known.maps and not known.scratch
         started_unknown = known.changed
         clauses = _clauses(probes, scope)
         if not known.changed or (started_unknown and not known.maps and not known.scratch):
             break
-    return _whole(clauses, scope, given, probes)
+    declared = (each for each in items if isinstance(each, nodes.MapDeclaration) and each.name not in known.maps)
+    warnings += [BtError(f"Unused map: {each.name}", each.at, "", given.file) for each in declared]
+    return _whole(clauses, scope, given, probes)._replace(warnings=tuple(warnings))
 
 
-def _probes(items: Sequence[nodes.Item], given: CheckInput) -> list[nodes.ProbeItem]:
-    """The items that are probes; what else there may be is not checked here."""
-    found = []
+def _refuse_others(items: Sequence[nodes.Item], given: CheckInput) -> None:
+    """Raises BtError for an item of a kind that is not supported."""
     for item in items:
-        if not isinstance(item, nodes.ProbeItem):
-            from sonde.frontends.bpftrace.errors import BtError
-
+        if type(item) in _NAMES:
             raise BtError(f"{_NAMES[type(item)]} are not supported", item.at, "", given.file)
-        found.append(item)
-    return found
 
 
 _NAMES: dict[type, str] = {
-    nodes.ConfigSetting: "config blocks", nodes.Import: "imports", nodes.MapDeclaration: "declarations of maps",
-    nodes.Macro: "macros", nodes.SubprogramItem: "functions", nodes.CDefinition: "C definitions",
+    nodes.Import: "imports", nodes.SubprogramItem: "functions", nodes.CDefinition: "C definitions",
 }  # fmt: skip
+
+
+def _kept(declared: nodes.MapDeclaration, given: CheckInput) -> Kept:
+    if declared.kind not in _MAP_KINDS:
+        text = f"Invalid bpf map type: {declared.kind}"
+        raise BtError(text, declared.at, f"one of {', '.join(_MAP_KINDS)}", given.file)
+    if not declared.entries:
+        raise BtError("a map has to have room for an element", declared.at, "", given.file)
+    return Kept(declared.entries, declared.kind.startswith(_EVICTING) or declared.kind == _EVICTING_BY_CPU)
+
+
+_MAP_KINDS = ("hash", "lruhash", "percpuhash", "percpulruhash")
+_EVICTING, _EVICTING_BY_CPU = "lru", "percpulruhash"
+
+
+def _points(item: nodes.ProbeItem, given: CheckInput, warnings: list[BtError]) -> list[list[AttachedProbes]]:
+    """The probes of each attach point; what is not there is left out where the settings say so."""
+    found = []
+    for point in item.points:
+        try:
+            found.append(attached(point, given.machine))
+        except NoSuchProbeError as error:
+            if given.settings["missing_probes"] == "error":
+                raise
+            if given.settings["missing_probes"] == "warn":
+                warnings.append(BtError(f"{error.text} Skipping.", error.span, "", given.file))
+    return found
 
 
 def _clauses(probes: Sequence[tuple[nodes.ProbeItem, list[list[AttachedProbes]]]], scope: BtScope) -> list[Clause]:
@@ -131,7 +166,7 @@ def _whole(
         status = tree.Const(INT32, at, 0)
         whole.append(Clause(len(clauses) + 1, _special(given.machine, "BEGIN"), None, (tree.Exit(at, status),), at))
     last = len(clauses) + 2
-    shown = _shown(scope, at) if given.shows_maps else ()
+    shown = _shown(scope, at) if given.settings["print_maps_on_exit"] else ()
     if shown:
         whole.append(Clause(last, _special(given.machine, "END"), None, shown, at))
     program = Program(tuple(whole), scope.variables, scope.aggregations, is_typed=True)

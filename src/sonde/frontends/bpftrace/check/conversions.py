@@ -7,6 +7,7 @@ from sonde.frontends.bpftrace.check.types import (
     INT64,
     UINT64,
     is_bool,
+    is_composed,
     is_integer,
     is_scalar,
     is_string,
@@ -18,7 +19,7 @@ from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model import program as tree
 from sonde.model.errors import Position
 from sonde.model.program import Expr
-from sonde.model.types import INT, STRING, ULONG, Pointer, Type, is_signed, resolve, size_of
+from sonde.model.types import INT, STRING, ULONG, Pointer, Struct, Type, is_signed, resolve, size_of
 
 
 def constant(value: int, at: Position, type_: Type | None = None) -> tree.Const:
@@ -37,6 +38,11 @@ def converted(e: Expr, type_: Type) -> Expr:
     """The value as one of another type that it fits."""
     if e.type == type_:
         return e
+    base = resolve(type_)
+    if isinstance(base, Struct) and is_composed(base):
+        return _recomposed(e, base)
+    if is_text(type_):
+        return string(e)
     if isinstance(e, tree.Const) and is_scalar(type_):
         if is_bool(type_):
             return tree.Const(type_, e.position, int(e.value != 0))
@@ -46,6 +52,18 @@ def converted(e: Expr, type_: Type) -> Expr:
         test = tree.Binary(INT, e.position, "!=", tree.Cast(ULONG, e.position, e), zero)
         return tree.Cast(type_, e.position, test)
     return tree.Cast(type_, e.position, e)
+
+
+def _recomposed(e: Expr, kind: Struct) -> Expr:
+    """A tuple or record as one whose members are wider."""
+    if isinstance(e, tree.Compose):
+        values = e.values
+    else:
+        own = resolve(e.type)
+        assert isinstance(own, Struct)
+        values = tuple(tree.MemberOf(each.type, e.position, e, each) for each in own.members)
+    parts = (converted(value, member.type) for value, member in zip(values, kind.members, strict=True))
+    return tree.Compose(kind, e.position, tuple(parts))
 
 
 def wide(e: Expr) -> Expr:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from sonde.frontends.bpftrace.check import operators
+from sonde.frontends.bpftrace.check.blocks import block_value, macro_value
 from sonde.frontends.bpftrace.check.builtins import argument, builtin
 from sonde.frontends.bpftrace.check.calls import value as call_value
 from sonde.frontends.bpftrace.check.conversions import constant, converted, wide
 from sonde.frontends.bpftrace.check.maps import element, increment, scratch
 from sonde.frontends.bpftrace.check.scope import BtScope
+from sonde.frontends.bpftrace.check.tuples import composed
 from sonde.frontends.bpftrace.check.type_names import type_named
 from sonde.frontends.bpftrace.check.types import INT64, UINT64, is_integer, is_scalar, is_text, spelled
 from sonde.frontends.bpftrace.syntax import nodes
@@ -50,6 +52,9 @@ def _positional(node: nodes.Positional, scope: BtScope) -> Expr:
 
 
 def _name(node: nodes.Name, scope: BtScope) -> Expr:
+    made = macro_value(node, scope)
+    if made is not None:
+        return made
     if node.name in ("true", "false"):
         return tree.Const(BOOL, scope.at(node.at), int(node.name == "true"))
     found = builtin(node.name, node.at, scope)
@@ -59,6 +64,11 @@ def _name(node: nodes.Name, scope: BtScope) -> Expr:
     if enumerator is not None:
         return tree.Const(enumerator[0], scope.at(node.at), enumerator[1])
     raise scope.mistake(f"Unknown identifier: '{node.name}'", node.at)
+
+
+def _call(node: nodes.Call, scope: BtScope) -> Expr:
+    made = macro_value(node, scope)
+    return call_value(node, scope) if made is None else made
 
 
 def _member(node: nodes.Member, scope: BtScope) -> Expr:
@@ -134,10 +144,8 @@ def _kept(kind: Any, node: nodes.Cast, operand: Expr, scope: BtScope) -> Expr:
 _CHECKS: dict[type, Any] = {
     nodes.Number: _number, nodes.StringLiteral: _text, nodes.Positional: _positional, nodes.Name: _name,
     nodes.ScratchVariable: scratch, nodes.MapName: element, nodes.Member: _member, nodes.Index: _index,
-    nodes.Call: call_value, nodes.Unary: operators.unary, nodes.Increment: increment,
+    nodes.Call: _call, nodes.Unary: operators.unary, nodes.Increment: increment,
     nodes.Binary: operators.binary, nodes.Ternary: operators.ternary, nodes.Cast: _cast,
+    nodes.BlockValue: block_value, nodes.Tuple: composed, nodes.RecordExpression: composed,
 }  # fmt: skip
-_NAMES = {
-    nodes.Tuple: "a tuple", nodes.RecordExpression: "a record", nodes.BlockValue: "a block as a value",
-    nodes.Offset: "offsetof()",
-}  # fmt: skip
+_NAMES: dict[type, str] = {nodes.Offset: "offsetof()"}

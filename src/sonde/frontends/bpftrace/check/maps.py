@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from sonde.frontends.bpftrace.check.conversions import converted, string
 from sonde.frontends.bpftrace.check.scope import BtScope, MapUse
-from sonde.frontends.bpftrace.check.types import INT64, UINT64, is_scalar, is_string, is_text, spelled
+from sonde.frontends.bpftrace.check.types import INT64, UINT64, is_composed, is_scalar, is_string, is_text, spelled
 from sonde.frontends.bpftrace.errors import SourceSpan
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model import program as tree
 from sonde.model.program import Expr
-from sonde.model.types import Int, Pointer, Type, is_signed, resolve, size_of
+from sonde.model.types import Int, Pointer, Struct, Type, is_signed, resolve, size_of
 
 
 def keys_of(node: nodes.MapName, scope: BtScope, use: MapUse) -> tuple[Expr, ...]:
@@ -17,7 +17,16 @@ def keys_of(node: nodes.MapName, scope: BtScope, use: MapUse) -> tuple[Expr, ...
     written = node.keys or ()
     if len(written) == 1 and isinstance(written[0], nodes.Tuple):
         written = written[0].items
-    return key_values([scope.expression(each, scope) for each in written], node.at, scope, use)
+    values = [scope.expression(each, scope) for each in written]
+    return key_values(_of_tuple(values), node.at, scope, use)
+
+
+def _of_tuple(values: list[Expr]) -> list[Expr]:
+    """A tuple alone is as many keys as it has members."""
+    base = resolve(values[0].type) if len(values) == 1 else None
+    if not isinstance(base, Struct) or base.keyword != "tuple":
+        return values
+    return [tree.MemberOf(each.type, values[0].position, values[0], each) for each in base.members]
 
 
 def key_values(values: list[Expr], span: SourceSpan, scope: BtScope, use: MapUse) -> tuple[Expr, ...]:
@@ -29,7 +38,7 @@ def key_values(values: list[Expr], span: SourceSpan, scope: BtScope, use: MapUse
 def _key(e: Expr, span: SourceSpan, scope: BtScope) -> Expr:
     if is_text(e.type):
         return string(e)
-    if is_scalar(e.type) or isinstance(e, (tree.StackTrace, tree.Call)):
+    if is_scalar(e.type) or is_composed(e.type) or isinstance(e, (tree.StackTrace, tree.Call)):
         return e
     raise scope.mistake(f"{spelled(e.type)} cannot be part of a map's key", span)
 
@@ -78,7 +87,7 @@ def _kept(kind: Type) -> Type:
 def _value(e: Expr, span: SourceSpan, scope: BtScope) -> Expr:
     if is_text(e.type):
         return string(e)
-    if not is_scalar(e.type):
+    if not is_scalar(e.type) and not is_composed(e.type):
         raise scope.mistake(f"{spelled(e.type)} cannot be assigned", span)
     return e
 

@@ -56,12 +56,16 @@ def attached(point: nodes.AttachPoint, machine: Machine) -> list[AttachedProbes]
     return found
 
 
+class NoSuchProbeError(BtError):
+    """There is no such probe."""
+
+
 def _fail(point: nodes.AttachPoint, text: str, hint: str = "") -> NoReturn:
     raise BtError(text, point.at, hint)
 
 
 def _missing(point: nodes.AttachPoint, kind: str, rest: str) -> NoReturn:
-    _fail(point, f"No matches for {kind} {rest}.")
+    raise NoSuchProbeError(f"No matches for {kind} {rest}.", point.at)
 
 
 def _each(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from sonde.frontends.bpftrace.check.types import merged, spelled
 from sonde.frontends.bpftrace.errors import BtError, SourceSpan, position
@@ -10,7 +10,7 @@ from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model.catalog import Catalog
 from sonde.model.errors import Position
 from sonde.model.probe import Probe
-from sonde.model.program import Aggregation, Expr, Kept, Variable
+from sonde.model.program import Aggregation, Expr, Kept, Statement, Variable
 from sonde.model.types import Type
 from sonde.typed import NamedTuple
 
@@ -64,7 +64,7 @@ class BtScope:
 
     def __init__(
         self, catalog: Catalog, known: Knowledge, file: str | None, arguments: Sequence[str], expression: Checking,
-        is_unsafe: bool,
+        body: CheckingBody, is_unsafe: bool,
     ) -> None:  # fmt: skip
         self.catalog = catalog
         self.known = known
@@ -77,7 +77,18 @@ class BtScope:
         """The clause asks for something that each of its probes has for itself."""
         self.clause = 0
         self.attached = AttachedProbes(nodes.AttachPoint(SourceSpan(1, 1, 1, 1), ""), "", "", ())
-        self.before: list[list[object]] = []
+        self.before: list[list[Statement]] = []
+        """Statements that come before the one that is being checked: those of blocks that are values in it."""
+        self.body: CheckingBody = body
+        self.entries = MAP_KEYS
+        self.strsize = 0
+        """Bytes of the longest string, with its NUL."""
+        self.kept: Mapping[str, Kept] = {}
+        """How maps are kept that are declared."""
+        self.macros: Mapping[tuple[str, int], nodes.Macro] = {}
+        self.expansions = 0
+        self.depth = 0
+        """Macros that the one which is being checked stands in."""
         self._blocks: list[dict[str, Local]] = [{}]
         self._locals = 0
         self._variables: dict[object, Variable] = {}
@@ -137,7 +148,7 @@ class BtScope:
     def map(self, name: str, span: SourceSpan) -> MapUse:
         found = self.known.maps.get(name)
         if found is None:
-            found = self.known.maps[name] = MapUse(name, span, Kept(MAP_KEYS))
+            found = self.known.maps[name] = MapUse(name, span, self.kept.get(name) or Kept(self.entries))
         return found
 
     def learn_keys(self, use: MapUse, keys: tuple[Type, ...], span: SourceSpan) -> tuple[Type, ...]:
@@ -230,6 +241,9 @@ class BtScope:
 
 Checking = Callable[[nodes.Expr, BtScope], Expr]
 """Checks an expression."""
+
+CheckingBody = Callable[[Iterable[nodes.Statement], BtScope], tuple[Statement, ...]]
+"""Checks the statements of a block."""
 
 _FUNCTIONS = {"hist": "quantize", "lhist": "lquantize", "stats": "avg"}
 

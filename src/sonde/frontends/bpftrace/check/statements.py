@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from sonde.frontends.bpftrace.check.aggregations import aggregate, is_aggregating
 from sonde.frontends.bpftrace.check.calls import action
 from sonde.frontends.bpftrace.check.conversions import constant, constant_value, converted, integer_value, test
+from sonde.frontends.bpftrace.check.macros import expanded, require_end
 from sonde.frontends.bpftrace.check.maps import assign_map, assign_scratch
 from sonde.frontends.bpftrace.check.operators import arithmetic
 from sonde.frontends.bpftrace.check.scope import BtScope
@@ -24,18 +25,33 @@ _MOST_UNROLLED = 100
 def statements(body: Iterable[nodes.Statement], scope: BtScope) -> tuple[Statement, ...]:
     """Those of a block, whose variables end with it."""
     scope.open()
+    found = in_block(body, scope)
+    scope.close()
+    return found
+
+
+def in_block(body: Iterable[nodes.Statement], scope: BtScope) -> tuple[Statement, ...]:
+    """Those of a block that is open."""
     found: list[Statement] = []
     for each in body:
         check = _CHECKS.get(type(each))
         if check is None:
             raise scope.mistake("a loop over a map is not supported", each.at)
-        found += check(each, scope)
-    scope.close()
+        scope.before.append([])
+        made = check(each, scope)
+        found += (*scope.before.pop(), *made)
     return tuple(found)
 
 
 def _evaluate(node: nodes.Evaluate, scope: BtScope) -> list[Statement]:
-    if isinstance(node.value, nodes.Call):
+    macro = expanded(node.value, scope) if isinstance(node.value, (nodes.Call, nodes.Name)) else None
+    if isinstance(macro, nodes.Block) and isinstance(node.value, (nodes.Call, nodes.Name)):
+        scope.depth += 1
+        require_end(scope.depth, node.value, scope)
+        body = [*statements(macro.body, scope)]
+        scope.depth -= 1
+        return body
+    if isinstance(node.value, nodes.Call) and macro is None:
         found = action(node.value, scope)
         if found is not None:
             return [found]
@@ -51,6 +67,10 @@ def _as_if(node: nodes.Ternary) -> nodes.If:
 
 
 def _assign(node: nodes.Assign, scope: BtScope) -> list[Statement]:
+    value_node = node.value
+    if isinstance(value_node, nodes.BlockValue) and is_aggregating(value_node.value):
+        inner = nodes.Assign(node.at, node.target, node.op, value_node.value)
+        return [*statements((*value_node.statements, inner), scope)]
     if is_aggregating(node.value):
         return [aggregate(node.target, node.value, scope)]
     value = scope.expression(node.value, scope)
@@ -88,7 +108,11 @@ def _if(node: nodes.If, scope: BtScope) -> list[Statement]:
 
 
 def _while(node: nodes.While, scope: BtScope) -> list[Statement]:
-    return [tree.Loop(scope.at(node.at), test(node.test, scope), statements(node.body, scope), ())]
+    scope.before.append([])
+    condition = test(node.test, scope)
+    if scope.before.pop():
+        raise scope.mistake("a block as a value is not supported in the condition of a loop", node.test.at)
+    return [tree.Loop(scope.at(node.at), condition, statements(node.body, scope), ())]
 
 
 def _for_range(node: nodes.ForRange, scope: BtScope) -> list[Statement]:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from sonde.model.types import (
     BOOL,
-    CHAR,
     STRING,
     Array,
     Enum,
     Int,
+    Member,
     Pointer,
     Struct,
     Type,
+    align_of,
     is_signed,
     resolve,
     size_of,
@@ -25,7 +28,8 @@ INTEGERS = {
 INT64, UINT64 = INTEGERS["int64"], INTEGERS["uint64"]
 INT32, UINT32 = INTEGERS["int32"], INTEGERS["uint32"]
 _FIRST_INT64_BEHIND = 1 << 63
-TEXT_POINTER = Pointer(CHAR)
+_MOST_STRUCTURES = 4096
+"""Types of tuples and records that are kept: more than any program has."""
 
 
 def integer(size: int, signed: bool) -> Int:
@@ -68,6 +72,28 @@ def is_character(kind: Type) -> bool:
     return isinstance(base, Int) and base.size == 1 and base.name in ("char", "int8", "signed char")
 
 
+@lru_cache(_MOST_STRUCTURES)
+def structure_of(keyword: str, names: tuple[str, ...], kinds: tuple[Type, ...]) -> Struct:
+    """The tuple or record of these members, laid out as C does: the same each time, since structures are the same only
+    if they are one object."""
+    members, end, alignment = [], 0, 1
+    for name, kind in zip(names, kinds, strict=True):
+        align = align_of(kind)
+        end = (end + align - 1) & -align
+        members.append(Member(name, kind, 8 * end))
+        end += size_of(kind)
+        alignment = max(alignment, align)
+    made = Struct(keyword, f"({','.join(map(spelled, kinds))})", 0)
+    made.define((end + alignment - 1) & -alignment, tuple(members))
+    return made
+
+
+def is_composed(kind: Type) -> bool:
+    """Whether it is a tuple or a record."""
+    base = resolve(kind)
+    return isinstance(base, Struct) and base.keyword in ("tuple", "record")
+
+
 def merged(old: Type, new: Type) -> Type | None:
     """The type that holds values of both, None if there is none."""
     one, other = resolve(old), resolve(new)
@@ -77,11 +103,25 @@ def merged(old: Type, new: Type) -> Type | None:
         return None if not (is_integer(one) and is_integer(other)) else (new if is_bool(one) else old)
     if is_integer(one) and is_integer(other):
         return _wider(one, other)
+    if isinstance(one, Struct) and isinstance(other, Struct) and is_composed(one) and is_composed(other):
+        return _whole(one, other)
+    if isinstance(one, Array) and isinstance(other, Array) and is_text(one) and is_text(other):
+        return old if (one.length or 0) >= (other.length or 0) else new
     if isinstance(one, Pointer) and isinstance(other, Pointer):
         return old
     if isinstance(one, Pointer) and is_integer(other):
         return old
     return None
+
+
+def _whole(one: Struct, other: Struct) -> Type | None:
+    """The tuple or record whose members hold those of both."""
+    names = tuple(member.name for member in one.members)
+    if one.keyword != other.keyword or names != tuple(member.name for member in other.members):
+        return None
+    kinds = [merged(a.type, b.type) for a, b in zip(one.members, other.members, strict=True)]
+    known = tuple(kind for kind in kinds if kind is not None)
+    return structure_of(one.keyword, names, known) if len(known) == len(kinds) else None
 
 
 def _wider(one: Type, other: Type) -> Type:
@@ -102,6 +142,10 @@ def spelled(kind: Type) -> str:
         return f"{'' if base.signed else 'u'}int{8 * base.size}"
     if isinstance(base, Pointer):
         return f"{spelled(base.to)} *"
+    if is_composed(base) and isinstance(base, Struct):
+        return base.name
+    if isinstance(base, Array) and is_text(base):
+        return f"string[{base.length or 0}]"
     if isinstance(base, Array):
         return f"{spelled(base.of)}[{base.length or 0}]"
     if isinstance(base, Enum):

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 
 from sonde.frontends.bpftrace.check.checker import CheckedProgram, CheckInput
 from sonde.frontends.bpftrace.check.checker import check as check_items
 from sonde.frontends.bpftrace.check.probes import Machine
+from sonde.frontends.bpftrace.check.settings import settings_of
 from sonde.frontends.bpftrace.errors import BtError, SourceSpan
-from sonde.frontends.bpftrace.programs.mistakes import told
+from sonde.frontends.bpftrace.programs.mistakes import told, warned
+from sonde.frontends.bpftrace.syntax import nodes as tree_of
 from sonde.frontends.bpftrace.syntax.program import items, stream_of
 from sonde.frontends.languages import Checked, Part, Remark
 from sonde.model import program as tree
@@ -34,7 +37,7 @@ def check(
     text = given if file is None else _content(file)
     machine = Machine(catalog, process or 0)
     try:
-        made = _checked(text, CheckInput(file, arguments, machine, options.on("destructive")))
+        made = _checked(text, file, arguments, machine, options)
     except SourceError as error:
         raise told(error, text, file) from None
     except RecursionError:
@@ -47,17 +50,22 @@ def check(
         lambda found: told(found, text, file),
         _no_types,
         _no_remarks,
-        lambda _: (),
+        lambda _: [Remark(warned(each, text, file), "") for each in made.warnings],
         made,
     )
 
 
-def _checked(text: str, given: CheckInput) -> CheckedProgram:
-    stream = stream_of(text, given.arguments)
+def _checked(
+    text: str, file: str | None, arguments: Sequence[str], machine: Machine, options: OptionTable
+) -> CheckedProgram:
+    """Raises BtError."""
+    stream = stream_of(text, arguments)
     found = tuple(items(stream))
-    if not found:
+    if not any(isinstance(each, tree_of.ProbeItem) for each in found):
         stream.fail("syntax error, unexpected end of file, expecting a probe", stream.peek())
-    return check_items(found, given)
+    settings = settings_of([each for each in found if isinstance(each, tree_of.ConfigSetting)], os.environ, file)
+    options.set_in_program("strsize", str(settings["max_strlen"]))
+    return check_items(found, CheckInput(file, arguments, machine, options.on("destructive"), settings))
 
 
 def _content(path: str) -> str:

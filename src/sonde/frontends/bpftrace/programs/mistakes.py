@@ -13,13 +13,20 @@ def told(error: SourceError, text: str, file: str | None) -> ProgramError:
     name = file or "stdin"
     if span is None:
         return ProgramError(f"{name}: ERROR: {error.text}", error.hint, mistake=error, source=text)
-    place = f"{name}:{span.line}:{_columns(span)}"
+    return ProgramError(_placed("ERROR", error.text, span, text, name), error.hint, True, mistake=error, source=text)
+
+
+def warned(error: BtError, text: str, file: str | None) -> str:
+    """What compiles and may be meant otherwise, as lines."""
+    return _placed("WARNING", error.text, error.span, text, file or "stdin")
+
+
+def _placed(kind: str, what: str, span: SourceSpan, text: str, name: str) -> str:
     source = lines(text)
     shown = source[span.line - 1] if span.line <= len(source) else ""
     end = span.end_column if span.line == span.end_line else len(shown) + 1
     mark = " " * (span.column - 1) + "~" * max(end - span.column, 1)
-    whole = f"{place}: ERROR: {error.text}\n{shown}\n{mark}"
-    return ProgramError(whole, error.hint, True, mistake=error, source=text)
+    return f"{name}:{span.line}:{_columns(span)}: {kind}: {what}\n{shown}\n{mark}"
 
 
 def _span(error: SourceError) -> SourceSpan | None:

@@ -51,7 +51,7 @@ def _structure(types: Sequence[TypeSpec], spec: TypeSpec, data: bytes) -> bytes:
         for member in spec.members
     ]  # fmt: skip
     if spec.name.startswith(_TUPLE):
-        return b"(" + b", ".join(text for _, text in values) + (b",)" if len(values) == 1 else b")")
+        return b"(" + b", ".join(text for _, text in values) + b")"
     if not values:
         return b"{}"
     return b"{ " + b", ".join(b".%s = %s" % (name.encode(), text) for name, text in values) + b" }"

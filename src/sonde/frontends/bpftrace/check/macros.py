@@ -1,0 +1,76 @@
+"""Macros: their bodies with the arguments in the places of the parameters. Scratch variables of a body are its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sonde.frontends.bpftrace.check.scope import BtScope
+from sonde.frontends.bpftrace.syntax import nodes
+from sonde.typed import Any
+
+_MOST_NESTED = 32
+"""Macros within macros: one that calls itself has no end."""
+
+
+def expanded(call: nodes.Call | nodes.Name, scope: BtScope) -> nodes.BlockValue | nodes.Block | None:
+    """What a call of a macro stands for, None where there is no such macro: a block, with a value if the macro has
+    one."""
+    arguments = call.arguments if isinstance(call, nodes.Call) else ()
+    macro = scope.macros.get((call.name, len(arguments)))
+    if macro is None:
+        return None
+    scope.expansions += 1
+    replaced = dict(
+        _bound(parameter, each, call, scope) for parameter, each in zip(macro.parameters, arguments, strict=True)
+    )
+    body = _rewritten(macro.body, replaced, scope.expansions)
+    if macro.value is None:
+        return nodes.Block(call.at, body)
+    return nodes.BlockValue(call.at, body, _rewritten(macro.value, replaced, scope.expansions))
+
+
+def require_end(depth: int, call: nodes.Call | nodes.Name, scope: BtScope) -> None:
+    """Raises BtError where macros are nested too deeply."""
+    if depth > _MOST_NESTED:
+        raise scope.mistake(f"Macro {call.name} calls itself", call.at)
+
+
+def _bound(parameter: str, argument: Any, call: nodes.Call | nodes.Name, scope: BtScope) -> tuple[str, Any]:
+    """The parameter and what takes its place."""
+    if parameter.startswith("$") and not isinstance(argument, nodes.ScratchVariable):
+        raise scope.mistake(f"Mismatched arg to {call.name}: {parameter} wants a variable", call.at)
+    is_map = isinstance(argument, nodes.MapName) and argument.keys is None
+    if parameter.startswith("@") and not is_map:
+        raise scope.mistake(f"Mismatched arg to {call.name}: {parameter} wants a map", call.at)
+    return parameter, argument
+
+
+def _rewritten(node: Any, replaced: Mapping[str, Any], number: int) -> Any:
+    """A part of a body, of the macro's expansion with that number."""
+    if isinstance(node, nodes.ScratchVariable):
+        found = replaced.get(node.name)
+        return found if found is not None else node._replace(name=_own(node.name, number))
+    if isinstance(node, nodes.Name) and node.name in replaced:
+        return replaced[node.name]
+    if isinstance(node, nodes.MapName):
+        found = replaced.get(node.name)
+        keys = _rewritten(node.keys, replaced, number)
+        return node._replace(keys=keys, name=found.name if found is not None else node.name)
+    if isinstance(node, tuple) and not hasattr(node, "_fields"):
+        return tuple(_rewritten(each, replaced, number) for each in node)
+    if not hasattr(node, "_fields") or type(node).__module__ != nodes.__name__:
+        return node
+    changes = {name: _rewritten(getattr(node, name), replaced, number) for name in node._fields}
+    if isinstance(node, (nodes.Let, nodes.ForRange, nodes.ForMap)):
+        changes["name"] = _own(node.name, number)
+    return type(node)(**changes)
+
+
+def _own(name: str, number: int) -> str:
+    """What a variable of the body is called in the program."""
+    return f"{name} {number}"
+
+
+def of_items(macros: Sequence[nodes.Macro]) -> dict[tuple[str, int], nodes.Macro]:
+    """Macros by their names and numbers of parameters."""
+    return {(each.name, len(each.parameters)): each for each in macros}

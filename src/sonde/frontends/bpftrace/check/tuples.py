@@ -1,0 +1,49 @@
+"""Tuples and records: structures whose members have numbers or names."""
+
+from __future__ import annotations
+
+from sonde.frontends.bpftrace.check.conversions import converted
+from sonde.frontends.bpftrace.check.scope import BtScope
+from sonde.frontends.bpftrace.check.types import is_composed, is_scalar, is_text, spelled, structure_of
+from sonde.frontends.bpftrace.syntax import nodes
+from sonde.model import program as tree
+from sonde.model.program import Expr
+from sonde.model.types import CHAR, Array, Type, resolve
+
+
+def composed(node: nodes.Tuple | nodes.RecordExpression, scope: BtScope) -> Expr:
+    """A tuple or a record."""
+    if not node.items:
+        raise scope.mistake("an empty tuple is not supported", node.at)
+    values = [scope.expression(each, scope) for each in node.items]
+    kinds = tuple(_member(value, each, scope) for value, each in zip(values, node.items, strict=True))
+    if isinstance(node, nodes.Tuple):
+        kind = structure_of("tuple", tuple(map(str, range(len(kinds)))), kinds)
+    else:
+        kind = structure_of("record", node.names, kinds)
+    return tree.Compose(kind, scope.at(node.at), tuple(converted(v, k) for v, k in zip(values, kinds, strict=True)))
+
+
+def _member(value: Expr, node: nodes.Expr, scope: BtScope) -> Type:
+    """The type of a member that holds a value."""
+    if is_text(value.type):
+        return Array(CHAR, text_size(value, scope))
+    if is_scalar(value.type) or is_composed(value.type):
+        return value.type
+    raise scope.mistake(f"{spelled(value.type)} cannot be part of a tuple", node.at)
+
+
+def text_size(value: Expr, scope: BtScope) -> int:
+    """The bytes that a string takes at most, with its NUL."""
+    if isinstance(value, tree.StringConst):
+        return len(value.value) + 1
+    if isinstance(value, tree.Builtin):
+        return _COMM
+    if isinstance(value, tree.Conditional):
+        return max(text_size(value.then, scope), text_size(value.otherwise, scope))
+    inner = value.operand if isinstance(value, tree.Cast) else value
+    base = resolve(inner.type)
+    return base.length if isinstance(base, Array) and base.length else scope.strsize
+
+
+_COMM = 16
