@@ -117,3 +117,11 @@ def test_a_misspelt_command_is_recognised(command):
     with pytest.raises(FatalError) as found:
         with_program(parse([command[:-2] + command[-1] + command[-2]]))
     assert f"`sonde {command}`" in found.value.hint
+
+
+@pytest.mark.parametrize("word", COMMANDS)
+def test_a_command_behind_options_is_told_to_be_first(word):
+    with pytest.raises(FatalError) as told:
+        with_program(parse(["--engine", "embedded", word]))
+    assert str(told.value) == f"{word} is a command of sonde only where it is the first word"
+    assert told.value.hint == f"options stand behind it: sonde {word} ..."

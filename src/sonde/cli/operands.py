@@ -98,6 +98,9 @@ def _meaningless(word: str, rest: Sequence[str]) -> FatalError:
     from difflib import get_close_matches
     from shutil import which
 
+    if word in COMMANDS:
+        text = f"{word} is a command of sonde only where it is the first word"
+        return FatalError(text, 2, hint=f"options stand behind it: sonde {word} ...")
     text = f"{word} is neither a script nor a program nor a command of sonde"
     close = get_close_matches(word, COMMANDS, 1)
     if close:
