@@ -87,12 +87,12 @@ def attached(pid: int) -> tuple[int, int]:
     raise SystemExit("the programs were not attached in 20 seconds")
 
 
-def cost(command: list[str]) -> float:
-    """Nanoseconds a run, from one second of calls at full speed."""
+def cost(command: list[str], pace: int = 0) -> float:
+    """Nanoseconds a run, from one second of calls, so many a second, or at full speed."""
     child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment())
     try:
         before = attached(child.pid)
-        subprocess.run([workload(), "0", "1"], stdout=subprocess.DEVNULL, check=True)
+        subprocess.run([workload(), str(pace), "1"], stdout=subprocess.DEVNULL, check=True)
         after = programs_of(child.pid)
     finally:
         child.send_signal(signal.SIGINT)
@@ -103,12 +103,12 @@ def cost(command: list[str]) -> float:
     return (after[0] - before[0]) / runs
 
 
-def by_turns(programs: list[list[str]], runs: int) -> list[float]:
+def by_turns(programs: list[list[str]], runs: int, pace: int = 0) -> list[float]:
     """The median cost of each command, measured by turns so that they share the machine's moods."""
     measured: list[list[float]] = [[] for _ in programs]
     for _ in range(runs):
         for command, values in zip(programs, measured, strict=True):
-            values.append(cost(command))
+            values.append(cost(command, pace))
     return [median(values) for values in measured]
 
 

@@ -115,6 +115,7 @@ def main() -> None:
         "samples.py": ("--seconds", arguments.seconds),
         "aggregation.py": ("--seconds", arguments.long),
         "cost.py": ("--runs", arguments.costs),
+        "recording.py": ("--runs", arguments.costs),
         "embedded.py": ("--runs", arguments.embedded),
         "whole_commands.py": ("--runs", arguments.embedded),
         "loops.py": (),

@@ -2,6 +2,7 @@
 scripts find in the recording what they would have found, or are told by name what it does not hold."""
 
 import re
+from pathlib import Path
 
 import pytest
 from command import sonde, unwrapped
@@ -190,6 +191,24 @@ def test_cpu_time_takes_no_more_than_switches(recording):
     done = replay(recording, script)
     assert int(done.stdout) > 7
     assert not done.stderr
+
+
+def test_a_trace_event_fires_whether_its_record_is_looked_at_or_not(tmp_path):
+    path, event = str(tmp_path / "it.rec"), "sdt:sched::sched_process_exec"
+    sonde("-q", "--record", path, "-n", f"{event} {{ trace(args->pid); }}", "-c", WORK)
+    for script in ("{ @ = count(); }", "/args->pid/ { @ = count(); }"):
+        assert int(replay(path, event + script).stdout) >= 8
+    sonde("-q", "--record", path, "-n", f"{event} {{}}", "-c", WORK)
+    assert int(replay(path, event + "{ @ = count(); }").stdout) >= 8
+    assert "does not hold the record of the trace event" in replay(path, event + "/args->pid/ {}").stderr
+
+
+def test_a_recording_is_replayed_with_the_types_of_another_kernel(tmp_path):
+    path, types = str(tmp_path / "it.rec"), tmp_path / "other.btf"
+    types.write_bytes(Path("/sys/kernel/btf/vmlinux").read_bytes())
+    script = "syscall::openat:entry { @[curthread->pid] = count(); }"
+    live = sonde("-q", "--record", path, "-n", script, "-c", WORK).stdout
+    assert sonde("-q", "--replay", path, "-k", str(types), "-n", script).stdout == live
 
 
 def test_what_a_recording_holds_is_listed(recording):

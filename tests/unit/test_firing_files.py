@@ -120,6 +120,10 @@ def test_a_block_is_read_without_those_before_it():
     assert list(read(middle).happenings()) == some()[5:]
 
 
+def item(kind, data):
+    return struct.pack("<II", kind, len(data)) + data + bytes(-len(data) % 8)
+
+
 def with_block(kind, payload, size=None):
     packed = zlib.compress(payload)
     head = BLOCK.pack(kind, len(packed), len(payload) if size is None else size, zlib.crc32(packed))
@@ -133,6 +137,8 @@ def with_block(kind, payload, size=None):
         (2, struct.pack("<II", 1, 8) + bytes(8)), (2, struct.pack("<II", 2, 2) + b"{}" + bytes(6)),
         (3, b"[]"), (3, b"\xff"), (2, bytes(1 << 20), 1 << 24), (2, bytes(1 << 24), 100), (7, b""),
         (2, struct.pack("<II", 2, 6) + b"[[[[[[" + bytes(2)),
+        (2, item(2, b'{"event": "mapped"}')), (2, item(2, b'{"event": "mapped", "values": 5}')),
+        (2, item(3, b'{"a": 1}')), (2, item(3, b'{"path": "/x", "build_id": "xyz"}')), (2, item(3, b"[]")),
     ],
 )  # fmt: skip
 def test_a_block_without_sense_ends_the_replay(block):

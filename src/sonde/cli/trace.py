@@ -13,7 +13,7 @@ def trace(arguments: Arguments, options: OptionTable, messages: Messages) -> int
     only_compiles = bool(arguments.flags & {"compile_only", "dry_run"}) or arguments.save is not None
     if not arguments.programs:
         return _nothing(arguments, only_compiles)
-    if not only_compiles:
+    if not only_compiles and not options.text("replay"):
         _require_own_kernel(arguments)
     if arguments.save and (arguments.commands or arguments.pids):
         raise FatalError("-c and -p are for running: give them with --spec")

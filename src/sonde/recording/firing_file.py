@@ -351,9 +351,9 @@ def _event(data: bytes) -> ProcessEvent:
     otherwise = "what processes did cannot be read"
     try:
         named = json.loads(data)
-        kind = _EVENTS[named["event"]]
+        kind, values = _EVENTS[named["event"]], json.dumps(named["values"])
     except _DAMAGE:
         raise RecordingFileError(otherwise) from None
-    event = _read(kind, json.dumps(named["values"]).encode(), otherwise)
+    event = _read(kind, values.encode(), otherwise)
     assert isinstance(event, (Mapped, Executed, Forked, Exited, MappingsSnapshot))
     return event

@@ -52,6 +52,9 @@ _FEW_TICKS, _LONG_TICKS = 1000, 30_000
 """Ticks of a clock in any gap between two firings, and those in longer gaps of the whole recording together, where the
 times are those of others."""
 
+_OWN_FEW_TICKS, _OWN_LONG_TICKS = 10_000, 100_000
+"""The same of a file of sonde's own, which may be damaged."""
+
 _MOST_TASKS = 1 << 14
 """Threads whose task_structs are kept, unless the kernel's are meant: those that fired first are forgotten."""
 
@@ -118,7 +121,10 @@ class ReplayedFirings:
         self._record = bytearray(_ROOM)
         self._record_at = memory.add(self._record)
         self._tasks: dict[int, tuple[FiringThread, ReplayedTask]] = {}
-        self._long_ticks = _LONG_TICKS
+        is_foreign = source.origin == FOREIGN
+        self._few_ticks = _FEW_TICKS if is_foreign else _OWN_FEW_TICKS
+        self._long_ticks = _LONG_TICKS if is_foreign else _OWN_LONG_TICKS
+        self._left_out = 0
         self._shared: dict[int, int] = {}
         """What the threads of a process share, by the addresses of task_structs of this engine's own."""
         self._by_place: dict[int, list[ReplayedProgram]] = {}
@@ -155,6 +161,9 @@ class ReplayedFirings:
                 places = _fired_by(probe, self._probes, events)
                 for place in places:
                     self._by_place.setdefault(place, []).append(shot)
+                if not places and isinstance(probe.firing, Tracepoint):
+                    # What was recorded is the tracepoint, whose arguments are no record.
+                    self.missing.note(str(probe), "the record of the trace event", False)
                 if not places and isinstance(probe.firing, Timer):
                     self._ticks.append(Tick(probe.firing.period, probe, shot))
 
@@ -217,7 +226,12 @@ class ReplayedFirings:
         return self.source.lost
 
     def sentences(self) -> list[tuple[str, str]]:
-        return self.missing.sentences()
+        found = self.missing.sentences()
+        if self._left_out and self.source.origin != FOREIGN:
+            found.append(
+                (f"{self._left_out} ticks were left out where nothing was recorded for long", "tick less often")
+            )
+        return found
 
     def adopt_descendants(self, pid: int) -> None:
         self.source.adopt_descendants(pid)
@@ -255,7 +269,7 @@ class ReplayedFirings:
 
     def _tick(self, fired: RecordedFiring) -> None:
         """Clocks that were not recorded, up to the firing: their time is all that they take."""
-        if self.source.origin == FOREIGN:
+        if self.source.path:
             for each in self._ticks:
                 self._leave_out(each, fired.time)
         while True:
@@ -267,12 +281,14 @@ class ReplayedFirings:
             tick.due += tick.period
 
     def _leave_out(self, tick: Tick, until: int) -> None:
-        """Times in files of others are not believed: of a long gap the ticks that there is no room for are left out."""
+        """Times in files are not believed: of a long gap the ticks that there is no room for are left out."""
         late = (until - tick.due) // tick.period
-        if late > _FEW_TICKS:
+        if late > self._few_ticks:
             taken = min(late, self._long_ticks)
             self._long_ticks -= taken
-            tick.due += (late - max(taken, _FEW_TICKS)) * tick.period
+            left_out = late - max(taken, self._few_ticks)
+            self._left_out += left_out
+            tick.due += left_out * tick.period
 
     def _run(self, fired: RecordedFiring, probe: Probe, shots: Sequence[ReplayedProgram]) -> None:
         buffers, environment = self._buffers, self._environment
@@ -399,7 +415,15 @@ def _fired_by(probe: Probe, recorded: Sequence[Probe], events: dict[tuple[object
     as well."""
     event = _event(probe.firing)
     own = [at for at, each in enumerate(recorded) if each.id == probe.id and _event(each.firing) == event]
-    return own or [events[event]] if own or event in events else []
+    if own or event in events:
+        return own or [events[event]]
+    # A program that does not look at the arguments of a trace event is one of its tracepoint.
+    name = probe.firing.name if isinstance(probe.firing, RawTracepoint) else None
+    return [at for at, each in enumerate(recorded) if _is_event_of(each.firing, name)][:1]
+
+
+def _is_event_of(firing: Firing, tracepoint: str | None) -> bool:
+    return isinstance(firing, Tracepoint) and firing.is_tracepoint and firing.name == tracepoint
 
 
 def is_held(probe: Probe, recorded: Sequence[Probe]) -> bool:
