@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 
 from sonde.model import program as tree
 from sonde.model.errors import Position
@@ -26,16 +27,34 @@ def nodes(clause: Clause) -> Iterator[Any]:
 
 def below(node: Any) -> Iterator[Any]:
     """The node and every statement and expression in it."""
-    yield node
-    for name, value in zip(node._fields, node, strict=True):
-        if name in ("type", "operation", "pieces") or isinstance(value, _LEAVES):
-            continue
-        if hasattr(value, "_fields"):
-            yield from below(value)
-        elif isinstance(value, tuple):
-            for item in value:
-                if hasattr(item, "_fields") and not isinstance(item, _LEAVES):
-                    yield from below(item)
+    waiting = [node]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        found: list[Any] = []
+        kind: Any = type(node)
+        for place in _places(kind):
+            value = node[place]
+            kind = type(value)
+            if kind is tuple:
+                found += [item for item in value if hasattr(item, "_fields") and not isinstance(item, _LEAVES)]
+            elif kind not in _PLAIN and _is_inner(kind):
+                found.append(value)
+        waiting += reversed(found)
+
+
+_PLAIN = frozenset({int, str, bytes, bool, type(None)})
+
+
+@cache
+def _places(kind: Any) -> tuple[int, ...]:
+    """The fields of a node in which others may be."""
+    return tuple(place for place, name in enumerate(kind._fields) if name not in ("type", "operation", "pieces"))
+
+
+@cache
+def _is_inner(kind: Any) -> bool:
+    return hasattr(kind, "_fields") and not issubclass(kind, _LEAVES)
 
 
 def is_zero(value: tree.Expr) -> bool:

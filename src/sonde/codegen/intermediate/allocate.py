@@ -47,11 +47,13 @@ class _Graph:
 
     def connect(self, reg: Reg, others: set[Reg]) -> None:
         self.add(reg)
-        for other in others:
-            if other != reg:
-                self.add(other)
-                self.neighbours[reg].add(other)
-                self.neighbours[other].add(reg)
+        known = self.neighbours[reg]
+        added = others - known
+        added.discard(reg)
+        known |= added
+        for other in added:
+            self.add(other)
+            self.neighbours[other].add(reg)
 
     def prefer(self, reg: Reg, machine: int) -> None:
         self.wants.setdefault(reg, []).append(machine)
@@ -93,8 +95,13 @@ def _build(function: BpfFunction) -> _Graph:
     out = live_out(function)
     for block in function.blocks:
         live = set(out[block.number])
-        for instruction, _ in reversed(block.code):
-            _step(graph, instruction, live)
+        since = dict.fromkeys(live, 1)
+        number = 0
+        for number, (instruction, _) in enumerate(reversed(block.code), 1):
+            _step(graph, instruction, live, since, number)
+        for reg in live:
+            graph.add(reg)
+            graph.span[reg] += number - since[reg] + 1
     for number, reg in enumerate(function.parameters):
         graph.add(reg)
         graph.connect(reg, set(function.parameters))
@@ -103,11 +110,15 @@ def _build(function: BpfFunction) -> _Graph:
     return graph
 
 
-def _step(graph: _Graph, instruction: ir.Instruction, live: set[Reg]) -> None:
-    """Take one instruction, backwards: `live` is what is live behind it, then before it."""
+def _step(graph: _Graph, instruction: ir.Instruction, live: set[Reg], since: dict[Reg, int], number: int) -> None:
+    """Take one instruction, backwards: `live` is what is live behind it, then before it, `since` the numbers of the
+    instructions at which that began."""
     target = ir.defined(instruction)
     if target is not None:
-        live.discard(target)
+        if target in live:
+            live.discard(target)
+            graph.add(target)
+            graph.span[target] += number - since[target]
         copied = instruction.src if isinstance(instruction, ir.Move) else None
         graph.connect(target, live - {copied} if isinstance(copied, Reg) else live)
         graph.uses[target] += 1
@@ -119,11 +130,15 @@ def _step(graph: _Graph, instruction: ir.Instruction, live: set[Reg]) -> None:
     for reg in used:
         graph.add(reg)
         graph.uses[reg] += 1
-    _constrain(graph, instruction, live)
-    live.update(used)
-    for reg in live:
-        graph.add(reg)
-        graph.span[reg] += 1
+    if type(instruction) in _CONSTRAINED:
+        _constrain(graph, instruction, live)
+    for reg in used:
+        if reg not in live:
+            live.add(reg)
+            since[reg] = number
+
+
+_CONSTRAINED = frozenset((ir.Alu, ir.Extend, ir.Swap, ir.Call, ir.CallLocal, ir.Atomic, ir.Return))
 
 
 def _constrain(graph: _Graph, instruction: ir.Instruction, live: set[Reg]) -> None:

@@ -10,21 +10,26 @@ def live_out(function: BpfFunction) -> dict[int, set[Reg]]:
     """Block number -> the registers that a later block reads."""
     gen_kill = {b.number: _summary(b) for b in function.blocks}
     into: dict[int, set[Reg]] = {b.number: set() for b in function.blocks}
-    out: dict[int, set[Reg]] = {b.number: set() for b in function.blocks}
-    changed = True
-    while changed:
-        changed = False
-        for block in reversed(function.blocks):
-            number = block.number
-            live: set[Reg] = set()
-            for successor in block.successors():
-                live |= into[successor]
+    out: dict[int, set[Reg]] = {}
+    successors = {b.number: b.successors() for b in function.blocks}
+    before: dict[int, list[int]] = {number: [] for number in into}
+    for number, behind in successors.items():
+        for each in behind:
+            before[each].append(number)
+    order = [b.number for b in reversed(function.blocks)]
+    waiting = set(order)
+    while waiting:
+        for number in order:
+            if number not in waiting:
+                continue
+            waiting.discard(number)
+            live: set[Reg] = set().union(*[into[each] for each in successors[number]])
             read, written = gen_kill[number]
             new = read | (live - written)
             out[number] = live
             if new != into[number]:
                 into[number] = new
-                changed = True
+                waiting.update(before[number])
     return out
 
 
@@ -32,7 +37,9 @@ def _summary(block: Block) -> tuple[set[Reg], set[Reg]]:
     read: set[Reg] = set()
     written: set[Reg] = set()
     for instruction, _ in block.code:
-        read.update(r for r in ir.used(instruction) if r not in written)
+        for reg in ir.used(instruction):
+            if reg not in written:
+                read.add(reg)
         target = ir.defined(instruction)
         if target is not None:
             written.add(target)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
 from sonde.bpf.instructions import CALL, JMP, decode, encode
@@ -10,6 +10,7 @@ from sonde.bpf.maps import PROG_ARRAY
 from sonde.bpf.probe_context import ON_STACK
 from sonde.bpf.programs import PROBE
 from sonde.model.errors import EngineError
+from sonde.model.probe import Syscall
 from sonde.model.spec import ProbeSpec, ProgramSpec, Stamp
 from sonde.runtime.environment import Environment
 from sonde.runtime.helpers.table import helpers_by_map, make_helpers
@@ -51,21 +52,63 @@ def _called(code: bytes) -> frozenset[int]:
 
 
 def prepare(
-    specs: Iterable[ProgramSpec], maps: Mapping[str, Map], environment: Environment, values: Callable[[Stamp], int]
+    specs: Sequence[ProgramSpec], maps: Mapping[str, Map], environment: Environment, values: Callable[[Stamp], int]
 ) -> list[ReadyProgram]:
-    """Make each ready once or, if cookies are stamped in, once for each probe. Raises EngineError."""
+    """Make each ready once or, if cookies are stamped in, once for each probe. Of many programs for system calls each
+    is when it is first run: most are of calls that the traced processes never make. Raises EngineError."""
     ready = []
     calls = any(made.spec.kind == PROG_ARRAY for made in maps.values())
+    for_calls = {spec.name for spec in specs if _is_for_calls(spec)}
+    late = for_calls if len(for_calls) > _MANY and not calls else frozenset()
     for spec in specs:
         is_stamped = any(stamp.kind == "cookie" for stamp in spec.stamps)
         for served in [(probe,) for probe in spec.probes] if is_stamped else [spec.probes]:
             cookie = served[0].cookie if served else 0
-
-            def value(stamp: Stamp, cookie: int = cookie) -> int:
-                return cookie if stamp.kind == "cookie" else values(stamp)
-
-            ready.append(ReadyProgram(spec, served, *_run(spec, maps, environment, value, calls)))
+            known = {stamp: cookie if stamp.kind == "cookie" else values(stamp) for stamp in spec.stamps}
+            if spec.name in late:
+                later = _LaterProgram(spec, maps, environment, known.__getitem__)
+                ready.append(ReadyProgram(spec, served, later.run, later.forget))
+            else:
+                ready.append(ReadyProgram(spec, served, *_run(spec, maps, environment, known.__getitem__, calls)))
     return ready
+
+
+_MANY = 32
+"""Programs: so many are ready in a second, which a start may take; the first run of one that is not takes up to 40 ms,
+which the call that it is for takes longer."""
+
+
+def _is_for_calls(spec: ProgramSpec) -> bool:
+    """Whether it is one of a D program, made of clauses for system calls alone."""
+    return bool(spec.probes) and not spec.variables and all(isinstance(p.firing, Syscall) for p, _ in spec.probes)
+
+
+class _LaterProgram:
+    """A program that is made ready when it is first run."""
+
+    def __init__(
+        self, spec: ProgramSpec, maps: Mapping[str, Map], environment: Environment, value: Callable[[Stamp], int]
+    ) -> None:
+        self._wanted: Callable[[], tuple[Run, Callable[[], None]]] | None = lambda: _run(
+            spec, maps, environment, value, False
+        )[:2]
+        self._run: Run = self._first
+        self._forget: Callable[[], None] | None = None
+
+    def run(self, context: int) -> int:
+        return self._run(context)
+
+    def _first(self, context: int) -> int:
+        assert self._wanted is not None
+        self._run, self._forget = self._wanted()
+        return self._run(context)
+
+    def forget(self) -> None:
+        if self._forget is not None:
+            self._forget()
+        # They refer to each other otherwise.
+        self._wanted = None
+        del self._run
 
 
 def _verified(spec: ProgramSpec, maps: Mapping[str, Map]) -> Verified:
