@@ -6,7 +6,8 @@ from pathlib import Path
 
 SCRIPT = Path(__file__).parents[1] / "examples" / "strace.d"
 PROGRAM = Path(__file__).parent / "programs" / "calls_of_strace.c"
-GROUPS = ("files", "memory", "tasks", "signals", "waiting", "sockets")
+GROUPS = ("files", "memory", "tasks", "waiting", "sockets", "signals")
+"""What the program does; the last sets handlers, which would be called in the others."""
 
 _LINE = re.compile(r"^(\d+) +(.*)$")
 _UNFINISHED = re.compile(r" ?<unfinished \.\.\.>$")

@@ -159,9 +159,9 @@ static void signals(void)
     sigemptyset(&act.sa_mask); sigaddset(&act.sa_mask, SIGINT); sigaddset(&act.sa_mask, SIGCHLD); sigaddset(&act.sa_mask, SIGRTMIN + 1); sigaction(SIGTERM, &act, NULL);
     sigset_t set, was; sigfillset(&set); sigprocmask(SIG_SETMASK, &set, &was); sigprocmask(SIG_SETMASK, &was, NULL); sigemptyset(&set); sigprocmask(SIG_BLOCK, &set, NULL); sigaddset(&set, SIGUSR2); sigprocmask(SIG_BLOCK, &set, &was); sigprocmask(SIG_UNBLOCK, &set, &was); sigprocmask(SIG_BLOCK, NULL, &was); sigprocmask(77, &set, NULL); syscall(SYS_rt_sigprocmask, SIG_BLOCK, BAD, NULL, 8);
     stack_t alt = {.ss_sp = buf, .ss_size = sizeof buf}; sigaltstack(&alt, NULL); sigaltstack(NULL, &alt); alt.ss_flags = SS_DISABLE; sigaltstack(&alt, NULL);
-    alarm(0); struct itimerval timer = {{0, 0}, {0, 20000}}, before; setitimer(ITIMER_REAL, &timer, &before); pause(); setitimer(ITIMER_VIRTUAL, &timer, NULL); setitimer(9, &timer, NULL); timer.it_value.tv_usec = 0; setitimer(ITIMER_VIRTUAL, &timer, NULL);
+    alarm(0); struct itimerval timer = {{0, 0}, {0, 300000}}, before; setitimer(ITIMER_REAL, &timer, &before); pause(); setitimer(ITIMER_VIRTUAL, &timer, NULL); setitimer(9, &timer, NULL); timer.it_value.tv_usec = 0; setitimer(ITIMER_VIRTUAL, &timer, NULL);
     struct timespec time = {0, 1000000}, left, wrong = {0, -1}; syscall(SYS_nanosleep, &time, NULL); syscall(SYS_nanosleep, &time, &left); syscall(SYS_nanosleep, &wrong, NULL); clock_nanosleep(CLOCK_MONOTONIC, 0, &time, NULL); clock_nanosleep(CLOCK_REALTIME, TIMER_ABSTIME, &time, NULL); clock_nanosleep(77, 0, &time, &left);
-    timer.it_value.tv_usec = 5000; act.sa_flags = 0; sigaction(SIGALRM, &act, NULL); setitimer(ITIMER_REAL, &timer, NULL); time.tv_sec = 5; nanosleep(&time, &left);
+    timer.it_value.tv_usec = 300000; act.sa_flags = 0; sigaction(SIGALRM, &act, NULL); setitimer(ITIMER_REAL, &timer, NULL); time.tv_sec = 5; nanosleep(&time, &left);
 }
 
 static void waiting(void)
