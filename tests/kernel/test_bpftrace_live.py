@@ -1,5 +1,6 @@
 """Programs of bpftrace's language, run by the command on both engines."""
 
+import json
 import re
 from pathlib import Path
 
@@ -97,6 +98,31 @@ def test_tuples_records_macros_and_settings(engine):
     assert "5 elements of maps found no room" in done.stderr
 
 
+def test_objects_of_json():
+    program = """
+        begin {
+            printf("a \\"%d\\"\\n", 5); print(comm); print((1, "x", (true, -3))); print((a=1));
+            @map[1, comm] = 2; @bars = hist(5); @of[1] = hist(9); @stats = stats(4);
+            @large = 18446744073709551615; @mean["x"] = avg(3); @pointer = (int16*)0x32;
+        }
+    """
+    objects = [json.loads(line) for line in sonde("bt", "-f", "json", "-e", program).stdout.splitlines()]
+    assert objects == [
+        {"type": "attached_probes", "count": 1, "data": {"probes": 1}},
+        {"type": "printf", "data": 'a "5"\n'},
+        {"type": "value", "data": "bpftrace"},
+        {"type": "value", "data": [1, "x", [True, -3]]},
+        {"type": "value", "data": {"a": 1}},
+        {"type": "hist", "data": {"@bars": [{"min": 4, "max": 7, "count": 1}]}},
+        {"type": "map", "data": {"@large": "18446744073709551615"}},
+        {"type": "map", "data": {"@map": {"1,bpftrace": 2}}},
+        {"type": "stats", "data": {"@mean": {"x": 3}}},
+        {"type": "hist", "data": {"@of": {"1": [{"min": 8, "max": 15, "count": 1}]}}},
+        {"type": "map", "data": {"@pointer": 50}},
+        {"type": "stats", "data": {"@stats": {"count": 1, "average": 4, "total": 4}}},
+    ]
+
+
 def test_print_shows_the_last_rows_divided():
     program = """
         begin {
@@ -138,7 +164,7 @@ def test_timers_and_system():
             "stdin:1:14-16: ERROR: Undefined or undeclared variable: $y\nbegin { @x = $y; }\n",
         ),
         (("-e", "nothing { }"), "stdin:1:1-8: ERROR: Invalid probe type: nothing\nnothing { }\n" + "~" * 7),
-        (("-f", "json", "-e", "begin { }"), "-f json is not supported by `sonde bt`"),
+        (("-k", "-e", "begin { }"), "-k is not supported by `sonde bt`"),
         (("/nowhere/x.bt",), "failed to open file '/nowhere/x.bt'"),
         (("-e", 'begin { system("id"); }'), "stdin:1:9-21: ERROR: system() is an unsafe function"),
     ],

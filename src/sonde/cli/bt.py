@@ -29,6 +29,7 @@ _REFUSED = {
     "activation": "--usdt-file-activation", "-d": "-d", "-I": "-I", "--include": "--include",
     "--probe-filter": "--probe-filter", "--aot": "--aot", "--mode": "--mode",
 }  # fmt: skip
+_FORMATS = ("text", "json")
 _BUFFERING = ("none", "line", "full")
 
 
@@ -98,13 +99,18 @@ def trace_bt(words: Sequence[str], messages: Messages) -> int:
 
         take_name()
 
+        is_json = arguments.values.get("-f") == "json"
+
         def attached() -> None:
-            if "quiet" not in arguments.flags:
+            if "quiet" not in arguments.flags and is_json:
+                data = f'"count": {program.attached}, "data": {{"probes": {program.attached}}}'
+                show(f'{{"type": "attached_probes", {data}}}\n')
+            elif "quiet" not in arguments.flags:
                 messages.plain(f"Attached {program.attached} probe{'' if program.attached == 1 else 's'}\n")
             if _NOTIFY in os.environ:
                 show(f"{_NOTIFY}\n")
 
-        return run_program(program, options, held, arguments.values.get("-o"), messages.error, attached)
+        return run_program(program, options, held, arguments.values.get("-o"), messages.error, attached, is_json)
 
 
 def _require_supported(arguments: BtArguments) -> None:
@@ -112,8 +118,8 @@ def _require_supported(arguments: BtArguments) -> None:
     for name in (*sorted(arguments.flags), *arguments.values):
         if name in _REFUSED:
             raise FatalError(f"{_REFUSED[name]} is not supported by `sonde bt`")
-    if arguments.values.get("-f", "text") != "text":
-        raise FatalError(f"-f {arguments.values['-f']} is not supported by `sonde bt`: the output is text")
+    if arguments.values.get("-f", "text") not in _FORMATS:
+        raise UsageError(f"-f takes one of {', '.join(_FORMATS)}")
     if arguments.values.get("-B", "line") not in _BUFFERING:
         raise UsageError(f"-B takes one of {', '.join(_BUFFERING)}")
 
@@ -142,5 +148,5 @@ def _pids(arguments: BtArguments) -> tuple[int, ...]:
     if text is None:
         return ()
     if not (text.isascii() and text.isdigit() and int(text) > 0):
-        raise FatalError(f"ERROR: Failed to parse pid: invalid integer: {text}")
+        raise FatalError(f"Failed to parse pid: invalid integer: {text}")
     return (int(text),)

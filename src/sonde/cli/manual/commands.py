@@ -175,7 +175,7 @@ BT = Command(
                 ManualOption(("-p",), "PID", "trace until that process has ended"),
                 ManualOption(("-o",), "FILE", "append the output to it", (FILE,)),
                 ManualOption(("-q",), "", "do not say how many probes are attached"),
-                ManualOption(("-f",), "FORMAT", "of the output", ("text",)),
+                ManualOption(("-f",), "FORMAT", "of the output", ("text", "json")),
                 ManualOption(("-B",), "MODE", "how the output is buffered: it is always written at once", _BUFFERING),
                 ManualOption(("--unsafe",), "", "allow system()"),
                 ManualOption(("--no-warnings",), "", "no warnings about the program"),

@@ -11,9 +11,18 @@ from sonde.model.aggregating import HISTOGRAMS, number_of
 from sonde.model.aggregation_words import signed
 from sonde.model.spec import AggregationSpec, ArraySpec, Field, TypeSpec
 from sonde.report.stack import Addresses
-from sonde.typed import Any
+from sonde.typed import Any, NamedTuple
 
 _MARGIN = 4
+
+
+class Rows(NamedTuple):
+    """The elements of a map, each a key and the bytes or words behind it; what the program calls the function of an
+    aggregation."""
+
+    spec: AggregationSpec | ArraySpec
+    function: str
+    rows: list[Any]
 
 
 class MapText:
@@ -30,13 +39,27 @@ class MapText:
             return self._array(shown.of, shown)
         return self._aggregation(shown.of, shown)
 
+    def rows(self, shown: ShownMap) -> Rows:
+        """The elements that are shown, by their values."""
+        if isinstance(shown.of, Contents):
+            array = shown.of.array
+            rows: list[Any] = sorted(shown.of.rows, key=lambda row: (_order(array.value, row[1]), row[0]))
+            return Rows(array, "", _last(rows, shown.top))
+        (spec,) = shown.of.aggregations
+        found = [(row.key, row.words[0]) for row in shown.of.rows if row.words[0] is not None]
+        rows = sorted(found, key=lambda row: (_measure(spec, row[1]), row[0]))
+        return Rows(spec, self._functions.get(spec.name, spec.function), _last(rows, shown.top))
+
+    def parts(self, spec: AggregationSpec | ArraySpec, key: Sequence[Value]) -> list[bytes]:
+        """The text of each of an element's keys."""
+        each = zip(spec.keys, spec.key_types, key, strict=True)
+        return [self._part(field, number, value) for field, number, value in each]
+
     def _array(self, contents: Contents, shown: ShownMap) -> bytes:
         spec = contents.array
-        name = b"@%s" % spec.name.encode()
-        rows = sorted(contents.rows, key=lambda row: (_order(spec.value, row[1]), row[0]))
         return b"".join(
-            b"%s%s: %s\n" % (name, self._key(spec.keys, spec.key_types, key), self._value(spec, data, shown.divisor))
-            for key, data in _last(rows, shown.top)
+            b"@%s%s: %s\n" % (spec.name.encode(), self._key(spec, key), self._value(spec, data, shown.divisor))
+            for key, data in self.rows(shown).rows
         )
 
     def _value(self, spec: ArraySpec, data: bytes, divisor: int | None) -> bytes:
@@ -48,20 +71,15 @@ class MapText:
 
     def _aggregation(self, table: Table, shown: ShownMap) -> bytes:
         (spec,) = table.aggregations
-        function = self._functions.get(spec.name, spec.function)
+        found = self.rows(shown)
         name = b"@%s" % (b"" if spec.name == "_" else spec.name.encode())
-        found = [(row.key, row.words[0]) for row in table.rows if row.words[0] is not None]
-        rows = sorted(found, key=lambda row: (_measure(spec, row[1]), row[0]))
         return b"".join(
-            b"%s%s:%s" % (name, self._key(spec.keys, spec.key_types, key), _aggregated(spec, function, words, shown))
-            for key, words in _last(rows, shown.top)
+            b"%s%s:%s" % (name, self._key(spec, key), _aggregated(spec, found.function, words, shown))
+            for key, words in found.rows
         )
 
-    def _key(self, fields: Sequence[Field], types: Sequence[int], key: Sequence[Value]) -> bytes:
-        if not fields:
-            return b""
-        parts = [self._part(field, number, value) for field, number, value in zip(fields, types, key, strict=True)]
-        return b"[" + b", ".join(parts) + b"]"
+    def _key(self, spec: AggregationSpec | ArraySpec, key: Sequence[Value]) -> bytes:
+        return b"[" + b", ".join(self.parts(spec, key)) + b"]" if spec.keys else b""
 
     def _part(self, field: Field, number: int, value: Any) -> bytes:
         match field.kind:

@@ -43,10 +43,29 @@ def _pieces(action: Action, layout: RecordColumns, escaping: Escaping) -> Iterab
             return ()
 
 
+def _object(action: Action, layout: RecordColumns) -> FormatPiece:
+    """The same as a line of JSON."""
+    if isinstance(action, PrintAction):
+        shown = action.object
+        if shown.kind in ("string", "long_string", "interned"):
+            return FormatPiece(b"%s", (code("text_line('value', {})", layout.expressions[shown]),))
+        return FormatPiece(b"%s", (code("value_line({}, {})", constant(action.type), layout.expressions[shown]),))
+    text = formatting(_pieces(action, layout, _AS_IT_IS))
+    return FormatPiece(b"%s", (code("text_line('printf', {})", text),))
+
+
 def compile_actions(
-    actions: Sequence[Action], stride: int, strings: Sequence[bytes], escaping: Escaping, environment: dict[str, Any]
+    actions: Sequence[Action],
+    stride: int,
+    strings: Sequence[bytes],
+    escaping: Escaping,
+    environment: dict[str, Any],
+    is_json: bool = False,
 ) -> Formatter:
     """The function that formats these actions of records of `stride` bytes each; one bytes object a record."""
     layout = columns([field for action in actions for field in _fields(action)], strings, RING_HEADER, stride)
+    if is_json and not any(isinstance(each, CommandAction) for each in actions):
+        pieces = [_object(action, layout) for action in actions if _fields(action) or isinstance(action, PrintfAction)]
+        return compile_comprehension(formatting(pieces), layout, stride, environment)
     pieces = [piece for action in actions for piece in _pieces(action, layout, escaping)]
     return compile_comprehension(formatting(pieces), layout, stride, environment)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 
 from sonde.consume.events import Drop, Fault, Record, ShownMap, Table
 from sonde.consume.options import Options
@@ -28,10 +29,11 @@ _ERRORS = 2
 
 class Ending(NamedTuple):
     """What the program calls the functions of its aggregations, by their names; and the clause that shows its maps when
-    all is over, 0 without one."""
+    all is over, 0 without one. `is_json`: what is shown are objects, one a line."""
 
     functions: Mapping[str, str]
     clause: int
+    is_json: bool = False
 
 
 class BtReport:
@@ -48,6 +50,10 @@ class BtReport:
         self._ending = ending
         self._has_ended = False
         self._environment: dict[str, Any] = {**environment(self._addresses), "typed": self._typed}
+        if ending.is_json:
+            from sonde.frontends.bpftrace.report.json_objects import text_line, value_line  # few ask for it
+
+            self._environment |= {"text_line": text_line, "value_line": partial(value_line, spec.types)}
         self._formatters: dict[tuple[Any, ...], Formatter] = {}
         self._maps: MapText | None = None
         self._addresses.suit(self._output.is_terminal)
@@ -62,7 +68,9 @@ class BtReport:
         found = self._formatters.get(identity)
         if found is None:
             escaping = escaping_for(self._output.is_terminal, self._options.rawbytes, False)
-            found = compile_actions(actions, stride, self._spec.strings, escaping, self._environment)
+            found = compile_actions(
+                actions, stride, self._spec.strings, escaping, self._environment, self._ending.is_json
+            )
             self._formatters[identity] = found
         return found
 
@@ -75,7 +83,7 @@ class BtReport:
             self._set_off()
 
     def _set_off(self) -> None:
-        if not self._has_ended:
+        if not self._has_ended and not self._ending.is_json:
             self._has_ended = True
             self._output.write(b"\n\n")
 
@@ -101,7 +109,12 @@ class BtReport:
             from sonde.frontends.bpftrace.report.maps import MapText  # a program without maps is not to wait
 
             self._maps = MapText(self._spec.types, self._addresses, self._ending.functions)
-        self._output.write(self._maps.show(shown))
+        if not self._ending.is_json:
+            self._output.write(self._maps.show(shown))
+            return
+        from sonde.frontends.bpftrace.report.json_objects import MapJson  # as above
+
+        self._output.write(MapJson(self._spec.types, self._maps).show(shown))
 
     def table(self, table: Table, conversions: tuple[Conversion, ...] | None) -> None:
         """The language has no printa()."""

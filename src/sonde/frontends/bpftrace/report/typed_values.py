@@ -50,7 +50,7 @@ def _structure(types: Sequence[TypeSpec], spec: TypeSpec, data: bytes) -> bytes:
         (member.name, _member(types, member.type, member.offset, member.bits, data))
         for member in spec.members
     ]  # fmt: skip
-    if spec.name.startswith(_TUPLE):
+    if is_tuple(spec):
         return b"(" + b", ".join(text for _, text in values) + b")"
     if not values:
         return b"{}"
@@ -60,8 +60,15 @@ def _structure(types: Sequence[TypeSpec], spec: TypeSpec, data: bytes) -> bytes:
 def _member(types: Sequence[TypeSpec], number: int, offset: int, bits: int, data: bytes) -> bytes:
     if not bits:
         return value_text(types, number, data[offset // 8 :])
-    spec = types[number]
+    return number_text(types[number], bits_of(types[number], offset, bits, data))
+
+
+def bits_of(spec: TypeSpec, offset: int, bits: int, data: bytes) -> int:
+    """A bit-field of that type, so many bits behind the start of `data`."""
     value = int.from_bytes(data[offset // 8 : offset // 8 + 9], "little") >> offset % 8 & (1 << bits) - 1
-    if spec.signed and value >> bits - 1:
-        value -= 1 << bits
-    return number_text(spec, value)
+    return value - (1 << bits) if spec.signed and value >> bits - 1 else value
+
+
+def is_tuple(spec: TypeSpec) -> bool:
+    """Whether values of the type are shown without the names of their members."""
+    return spec.name.startswith(_TUPLE)

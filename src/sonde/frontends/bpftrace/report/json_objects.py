@@ -1,0 +1,113 @@
+"""What is shown as JSON, one object a line: its type, and the data."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from sonde.consume.events import Contents, ShownMap
+from sonde.frontends.bpftrace.report.histograms import Bar, bars
+from sonde.frontends.bpftrace.report.maps import MapText
+from sonde.frontends.bpftrace.report.typed_values import bits_of, is_tuple
+from sonde.model.aggregating import HISTOGRAMS, number_of
+from sonde.model.aggregation_words import signed
+from sonde.model.spec import AggregationSpec, TypeSpec
+from sonde.typed import Any
+
+
+def json_line(kind: str, data: Any, **more: Any) -> bytes:
+    """One object; text that is no UTF-8 keeps its bytes as they are."""
+    whole = {"type": kind, **more, "data": data}
+    return json.dumps(whole, ensure_ascii=False).encode(errors="surrogateescape") + b"\n"
+
+
+def text_line(kind: str, text: bytes) -> bytes:
+    return json_line(kind, _decoded(text))
+
+
+def value_line(types: Sequence[TypeSpec], number: int, data: bytes) -> bytes:
+    """What print() shows of a value of that type."""
+    return json_line("value", json_value(types, number, data))
+
+
+def json_value(types: Sequence[TypeSpec], number: int, data: bytes) -> Any:
+    """A value whose memory begins with `data`. Enumerators are their numbers."""
+    spec = types[number]
+    match spec.kind:
+        case "string":
+            return _decoded(data.partition(b"\0")[0])
+        case "array":
+            element = types[spec.element]
+            if element.kind == "char":
+                return _decoded(data[: spec.size].partition(b"\0")[0])
+            size = element.size or 1
+            return [json_value(types, spec.element, data[at : at + size]) for at in range(0, spec.size, size)]
+        case "struct":
+            found = [(each.name, _member(types, each, data)) for each in spec.members]
+            return [value for _, value in found] if is_tuple(spec) else dict(found)
+        case _:
+            value = int.from_bytes(data[: spec.size], "little", signed=spec.signed)
+            return bool(value) if spec.name == "_Bool" else json_number(value)
+
+
+def _member(types: Sequence[TypeSpec], member: Any, data: bytes) -> Any:
+    if member.bits:
+        return json_number(bits_of(types[member.type], member.offset, member.bits, data))
+    return json_value(types, member.type, data[member.offset // 8 :])
+
+
+def json_number(value: int) -> int | str:
+    """Numbers of JSON are floating point ones: what is none of these is text."""
+    return value if int(float(value)) == value else str(value)
+
+
+def _decoded(text: bytes) -> str:
+    return text.decode(errors="surrogateescape")
+
+
+class MapJson:
+    """Maps as objects; `rows` has their elements in order."""
+
+    def __init__(self, types: Sequence[TypeSpec], rows: MapText) -> None:
+        self._types = types
+        self._rows = rows
+
+    def show(self, shown: ShownMap) -> bytes:
+        """A map is an object by its keys or, without keys, its value."""
+        found = self._rows.rows(shown)
+        kind, spec = "map", found.spec
+        values: list[Any] = []
+        for _, content in found.rows:
+            if isinstance(shown.of, Contents):
+                values.append(self._element(shown.of, content, shown.divisor))
+            else:
+                kind, value = _aggregated(spec, found.function, content, shown.divisor or 1)
+                values.append(value)
+        name = f"@{'' if spec.name == '_' else spec.name}"
+        if not spec.keys:
+            return json_line(kind, {name: values[0]}) if values else b""
+        keys = [_decoded(b",".join(self._rows.parts(spec, key))) for key, _ in found.rows]
+        return json_line(kind, {name: dict(zip(keys, values, strict=True))})
+
+    def _element(self, contents: Contents, data: bytes, divisor: int | None) -> Any:
+        spec = contents.array
+        value = json_value(self._types, spec.type, data[: spec.value.size])
+        return value // divisor if divisor and spec.value.kind == "int" and isinstance(value, int) else value
+
+
+def _aggregated(spec: AggregationSpec | Any, function: str, words: Sequence[int], divisor: int) -> tuple[str, Any]:
+    """The type of the object, and a value."""
+    if spec.function in HISTOGRAMS:
+        found = bars(spec, words, function == "lhist", divisor)
+        return "hist", [_bar(each) for each in found]
+    number = number_of(spec.function, tuple(words), divisor)
+    if function == "stats":
+        total = signed(words[1])
+        return "stats", {"count": words[0], "average": number, "total": json_number(total)}
+    return ("stats" if function == "avg" else "map"), json_number(number)
+
+
+def _bar(bar: Bar) -> dict[str, int]:
+    low = {} if bar.low is None else {"min": bar.low}
+    high = {} if bar.end is None else {"max": bar.end - 1}
+    return {**low, **high, "count": bar.counted}
