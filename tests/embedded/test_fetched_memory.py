@@ -163,8 +163,8 @@ def plan_of(*arguments, plan_of=wishes.plan_of):
     return made
 if sys.argv.pop(1) == "held":
     wishes.pointers_read = lambda program: None
-from sonde.engines.embedded import tracing
-tracing.plan_of = plan_of
+from sonde.engines.embedded import process_access
+process_access.plan_of = plan_of
 from sonde.cli.main import main
 status = main()
 print(fetches, file=sys.stderr)

@@ -12,7 +12,7 @@ from sonde.providers.derived.definition import Definition, NativeArgument, Shown
 from sonde.providers.derived.provider import DerivedProvider
 from sonde.providers.pattern import Pattern, matches
 from sonde.providers.provider import IdentifierBlock
-from sonde.session.registry import _BLOCKS, _DERIVED
+from sonde.session.known_providers import BLOCKS, DERIVED
 
 TASK = Struct("struct", "task_struct", 8, lambda: ())
 
@@ -140,7 +140,7 @@ def test_what_is_absent_has_a_reason():
     assert made.absence("other") == ""
 
 
-@pytest.mark.parametrize("name", _DERIVED)
+@pytest.mark.parametrize("name", DERIVED)
 def test_no_probe_is_called_absent(name):
     """But by a pattern that means all others."""
     tables = import_module(f"sonde.providers.derived.{name}")
@@ -161,7 +161,7 @@ def test_strings_of_the_process():
 
 
 def every_definition():
-    for provider_name in _DERIVED:
+    for provider_name in DERIVED:
         for name, alternatives in import_module(f"sonde.providers.derived.{provider_name}").DEFINITIONS.items():
             for each in alternatives:
                 yield pytest.param(each, id=f"{provider_name}:{name}")
@@ -177,12 +177,12 @@ def test_definitions_are_d(definition):
     assert all(0 <= shown.value < len(definition.values) for shown in definition.shown)
 
 
-@pytest.mark.parametrize("name", _DERIVED)
+@pytest.mark.parametrize("name", DERIVED)
 def test_identifiers_suffice(name):
-    block = _BLOCKS[name]
+    block = BLOCKS[name]
     assert len(import_module(f"sonde.providers.derived.{name}").DEFINITIONS) <= block.last - block.first + 1
 
 
 def test_blocks_do_not_overlap():
-    blocks = sorted(_BLOCKS.values())
+    blocks = sorted(BLOCKS.values())
     assert all(before.last < after.first for before, after in pairwise(blocks))

@@ -31,7 +31,6 @@ from sonde.session.harm import harm
 from sonde.session.names import Names
 from sonde.session.objects import ObjectSession, packet_arrays
 from sonde.session.replay_inputs import packets_of
-from sonde.session.tracing import Asked
 from sonde.typed import TYPE_CHECKING, NamedTuple
 from sonde.untrusted import read_regular
 
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     from sonde.captures.file import CaptureFile
     from sonde.captures.object_packets import ObjectPackets
     from sonde.recording.file import PerfDataFile
+    from sonde.session.participants import Asked
 
 _LINKS = ("uprobe_multi",)
 _PROBE = re.compile(r"object::([^\s:]+):(\S+?)(?=: |$)")

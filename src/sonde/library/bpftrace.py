@@ -13,7 +13,7 @@ from sonde.library.foreground import Job, run_here
 from sonde.library.holding import Held
 from sonde.library.settings import OptionTable
 from sonde.session.names import Names
-from sonde.session.tracing import MakeReport
+from sonde.session.participants import MakeReport
 
 LANGUAGE = "bpftrace"
 

@@ -23,7 +23,7 @@ from sonde.session.engines import make
 from sonde.session.errors import limit_hint
 from sonde.session.names import Names
 from sonde.session.replay_inputs import recording_of
-from sonde.session.tracing import Asked, MakeReport, Session
+from sonde.session.tracing import Session
 from sonde.typed import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from sonde.library.aggregations import Look
     from sonde.library.pictures import Pictures
     from sonde.library.recorder import FiringRecorder
+    from sonde.session.participants import Asked, MakeReport
 
 _RECORD_OVERHEAD = 40
 """Bytes that dtrace needs in a buffer for a record besides the record itself."""
@@ -40,7 +41,7 @@ _MOST_TOLD = 10
 """Objects that are told of which names are missing."""
 
 Tell = Callable[[str], None]
-ReportTo: TypeAlias = Callable[[int, Names], MakeReport]
+ReportTo: TypeAlias = "Callable[[int, Names], MakeReport]"
 """What makes the report of a program that prints to a descriptor; the other knows the names of addresses."""
 
 

@@ -21,8 +21,8 @@ from sonde.library.text_sink import TextSink
 from sonde.library.values import Values
 from sonde.model.spec import TracingSpec
 from sonde.session.names import Names
+from sonde.session.participants import Report
 from sonde.session.replay_inputs import recording_of
-from sonde.session.tracing import Report
 
 # Commands and the guardian are forked. Python warns of that where there are other threads, since a lock that one of
 # them holds is held in the child for ever; these children take none: they call exec, or run what is imported already.

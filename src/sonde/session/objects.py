@@ -27,12 +27,12 @@ from sonde.report.object_text import ObjectReport
 from sonde.session.sample_flow import SampleFlow
 from sonde.session.signals import Signals
 from sonde.session.traced import Traced
-from sonde.session.tracing import Asked
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sonde.captures.object_packets import ObjectPackets
     from sonde.model.samples import SampleSink
+    from sonde.session.participants import Asked
     from sonde.symbols.following import Following, NameSource
 
 BATCH = 0.01

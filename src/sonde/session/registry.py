@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
-from importlib import import_module
 
 from sonde.model.catalog import Derivation, KernelSymbol, Located, TypedArgument
 from sonde.model.errors import SourceError
@@ -13,69 +11,15 @@ from sonde.model.probe import KernelFunction, Probe, RawTracepoint, StaticPatter
 from sonde.model.target import Target
 from sonde.model.types import Function, Type
 from sonde.providers import provider as blocks
-from sonde.providers.offer import Offer
 from sonde.providers.pattern import Pattern, is_word, matcher, matches, plain
-from sonde.providers.provider import FILES, STATIC, IdentifierBlock, Provider, RecordField
+from sonde.providers.provider import FILES, STATIC, Offer, RecordField
+from sonde.session.known_providers import BLOCKS, COUNTED, DERIVED, FUNCTIONS, KnownProviders
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sonde.formats.packet_file import FiledDevice
     from sonde.model.spec import TracingSpec
-    from sonde.providers.counted import CountedEvents
-    from sonde.providers.derived.provider import DerivedProvider
-    from sonde.providers.fbt import FunctionProvider
-    from sonde.providers.functions import TraceableFunctions
-    from sonde.providers.kernel_places import KernelPlaces
     from sonde.providers.kernel_types import KernelTypes
-    from sonde.providers.kernel_variables import KernelVariables
-    from sonde.providers.rawtp import Tracepoints
-    from sonde.providers.sdt import SdtProvider
-    from sonde.providers.syscall import SyscallProvider
-    from sonde.providers.tracefs import EventFormats
-    from sonde.providers.usdt import StaticProbes
-    from sonde.providers.user_functions import UserFunctions
-    from sonde.providers.user_variables import UserVariables
-    from sonde.symbols.code_objects import CodeObjects
-    from sonde.symbols.kallsyms import Kallsyms
-    from sonde.symbols.kernel_objects import KernelObjects
-
-_BLOCKS: dict[str, IdentifierBlock] = {
-    "dtrace": blocks.DTRACE,
-    "syscall": blocks.SYSCALL,
-    "profile": blocks.PROFILE,
-    "rawtp": blocks.RAWTP,
-    "sdt": blocks.SDT,
-    "proc": blocks.PROC,
-    "sched": blocks.SCHED,
-    "io": blocks.IO,
-    "lockstat": blocks.LOCKSTAT,
-    "ip": blocks.IP,
-    "tcp": blocks.TCP,
-    "udp": blocks.UDP,
-    "vminfo": blocks.VMINFO,
-    "sysinfo": blocks.SYSINFO,
-    "fsinfo": blocks.FSINFO,
-    "cpc": blocks.CPC,
-    "perf": blocks.PERF,
-    "mib": blocks.MIB,
-    "nfsv3": blocks.NFSV3,
-    "nfsv4": blocks.NFSV4,
-    "fbt": blocks.FBT,
-    "rawfbt": blocks.RAWFBT,
-    "packet": blocks.PACKET,
-}
-"""The providers, in the order of their identifiers."""
-
-_FUNCTIONS = ("fbt", "rawfbt")
-
-_COUNTED = ("cpc", "perf")
-"""Those whose probes fire when a perf event has counted so far."""
-
-_DERIVED = (
-    "proc", "sched", "io", "lockstat", "ip", "tcp", "udp", "vminfo", "sysinfo", "fsinfo", "mib", "nfsv3",
-    "nfsv4",
-)  # fmt: skip
-"""Those whose probes follow from others: each has a module of its name in `providers/derived/`."""
 
 _DIGITS = 11
 """More than a process's number has."""
@@ -107,19 +51,10 @@ class Registry:
         file of packets that the engine is given, `formats` the texts of trace events' format files, by group and name,
         where they are not tracefs's."""
         self.target = target
-        self._btf_path = btf
-        self._tracefs_path = tracefs
-        self._kallsyms_path = kallsyms
         self._offer = offer
-        self._vmlinux, self._is_other = vmlinux, is_other
-        self._devices = devices
-        self._formats = formats
+        self._known = KnownProviders(target, btf, tracefs, kallsyms, offer, vmlinux, is_other, devices, formats)
         self.prepare: Callable[[int], None] = lambda pid: None
         """Called before anything looks into a process."""
-        self._providers: dict[str, Provider] = {}
-        self._derived_providers: dict[str, DerivedProvider] = {}
-        self._function_providers: dict[str, FunctionProvider] = {}
-        self._counted_providers: dict[str, CountedEvents] = {}
 
     def match(self, provider: str, module: str, function: str, name: str) -> Sequence[Probe]:
         """The probes whose four fields match the glob patterns ("" matches all), by identifier."""
@@ -130,19 +65,19 @@ class Registry:
         if recorded is not None:
             return recorded
         if provider == FILES:
-            return self._user_functions.match(pattern)
+            return self._known.user_functions.match(pattern)
         if provider == STATIC:
-            return self._static_probes.match("", STATIC, pattern)
+            return self._known.static_probes.match("", STATIC, pattern)
         if pid:
             return self._in_process(head, pid, pattern)
         single = plain(provider)
         if single:
-            return self._matching(single, pattern) if single in _BLOCKS else ()
+            return self._matching(single, pattern) if single in BLOCKS else ()
         test = matcher(provider)
-        known = [each for each in _BLOCKS if test(each) and _may_have(each, name)]
+        known = [each for each in BLOCKS if test(each) and _may_have(each, name)]
         found = [probe for each in known for probe in self._matching(each, pattern)]
         if self._has_static(pattern, found):
-            found += self._static_probes.everywhere(pattern)
+            found += self._known.static_probes.everywhere(pattern)
         return found
 
     def _has_static(self, pattern: Pattern, others: Sequence[Probe]) -> bool:
@@ -158,28 +93,30 @@ class Registry:
         pattern = Pattern(provider, module, function, name)
         head, process = _of_process(provider)
         if process and self._offer is None and head not in ("pid", STATIC):
-            return self._static_probes.awaited(pattern._replace(provider=head), process)
+            return self._known.static_probes.awaited(pattern._replace(provider=head), process)
         if process or plain(provider) or not self._has_static(pattern, ()):
             return None
-        return self._static_probes.awaited(pattern)
+        return self._known.static_probes.awaited(pattern)
 
     def count(self, probe: Probe) -> int:
         """How many probes there are by now that one stands for."""
-        return self._static_probes.count(probe) if isinstance(probe.firing, StaticPattern) else 1
+        return self._known.static_probes.count(probe) if isinstance(probe.firing, StaticPattern) else 1
 
     def is_awaited(self, probe: Probe, provider: str, module: str, function: str, name: str) -> bool:
         """Whether `awaited` stands for a probe that `match` gives."""
-        return self._static_probes.is_awaited(probe, Pattern(provider, module, function, name))
+        return self._known.static_probes.is_awaited(probe, Pattern(provider, module, function, name))
 
     def _matching(self, provider: str, pattern: Pattern) -> Sequence[Probe]:
         """The provider's probes that match and can fire."""
         if self._offer is None:
-            if provider in _FUNCTIONS and self._is_place(pattern):
-                return self._kernel_places.match(pattern)
-            return self._provider(provider).match(pattern)
+            if provider in FUNCTIONS and self._is_place(pattern):
+                return self._known.kernel_places.match(pattern)
+            return self._known.provider(provider, self.match).match(pattern)
         if not self._offer.has_provider(provider):
             return ()
-        return [probe for probe in self._provider(provider).match(pattern) if self._offer.fires(probe)]
+        return [
+            probe for probe in self._known.provider(provider, self.match).match(pattern) if self._offer.fires(probe)
+        ]
 
     def _is_place(self, pattern: Pattern) -> bool:
         """Whether a place within a function of the kernel is described; most descriptions have a name that tells."""
@@ -195,9 +132,9 @@ class Registry:
         self._get_ready(pid)
         if matches(head, "pid"):
             functions = pattern._replace(provider=f"pid{pid}")
-            found += self._user_functions.match(functions)
+            found += self._known.user_functions.match(functions)
         if plain(head) != "pid":
-            found += self._static_probes.match(pid, head, pattern)
+            found += self._known.static_probes.match(pid, head, pattern)
         return found
 
     def _get_ready(self, pid: str) -> None:
@@ -207,19 +144,19 @@ class Registry:
 
     def remarks(self) -> list[str]:
         """What to tell who asked for the probes that have been matched."""
-        return list(self._user_functions.remarks) if "_user_functions" in self.__dict__ else []
+        return list(self._known.user_functions.remarks) if self._known.has("user_functions") else []
 
     def offers(self, what: str, name: str) -> bool:
         """Whether there is a `provider` of that name, a kernel `module`, loaded or built in, or a `helper`."""
         if what == "helper":
             return self._offer is not None and self._offer.has_helper(name)
         if what == "provider":
-            return name in _BLOCKS or name in (FILES, STATIC)
+            return name in BLOCKS or name in (FILES, STATIC)
         return name == "vmlinux" or (name.isidentifier() and os.path.isdir(f"/sys/module/{name}"))
 
     def absence(self, provider: str) -> str:
         """Why a description with this provider can match no probe, "" where it could."""
-        is_other = provider and not any(map(matcher(provider), _BLOCKS)) and not plain(provider)
+        is_other = provider and not any(map(matcher(provider), BLOCKS)) and not plain(provider)
         if self._offer is not None and is_other:
             from sonde.providers.pid import UNAVAILABLE
 
@@ -246,39 +183,39 @@ class Registry:
         if why:
             return why
         if provider == FILES:
-            return self._user_functions.mismatch(Pattern(provider, module, function, name))
+            return self._known.user_functions.mismatch(Pattern(provider, module, function, name))
         if module == FILES and not provider:
             return f"a probe in a file has four fields: {FILES}:{function}:{name}:entry"
         head, pid = _of_process(provider)
         if pid and plain(head) == "pid":
-            return self._user_functions.mismatch(Pattern(f"pid{pid}", module, function, name))
+            return self._known.user_functions.mismatch(Pattern(f"pid{pid}", module, function, name))
         if pid or provider == STATIC:
-            return self._static_probes.mismatch(pid, head, Pattern(provider, module, function, name))
-        if provider and not plain(provider) and not any(map(matcher(provider), _BLOCKS)):
-            return self._static_probes.nobody_has(Pattern(provider, module, function, name))
-        if provider in _FUNCTIONS:
-            why = self._function_provider(provider).absence(Pattern(provider, module, function, name))
+            return self._known.static_probes.mismatch(pid, head, Pattern(provider, module, function, name))
+        if provider and not plain(provider) and not any(map(matcher(provider), BLOCKS)):
+            return self._known.static_probes.nobody_has(Pattern(provider, module, function, name))
+        if provider in FUNCTIONS:
+            why = self._known.function_provider(provider).absence(Pattern(provider, module, function, name))
             if why:
                 return why
         timer = "profile" if not provider and name.startswith("profile-") else provider
-        if self._offer and timer in _BLOCKS:
+        if self._offer and timer in BLOCKS:
             why = self._refused(timer, Pattern(timer, module, function, name))
             if why:
                 return why
-        if provider in _COUNTED:
-            why = self._counted(provider).absence(Pattern(provider, module, function, name))
+        if provider in COUNTED:
+            why = self._known.counted(provider).absence(Pattern(provider, module, function, name))
             if why:
                 return why
         if self._offer and self._is_withheld(provider, module, name):
             return self._offer.part(provider, (probe.name for probe in self.match(provider, "", "", "")))
-        if provider in _DERIVED:
-            derived = self._derived(provider)
+        if provider in DERIVED:
+            derived = self._known.derived(provider, self.match)
             why = derived.absence(name)
             if why and not (derived.is_unknown(name) and self.alike(provider, module, function, name)):
                 return why
         from sonde.providers.mismatch import explained
 
-        return explained(Pattern(provider, module, function, name), tuple(_BLOCKS), self.match)
+        return explained(Pattern(provider, module, function, name), tuple(BLOCKS), self.match)
 
     def _is_withheld(self, provider: str, module: str, name: str) -> bool:
         """Whether the kernel may well have the probes that a description means, and the engine has them not."""
@@ -288,7 +225,9 @@ class Registry:
             from sonde.arch import system_calls
 
             return module == system_calls.COMPAT_MODULE
-        return provider == "rawtp" or (provider in _DERIVED and self._derived(provider).defines(name))
+        if provider == "rawtp":
+            return True
+        return provider in DERIVED and self._known.derived(provider, self.match).defines(name)
 
     def alike(self, provider: str, module: str, function: str, name: str) -> tuple[str, ...]:
         """Descriptions that one which matches no probe may have meant, the likeliest first."""
@@ -296,23 +235,23 @@ class Registry:
             return ()
         from sonde.providers.mismatch import alike
 
-        return alike(Pattern(provider, module, function, name), tuple(_BLOCKS), self.match)
+        return alike(Pattern(provider, module, function, name), tuple(BLOCKS), self.match)
 
     def _refused(self, provider: str, pattern: Pattern) -> str:
         """Why the engine fires none of the probes that a pattern matches."""
-        found = self._provider(provider).match(pattern) if self._offer else ()
+        found = self._known.provider(provider, self.match).match(pattern) if self._offer else ()
         return self._offer.refused(found[0]) if self._offer and found else ""
 
     def by_id(self, identifier: int) -> Probe | None:
         """The probe with this identifier."""
-        for name, block in _BLOCKS.items():
+        for name, block in BLOCKS.items():
             if block.first <= identifier <= block.last:
-                return self._offered(self._provider(name).by_id(identifier))
+                return self._offered(self._known.provider(name, self.match).by_id(identifier))
         if blocks.USDT.first <= identifier <= blocks.USDT.last:
-            return self._static_probes.by_id(identifier)
+            return self._known.static_probes.by_id(identifier)
         if identifier >= blocks.KERNEL_PLACES.first:
-            return self._kernel_places.by_id(identifier)
-        return self._user_functions.by_id(identifier) if identifier >= blocks.PID.first else None
+            return self._known.kernel_places.by_id(identifier)
+        return self._known.user_functions.by_id(identifier) if identifier >= blocks.PID.first else None
 
     def _offered(self, probe: Probe | None) -> Probe | None:
         if probe is None or self._offer is None:
@@ -324,55 +263,55 @@ class Registry:
         if self.has_variables(probe):
             return None
         if isinstance(probe.firing, (StaticPattern, StaticProbe)):
-            return self._static_probes.arguments(probe)
-        return self._provider(probe.provider).arguments(probe)
+            return self._known.static_probes.arguments(probe)
+        return self._known.provider(probe.provider, self.match).arguments(probe)
 
     def argument_names(self, probe: Probe) -> tuple[str, ...] | None:
         """The names of the probe's `args[]`, None where they have none, or are variables of a program."""
         if isinstance(probe.firing, RawTracepoint) and probe.provider in ("rawtp", "sdt"):
             return self.types.tracepoint_parameters(probe.firing.name)
-        if isinstance(probe.firing, KernelFunction) and probe.provider in _FUNCTIONS:
-            return self._function_provider(probe.provider).argument_names(probe)
+        if isinstance(probe.firing, KernelFunction) and probe.provider in FUNCTIONS:
+            return self._known.function_provider(probe.provider).argument_names(probe)
         if isinstance(probe.firing, Syscall):
-            return self._system_calls.argument_names(probe)
+            return self._known.system_calls.argument_names(probe)
         if probe.provider == "sdt":
-            return self._sdt.argument_names(probe)
+            return self._known.sdt.argument_names(probe)
         return None
 
     def has_variables(self, probe: Probe) -> bool:
         """Whether the probe is in a program, or in a function of the kernel and BTF does not tell of its arguments."""
         if isinstance(probe.firing, Uprobe) or probe.id >= blocks.KERNEL_PLACES.first:
             return True
-        is_function = isinstance(probe.firing, KernelFunction) and probe.provider in _FUNCTIONS
+        is_function = isinstance(probe.firing, KernelFunction) and probe.provider in FUNCTIONS
         return is_function and self._offer is None and self.signature(probe) is None
 
     def variable(self, probe: Probe, scope: str, name: str | int) -> Located:
         """A variable of a process, or of the kernel, at a probe. Raises SourceError."""
         if (
             isinstance(probe.firing, KernelFunction)
-            and probe.provider in _FUNCTIONS
+            and probe.provider in FUNCTIONS
             and (not probe.firing.is_return or self.has_variables(probe))
         ):
-            return self._kernel_variables.find(probe, scope, name)
+            return self._known.kernel_variables.find(probe, scope, name)
         if not isinstance(probe.firing, Uprobe):
             raise _without_variables(probe, scope, name)
-        site = self._user_functions.site(probe)
-        return self._user_variables.find(probe, site.object, site.address, scope, name)
+        site = self._known.user_functions.site(probe)
+        return self._known.user_variables.find(probe, site.object, site.address, scope, name)
 
     def derivations(self, probe: Probe) -> tuple[Derivation, ...]:
         """How the probe follows from others; () for a probe that has its firing to itself."""
-        return self._derived(probe.provider).derivations(probe) if probe.provider in _DERIVED else ()
+        return self._known.derived(probe.provider, self.match).derivations(probe) if probe.provider in DERIVED else ()
 
     def fields(self, probe: Probe) -> tuple[RecordField, ...]:
         """Where a trace event's record has each of the probe's `args[]`; () unless its firing is a Tracepoint."""
-        return self._sdt.fields(probe)
+        return self._known.sdt.fields(probe)
 
     def signature(self, probe: Probe) -> Function | None:
         """The type of a kernel function's probe, None where BTF does not describe the function."""
         firing = probe.firing
-        if probe.provider in _DERIVED and isinstance(firing, KernelFunction):
+        if probe.provider in DERIVED and isinstance(firing, KernelFunction):
             probe = probe._replace(provider="fbt", module=firing.module, function=firing.name)
-        return self._function_provider(probe.provider).signature(probe)
+        return self._known.function_provider(probe.provider).signature(probe)
 
     def type_named(self, name: str, module: str | None = None) -> Type | None:
         """A kernel typedef or base type."""
@@ -388,10 +327,10 @@ class Registry:
 
     def symbol(self, name: str, module: str | None = None) -> KernelSymbol | None:
         """Kernel data, or a function, by name; its type where BTF has it."""
-        if self._kallsyms_path is None:
+        if self._known.kallsyms is None:
             type_ = self._symbol_type(name, module)
             return KernelSymbol(name, module or "vmlinux", 0, type_) if type_ else None
-        found = self._kallsyms.find(name, module)
+        found = self._known.kallsyms.find(name, module)
         if found is None:
             return None
         return KernelSymbol(name, found.module, found.address, self._symbol_type(name, found.module))
@@ -405,196 +344,33 @@ class Registry:
         """(kind, name, value) of all that compiling `spec` has asked the kernel for."""
         from sonde.providers.facts import gather
 
-        return gather(self.types, self._events, spec) + self._builds()
+        return gather(self.types, self._known.events, spec) + self._builds()
+
+    @property
+    def types(self) -> KernelTypes:
+        """The kernel's types, for those who need more than the Catalog asks."""
+        return self._known.types
 
     def _builds(self) -> list[tuple[str, str, str]]:
         """The builds of the kernel and of modules on whose code the program depends, of which there may be others with
         the same types."""
-        asked = sorted(self._kernel_places.asked) if "_kernel_places" in self.__dict__ else []
-        found = ((module, self._kernel_objects.build_id(module)) for module in asked)
+        asked = sorted(self._known.kernel_places.asked) if self._known.has("kernel_places") else []
+        found = ((module, self._known.kernel_objects.build_id(module)) for module in asked)
         return [("build", module, build) for module, build in found if build]
 
     def fact(self, kind: str, name: str) -> str:
         """The value of one of the facts on this kernel, "" if there is no such thing."""
         if kind == "build":
-            return self._kernel_objects.build_id(name)
+            return self._known.kernel_objects.build_id(name)
         from sonde.providers.facts import value_of
 
-        return value_of(kind, name, self.types, self._events)
-
-    @cached_property
-    def types(self) -> KernelTypes:
-        """The kernel's types, for those who need more than the Catalog asks."""
-        from sonde.providers.kernel_types import KernelTypes
-
-        return KernelTypes(self._btf_path, self._offer.types() if self._offer else None)
-
-    @cached_property
-    def _tracefs(self) -> str:
-        from sonde.machine.tracefs import find_tracefs
-
-        return self._tracefs_path or find_tracefs()
-
-    @cached_property
-    def _events(self) -> EventFormats:
-        if self._formats:
-            from sonde.providers.filed_events import FiledTraceEvents
-
-            return FiledTraceEvents(self._formats)
-        from sonde.providers.tracefs import TraceEvents
-
-        return TraceEvents(self._tracefs)
-
-    @cached_property
-    def _system_calls(self) -> SyscallProvider:
-        from sonde.providers.syscall import VSYSCALL32, SyscallProvider
-
-        # Who offers less than the kernel sees no 32-bit calls: probes are not made to be left out.
-        vsyscall32 = VSYSCALL32 if self._offer is None else ""
-        return SyscallProvider(self._functions, self._lookup, self._tracefs, self.target.architecture, vsyscall32)
-
-    @cached_property
-    def _tracepoints(self) -> Tracepoints:
-        from sonde.providers.rawtp import Tracepoints
-
-        return Tracepoints(self.types, self._events)
-
-    @cached_property
-    def _kallsyms(self) -> Kallsyms:
-        from sonde.symbols.kallsyms import Kallsyms
-
-        assert self._kallsyms_path is not None
-        return Kallsyms(self._kallsyms_path)
-
-    @cached_property
-    def _sdt(self) -> SdtProvider:
-        from sonde.providers.sdt import SdtProvider
-
-        return SdtProvider(self._events, lambda: self._tracepoints, self._lookup)
-
-    @cached_property
-    def _code_objects(self) -> CodeObjects:
-        from sonde.symbols.code_objects import CodeObjects
-
-        return CodeObjects()
-
-    @cached_property
-    def _user_functions(self) -> UserFunctions:
-        from sonde.providers.user_functions import UserFunctions
-
-        return UserFunctions(self._code_objects)
-
-    @cached_property
-    def _kernel_objects(self) -> KernelObjects:
-        from sonde.symbols.kernel_objects import KernelObjects
-
-        return KernelObjects(self._vmlinux, self._is_other)
-
-    @cached_property
-    def _kernel_places(self) -> KernelPlaces:
-        from sonde.providers.kernel_places import KernelPlaces
-
-        return KernelPlaces(self._kernel_objects, self._kallsyms_path or os.devnull)
-
-    @cached_property
-    def _kernel_variables(self) -> KernelVariables:
-        from sonde.providers.kernel_variables import KernelVariables
-
-        return KernelVariables(self._kernel_places)
-
-    @cached_property
-    def _static_probes(self) -> StaticProbes:
-        from sonde.providers.usdt import StaticProbes
-
-        return StaticProbes(self._code_objects)
-
-    @cached_property
-    def _user_variables(self) -> UserVariables:
-        from sonde.providers.user_variables import UserVariables
-
-        return UserVariables(self._code_objects)
-
-    def _provider(self, name: str) -> Provider:
-        found = self._providers.get(name)
-        if found is None:
-            found = self._providers[name] = self._make(name)
-        return found
-
-    def _make(self, name: str) -> Provider:
-        if name == "dtrace":
-            from sonde.providers.dtrace import DtraceProvider
-
-            return DtraceProvider()
-        if name == "profile":
-            from sonde.providers.profile import ProfileProvider
-
-            return ProfileProvider()
-        if name == "syscall":
-            return self._system_calls
-        if name == "rawtp":
-            from sonde.providers.rawtp import RawtpProvider
-
-            return RawtpProvider(self._tracepoints)
-        if name == "packet":
-            from sonde.providers.packet import PacketProvider
-
-            return PacketProvider(self._devices)
-        if name in _FUNCTIONS:
-            return self._function_provider(name)
-        if name in _COUNTED:
-            return self._counted(name)
-        return self._derived(name) if name in _DERIVED else self._sdt
-
-    @cached_property
-    def _functions_of_kernel(self) -> TraceableFunctions:
-        from sonde.providers.functions import TraceableFunctions
-
-        return TraceableFunctions(self._tracefs)
-
-    def _function_provider(self, name: str) -> FunctionProvider:
-        found = self._function_providers.get(name)
-        if found is None:
-            from sonde.providers.fbt import FunctionProvider
-
-            found = self._function_providers[name] = FunctionProvider(
-                name, self._functions_of_kernel, self.types, self._kallsyms_path or os.devnull
-            )
-        return found
-
-    def _counted(self, name: str) -> CountedEvents:
-        found = self._counted_providers.get(name)
-        if found is None:
-            from sonde.providers.counted import CountedEvents
-            from sonde.providers.cpc import CounterNames
-            from sonde.providers.perf_sources import SourceNames
-
-            spelling = CounterNames() if name == "cpc" else SourceNames()
-            found = self._counted_providers[name] = CountedEvents(name, _BLOCKS[name], spelling)
-        return found
-
-    def _derived(self, name: str) -> DerivedProvider:
-        found = self._derived_providers.get(name)
-        if found is None:
-            from sonde.providers.derived.provider import DerivedProvider
-
-            tables = import_module(f"sonde.providers.derived.{name}")
-            absent = getattr(tables, "ABSENT", {})
-            found = self._derived_providers[name] = DerivedProvider(
-                name, _BLOCKS[name], tables.DEFINITIONS, self.types, self.match, absent
-            )
-        return found
-
-    def _functions(self, prefix: str) -> list[str]:
-        return self.types.names(prefix)
-
-    def _lookup(self, keyword: str, name: str) -> Type | None:
-        return self.types.lookup(keyword, name)
+        return value_of(kind, name, self.types, self._known.events)
 
 
 def _of_process(provider: str) -> tuple[str, str]:
     """The name of a provider of one process, or a glob, and the process's number behind it; "" if there is none, as in
     nfsv4, which is one of the kernel's."""
-    if provider in _BLOCKS:
+    if provider in BLOCKS:
         return provider, ""
     head = provider.rstrip("0123456789")
     return (head, provider[len(head) :]) if head else (provider, "")
@@ -621,14 +397,14 @@ def _may_have(provider: str, name: str) -> bool:
         return exact in _NEVER_EVENTS[:3]
     if provider == "syscall":
         return exact in _NEVER_EVENTS[3:]
-    if provider in _FUNCTIONS:
+    if provider in FUNCTIONS:
         return exact in _NEVER_EVENTS[3:]
     if provider == "packet":
         return False
     if provider == "profile":
         return exact.startswith(("profile-", "tick-"))
-    if provider in _COUNTED:
+    if provider in COUNTED:
         return exact[-1:].isdigit() and "-" in exact and not exact.startswith(("profile-", "tick-"))
-    if provider in _DERIVED:
+    if provider in DERIVED:
         return exact not in _NEVER_EVENTS and not exact.startswith(("profile-", "tick-"))
     return is_word(exact) and exact not in _NEVER_EVENTS

@@ -19,12 +19,8 @@ from sonde.model.spec import (
     PACKET_LOSSES,
     STATE_STATUS,
     STOPPED,
-    UNWIND_ROWS,
     WAITING,
-    Action,
     TracingSpec,
-    devices,
-    fires_elsewhere,
     has_open_sites,
     has_samples,
     has_user_addresses,
@@ -33,24 +29,22 @@ from sonde.model.units import SECOND
 from sonde.report.symbolizer import Symbolizer
 from sonde.session.sample_flow import SampleFlow
 from sonde.session.signals import Signals
+from sonde.session.surroundings import SessionSurroundings
 from sonde.session.traced import Traced
-from sonde.typed import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
+from sonde.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from sonde.captures.file import CaptureFile
-    from sonde.captures.sink import Captures, Texts
-    from sonde.consume.aggregations import Label
+    from sonde.captures.sink import Captures
     from sonde.consume.recorder import Recorder
     from sonde.consume.store import Key
     from sonde.engines.base import FiringFeed
-    from sonde.everywhere.following import Everywhere
     from sonde.formats.raw_file import WriteBlock
-    from sonde.machine.device_watch import DeviceWatch
     from sonde.model.aggregation_words import Words
     from sonde.model.probe import Probe
     from sonde.model.samples import SampleSink
-    from sonde.symbols.following import Following, NameSource
-    from sonde.symbols.unwinding.unwind_tables import UnwindTables
+    from sonde.session.participants import Asked, MakeReport, Report, Watcher
+    from sonde.symbols.following import NameSource
 
 BATCH = 0.01
 """Seconds between a wake-up's draining and the next: records gather meanwhile, and no line is late."""
@@ -58,73 +52,12 @@ BATCH = 0.01
 IDLE = 0.2
 """Longest sleep, so that drops and the end of a traced process are noticed in time."""
 
-_PREPARATION = 0.5
-"""Seconds of CPU time that tables of what runs already may take before tracing begins."""
-
 
 class Result(NamedTuple):
     """How the session ended: the argument of exit(), 0 without one; whether a signal asked for the end."""
 
     status: int
     interrupted: bool
-
-
-class Watcher(Protocol):
-    """Looks at aggregations while they are counted in: pictures are made of that. Those that are `drawn` are printed
-    where the program says so, and not besides at the end."""
-
-    drawn: frozenset[int]
-
-    def begin(self, look: Callable[[int], dict[Key, Words]]) -> None:
-        """Tracing is about to begin; `look` gives all that an aggregation has counted, cleared or not."""
-
-    def poll(self) -> float:
-        """Look, if it is time to; when to be called next, by time.monotonic()."""
-
-    def finish(self) -> None:
-        """Tracing is over; names can still be had."""
-
-
-class Asked(Protocol):
-    """Whoever may ask for the end; `descriptor` is readable then, or when there is something to do at the next turn."""
-
-    @property
-    def asked(self) -> bool: ...
-
-    @property
-    def descriptor(self) -> int: ...
-
-    @property
-    def until(self) -> float:
-        """When to look at `asked` again at the latest, by time.monotonic()."""
-
-    def turn(self) -> None:
-        """Called now and then while something is traced."""
-
-    def close(self) -> None:
-        """Tracing is over; what has been counted can still be read."""
-
-
-class Report(Sink, Protocol):
-    """A sink that shows what a session has to say besides."""
-
-    @property
-    def label(self) -> Label | None: ...
-
-    def learn(self, probes: Iterable[Probe]) -> None: ...
-    def missing(self, text: str) -> None: ...
-    def gone(self, device: str) -> None: ...
-    def blank_line(self) -> None: ...
-    def close(self) -> None: ...
-    def sample_lines(self) -> SampleSink: ...
-
-    @property
-    def is_switched(self) -> bool: ...
-
-    def texts(self, actions: Sequence[Action], stride: int) -> Texts: ...
-
-
-MakeReport: TypeAlias = "Callable[[TracingSpec, Options], Report]"
 
 
 class Session:
@@ -160,10 +93,6 @@ class Session:
         self._watcher = watcher
         self._attached = attached
         self._look_due = float("inf")
-        self._following: Following | None = None
-        self._tables: UnwindTables | None = None
-        self._devices: DeviceWatch | None = None
-        self._everywhere: Everywhere | None = None
         self._options = options
         self._traced = list(traced)
         self._shown = display_options(options, Options())
@@ -181,7 +110,9 @@ class Session:
         sink = samples or (self._report.sample_lines() if has_samples(spec) else None)
         self._sampling = SampleFlow(sink)
         has_addresses = has_user_addresses(spec) or (sink is not None and sink.wants_names)
-        self._names = names if has_addresses else None
+        self._surroundings = SessionSurroundings(
+            spec, self._tracing, [each.pid for each in self._traced], names if has_addresses else None
+        )
         self._consumer = Consumer(
             spec, source, self._captures or self._report, self._shown, setting(options, self._shown),
             self._report.label,
@@ -216,18 +147,11 @@ class Session:
         signals = Signals() if asked is None else asked
         self._tracing.heed(lambda: signals.asked)
         try:
-            self._prepare_unwinding()
-            source = self._tracing.process_events() if self._names else None
-            self._watch_devices()
+            self._surroundings.prepare()
             self._tracing.attach()
-            self._attach_everywhere()
+            self._surroundings.find_static(self._strings, self._learn)
             self._sampling.begin(self._tracing)
-            if self._names is not None:
-                from sonde.symbols.following import Following  # an import that most runs do without
-
-                traced = [each.pid for each in self._traced]
-                also = self._tables.follow(traced, self._names.mapping) if self._tables is not None else None
-                self._following = Following(source, self._names, traced, also=also)
+            self._surroundings.follow()
             if self._watcher is not None:
                 self._watcher.begin(self._everything)
                 self._look()
@@ -245,14 +169,6 @@ class Session:
                 self.close()
         return Result(status, signals.asked)
 
-    def _attach_everywhere(self) -> None:
-        """Find the static probes of all processes, and from here on those that come."""
-        if has_open_sites(self._spec):
-            from sonde.everywhere.following import Everywhere  # an import that most runs do without
-
-            self._everywhere = Everywhere(self._spec, self._tracing, self._strings, self._learn)
-            self._everywhere.begin()
-
     def _learn(self, probes: Sequence[Probe]) -> None:
         self._consumer.learn(probes)
         self._report.learn(probes)
@@ -268,7 +184,7 @@ class Session:
         firings.finish()
         while not firings.is_over and self._consumer.exit_status is None and self._activity() == ACTIVE:
             self._tracing.wait(IDLE)
-            self._take_up_mappings()
+            self._surroundings.poll()
             self._consumer.poll()
 
     def _start(self) -> None:
@@ -293,13 +209,14 @@ class Session:
         alive = {each.descriptor for each in self._traced}
         packets, firings = self._tracing.packets(), self._tracing.firings()
         while self._consumer.exit_status is None and not signals.asked:
-            ready = self._pause((signals.descriptor, *alive, *self._noticed()), signals.until)
-            self._take_up_mappings()
+            noticed = (*self._surroundings.noticed, *self._sampling.descriptors)
+            ready = self._pause((signals.descriptor, *alive, *noticed), signals.until)
+            self._surroundings.poll()
             self._consumer.poll()
             self._sampling.drain()
             self._look()
             signals.turn()
-            if self._tell_gone():
+            if self._surroundings.are_gone(self._report.gone):
                 return
             is_traced = bool(alive) or packets is not None
             alive -= set(ready)
@@ -320,67 +237,19 @@ class Session:
     def _has_time(self) -> bool:
         """Whether records may gather: not while tables are made, which takes its time, nor where they are read at a
         rate that was asked for."""
-        return not self._options.number("switchrate") and not (self._tables is not None and self._tables.patience == 0)
-
-    def _noticed(self) -> tuple[int, ...]:
-        """Descriptors that are readable when there is more to take up than rings have."""
-        devices = (self._devices.descriptor,) if self._devices is not None else ()
-        return (*self._mapped(), *self._sampling.descriptors, *devices)
-
-    def _mapped(self) -> tuple[int, ...]:
-        """Descriptors that are readable when a process has mapped something."""
-        following = self._following.descriptors if self._following is not None else ()
-        return (*following, *(self._everywhere.descriptors if self._everywhere is not None else ()))
-
-    def _watch_devices(self) -> None:
-        names = devices(self._spec)
-        if names and self._tracing.packets() is None:
-            from sonde.machine.device_watch import DeviceWatch  # an import that most runs do without
-
-            self._devices = DeviceWatch(names)
-
-    def _tell_gone(self) -> bool:
-        """Say which devices have gone; whether no probe is left that can fire."""
-        if self._devices is None:
-            return False
-        for name in self._devices.gone():
-            self._report.gone(name)
-        return self._devices.is_empty and not fires_elsewhere(self._spec)
+        return not self._options.number("switchrate") and self._surroundings.patience > 0
 
     def _rest(self) -> None:
         """Let records gather; what a process has mapped that may end at any moment is looked at meanwhile."""
-        mapped = self._mapped()
+        mapped = self._surroundings.mapped
         if not mapped:
             self._tracing.pause(BATCH)
             return
         end = time.monotonic() + BATCH
         while self._tracing.pause(max(end - time.monotonic(), 0), mapped):
-            self._take_up_mappings()
+            self._surroundings.poll()
             if time.monotonic() >= end:
                 return
-
-    def _prepare_unwinding(self) -> None:
-        """Where stacks are walked by tables, have those of the traced processes ready before anything fires."""
-        pages = {each.name: each.max_entries for each in self._spec.maps}
-        if UNWIND_ROWS in pages:
-            from sonde.symbols.unwinding.unwind_tables import UnwindTables  # an import that most runs do without
-
-            self._tables = UnwindTables(pages, self._tracing.read_map, self._tracing.write_map)
-            self._tables.poll(each.pid for each in self._traced)
-            if self._tables.is_by_process:
-                self._tracing.answer(self._tables.answer)
-            elif not self._traced:
-                from sonde.engines.embedded.tracer.busy import busy_processes  # likewise
-
-                self._tables.prepare(busy_processes(), _PREPARATION)
-
-    def _take_up_mappings(self) -> None:
-        if self._everywhere is not None:
-            self._everywhere.poll()
-        if self._tables is not None:
-            self._tables.poll(each.pid for each in self._traced)
-        if self._following is not None:
-            self._following.poll()
 
     def _pause(self, descriptors: tuple[int, ...], until: float) -> list[int]:
         """Until there is something to do, or that time; those of the descriptors that are readable.
@@ -390,14 +259,13 @@ class Session:
         rate = self._options.number("switchrate")
         if not rate:
             left = max(until - time.monotonic(), 0)
-            return self._tracing.wait(min(IDLE, self._until_look(), self._until_tables(), left), descriptors)
+            return self._tracing.wait(min(IDLE, self._until_look(), self._surroundings.patience, left), descriptors)
         end = min(time.monotonic() + rate / SECOND, until)
         while True:
-            most = min(end - time.monotonic(), self._until_look(), self._until_tables())
+            most = min(end - time.monotonic(), self._until_look(), self._surroundings.patience, IDLE)
             ready = self._tracing.pause(max(most, 0), descriptors)
             self._look()
-            if self._tables is not None:
-                self._tables.poll(each.pid for each in self._traced)
+            self._surroundings.poll_tables()
             if ready or time.monotonic() >= end:
                 return ready
 
@@ -414,10 +282,6 @@ class Session:
         """Seconds until the watcher wants to look again."""
         return max(self._look_due - time.monotonic(), 0.0)
 
-    def _until_tables(self) -> float:
-        """Seconds until there is to be looked for objects by whose tables stacks are walked."""
-        return self._tables.patience if self._tables is not None else IDLE
-
     def _wait_for_status(self, signals: Asked) -> None:
         """With the option statusrate it is seen that often, not at once, that exit() was called."""
         if self._options.is_set("statusrate") and not signals.asked:
@@ -426,7 +290,7 @@ class Session:
     def _stop(self, signals: Asked) -> None:
         self._drain_firings()
         self._set_activity(DRAINING)
-        self._take_up_mappings()
+        self._surroundings.poll()
         self._consumer.poll()
         self._run_internal("END")
         self._set_activity(STOPPED)
@@ -444,22 +308,10 @@ class Session:
             self._captures.finish(losses)
         if self._watcher is not None:
             self._watcher.finish()
-        lost = self._following.losses() if self._following else 0
-        lost += self._sampling.lost_beside
-        if lost:
-            self._report.drop(Drop("mappings", None, lost))
-        self._tell_missing()
-        if self._tables is not None:
-            for kind, count in (("unwinding", self._tables.lost), ("cut", self._tables.cut)):
-                if count:
-                    self._report.drop(Drop(kind, None, count))
-
-    def _tell_missing(self) -> None:
-        """Say of which static probes firings may be missing."""
-        if self._everywhere is not None and not self._shown.testing:
-            from sonde.everywhere.remarks import remarks
-
-            for text in remarks(self._everywhere.summary()):
+        for kind, count in self._surroundings.losses(self._sampling.lost_beside):
+            self._report.drop(Drop(kind, None, count))
+        if not self._shown.testing:
+            for text in self._surroundings.remarks():
                 self._report.missing(text)
 
     def _packet_losses(self) -> dict[int, int]:
@@ -489,9 +341,7 @@ class Session:
 
     def close(self) -> None:
         """Detach and free everything."""
-        if self._devices is not None:
-            self._devices.close()
-            self._devices = None
+        self._surroundings.close()
         try:
             self._report.close()
         finally:

@@ -1,0 +1,208 @@
+"""What fires the programs of a session: stops of threads, clocks, samples, switches, packets of a file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sonde.engines.embedded.events import Events
+from sonde.engines.embedded.followed import FollowedGroup, adopt_present, present_threads, require_native
+from sonde.engines.embedded.program_world import ProgramWorld
+from sonde.engines.embedded.remarks import Remarks
+from sonde.engines.embedded.sources import firings
+from sonde.engines.embedded.sources.contexts import Contexts
+from sonde.engines.embedded.sources.stops import Handler, Hooks, Record, StopSource
+from sonde.engines.embedded.sources.tail_callees import TailCallees
+from sonde.engines.embedded.sources.timers import TimerSource
+from sonde.engines.embedded.tracer.stops import EXEC, FORK, HELD
+from sonde.launch import GuardianError
+from sonde.model.errors import AbortedError, EngineError
+from sonde.model.spec import devices
+from sonde.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sonde.engines.embedded.sources.filed_packets import FiledPackets
+    from sonde.engines.embedded.sources.sampling import Sampling
+    from sonde.engines.embedded.sources.switching import Switching
+    from sonde.engines.embedded.sources.user_probes import UserProbes
+
+
+class LiveSources:
+    """`packets` are those of the file, None without one."""
+
+    firings = None
+
+    def __init__(
+        self, world: ProgramWorld, followed: FollowedGroup | None, packet_file: str, realtime_offset: int,
+        is_enough: Callable[[bool], bool],
+    ) -> None:  # fmt: skip
+        """`is_enough` says that the consumer should look at the rings. Raises EngineError."""
+        self._world, self._followed = world, followed
+        self._plan = world.access.plan
+        self._sampling: Sampling | None = None
+        self._switching: Switching | None = None
+        self._user_probes: UserProbes | None = None
+        self._stops: StopSource | None = None
+        self._events: Events | None = None
+        self.packets: FiledPackets | None = None
+        try:
+            self._connect(packet_file, realtime_offset)
+        except BaseException:
+            self.close()
+            raise
+        assert self._stops is not None
+        others = [each for each in (self._sampling, self._switching, self.packets) if each is not None]
+        is_hasty = world.access.tap is not None and world.looks_at_once
+        self._events = Events(
+            followed, self._stops.handlers, self._timers, is_enough, world.interventions, others, is_hasty
+        )
+
+    def _connect(self, packet_file: str, realtime_offset: int) -> None:
+        world, access = self._world, self._world.access
+        contexts = Contexts(world.memory, world.environment, world.buffers, access.tap)
+        if firings.has_user_probes(world.spec):
+            from sonde.engines.embedded.sources.user_probes import UserProbes  # most runs do without
+
+            traced = {each.pid for each in self._followed.members} if self._followed else set[int]()
+            self._user_probes = UserProbes(world.spec, world.programs, contexts, traced, access.reads_more)
+        shots = firings.shots(world.programs, contexts)
+        stops = self._stops = StopSource(access.threads, world.environment, shots, world.buffers, self._hooks())
+        if access.images is not None:
+            access.images.watch(stops.handlers)
+        self._start_clocks(stops)
+        if self._followed is not None:
+            self._followed.traced = lambda: {task.pid for task in access.threads.by_tid.values()}
+            self._followed.remarks.calls = self._plan.refusals
+            self._remark(stops.handlers, self._followed.remarks)
+            self._watch_threads(stops, self._followed)
+        if packet_file or devices(world.spec):
+            self.packets = _packets(world, packet_file, realtime_offset)
+
+    def _hooks(self) -> Hooks:
+        registers = self._followed.tracees.registers if self._followed else lambda flags: b""
+        return Hooks(self._thread_ended, self._world.maps.forget_task, registers, self._world.access.fetched)
+
+    def _start_clocks(self, stops: StopSource) -> None:
+        world, access = self._world, self._world.access
+        clocks = firings.clocks(world.programs)
+        events = None
+        if access.sampled is not None:
+            from sonde.engines.embedded.sources.sampling import open_events  # most runs do without
+
+            callees, is_recorded = TailCallees(world.spec), world.samples is not None
+            events = open_events(
+                clocks, callees, lambda: present_threads(self._followed), is_recorded, access.reads_more
+            )
+        self._timers = TimerSource(
+            clocks, access.threads, world.environment, world.buffers, events is not None, world.samples
+        )
+        if access.tap is not None and clocks:
+            self._timers.fire = access.tap.clock(self._timers.fire, clocks)
+        if events is not None and access.sampled is not None:
+            from sonde.engines.embedded.sources.sampling import Sampling  # likewise
+
+            self._sampling = Sampling(
+                events, access.sampled, world.environment, world.buffers, self._timers, stops.task
+            )
+
+    def _watch_threads(self, stops: StopSource, followed: FollowedGroup) -> None:
+        """See threads get CPUs, and run onto breakpoints, where programs have to do with that."""
+        world, access = self._world, self._world.access
+        if firings.has_switches(world.spec):
+            from sonde.engines.embedded.sources.switching import Switching, open_switches  # most runs do without
+
+            switches = open_switches(world.spec, present_threads(followed))
+            self._switching = Switching(switches, access.threads.by_tid, stops.fire)
+            self._switching.watch(stops.handlers)
+            self._plan = self._plan._replace(events=self._plan.events | {FORK})
+        if self._user_probes is not None:
+            from sonde.engines.embedded.sources.user_probes import FiringWorld  # likewise
+
+            firing = FiringWorld(world.environment, world.buffers, access.structures, access.places, access.fetched)
+            self._user_probes.watch(stops.handlers, stops.task, firing)
+
+    def _remark(self, handlers: dict[int, Handler], remarks: Remarks) -> None:
+        """Look at each program that is executed, while its thread stands."""
+        executed = handlers[EXEC]
+
+        def look(record: Record) -> None:
+            executed(record)
+            task = self._world.access.threads.by_tid.get(record[2]) if record[1] & HELD else None
+            if task is not None:
+                remarks.executed(task.tid, task.comm)
+
+        handlers[EXEC] = look
+
+    def _thread_ended(self, tid: int) -> None:
+        self._timers.forget(tid)
+        if self._followed is not None:
+            self._followed.ended(tid)
+
+    def attach(self) -> None:
+        """Get the processes to where they wait to be traced. Raises CommandError, AbortedError."""
+        if self._followed is not None:
+            try:
+                self._begin(self._followed)
+            except GuardianError as error:
+                raise AbortedError(str(error)) from None
+        self._timers.start()
+        for each in (self._sampling, self._switching, self.packets):
+            if each is not None:
+                each.start()
+
+    def _begin(self, followed: FollowedGroup) -> None:
+        with followed.tracees.watched():
+            if self._user_probes is not None:
+                followed.tracees.want_sites(self._user_probes.files)
+            followed.tracees.begin(self._plan, followed.evaluation)
+            if self._plan.refusals:
+                require_native(followed)
+            adopt_present(followed, self._world.access.threads)
+
+    @property
+    def events(self) -> Events:
+        """What waits for them."""
+        assert self._events is not None
+        return self._events
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether somebody should look, once, since the last packet has been taken up."""
+        return self.packets is not None and self.packets.has_ended
+
+    def looked(self) -> None:
+        """Somebody has."""
+        if self.packets is not None:
+            self.packets.has_ended = False
+
+    @property
+    def is_hasty(self) -> bool:
+        """Whether what programs have written is to be read at once also where records may gather."""
+        return False
+
+    def losses(self) -> tuple[int, int, int]:
+        """Ticks that were skipped, ticks that were lost, switches that were lost."""
+        lost = self._timers.lost + (self._sampling.lost if self._sampling is not None else 0)
+        return self._timers.skipped, lost, self._switching.lost if self._switching is not None else 0
+
+    def close(self) -> None:
+        """Closing twice is harmless."""
+        for each in (self._sampling, self._switching, self.packets):
+            if each is not None:
+                each.close()
+        self._sampling = self._switching = None
+        if self._stops is not None:
+            self._stops.close()
+        # These know what they tell of: nothing is to wait for the garbage collector.
+        self._stops = self._events = None
+
+
+def _packets(world: ProgramWorld, file: str, realtime_offset: int) -> FiledPackets:
+    """The packets of the file. Raises EngineError where there is none."""
+    # imports that most runs do without
+    from sonde.engines.embedded.sources.filed_packets import FiledPackets
+    from sonde.engines.embedded.sources.packet_hooks import DeviceHooks
+
+    if not file:
+        raise EngineError("the embedded engine has packets of a file alone: name one with --packets FILE.pcapng")
+    hooks = DeviceHooks(world.programs, world.memory, world.environment)
+    return FiledPackets(file, hooks, world.environment, realtime_offset, lambda: world.maps.is_enough(False))

@@ -1,0 +1,80 @@
+"""Those who take part in a session: who asks for its end, who looks at it, who shows what it has to say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from sonde.consume.sink import Sink
+from sonde.model.spec import Action
+from sonde.typed import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from sonde.captures.sink import Texts
+    from sonde.consume.aggregations import Label
+    from sonde.consume.options import Options
+    from sonde.consume.store import Key
+    from sonde.model.aggregation_words import Words
+    from sonde.model.probe import Probe
+    from sonde.model.samples import SampleSink
+    from sonde.model.spec import TracingSpec
+
+
+class Watcher(Protocol):
+    """Looks at aggregations while they are counted in: pictures are made of that. Those that are `drawn` are printed
+    where the program says so, and not besides at the end."""
+
+    drawn: frozenset[int]
+
+    def begin(self, look: Callable[[int], dict[Key, Words]]) -> None:
+        """Tracing is about to begin; `look` gives all that an aggregation has counted, cleared or not."""
+
+    def poll(self) -> float:
+        """Look, if it is time to; when to be called next, by time.monotonic()."""
+
+    def finish(self) -> None:
+        """Tracing is over; names can still be had."""
+
+
+class Asked(Protocol):
+    """Whoever may ask for the end; `descriptor` is readable then, or when there is something to do at the next turn."""
+
+    @property
+    def asked(self) -> bool: ...
+
+    @property
+    def descriptor(self) -> int: ...
+
+    @property
+    def until(self) -> float:
+        """When to look at `asked` again at the latest, by time.monotonic()."""
+
+    def turn(self) -> None:
+        """Called now and then while something is traced."""
+
+    def close(self) -> None:
+        """Tracing is over; what has been counted can still be read."""
+
+
+class Report(Sink, Protocol):
+    """A sink that shows what a session has to say besides."""
+
+    @property
+    def label(self) -> Label | None: ...
+
+    def learn(self, probes: Iterable[Probe]) -> None: ...
+    def missing(self, text: str) -> None: ...
+    def gone(self, device: str) -> None: ...
+    def blank_line(self) -> None: ...
+    def close(self) -> None: ...
+    def sample_lines(self) -> SampleSink: ...
+
+    @property
+    def is_switched(self) -> bool: ...
+
+    def texts(self, actions: Sequence[Action], stride: int) -> Texts: ...
+
+
+class MakeReport(Protocol):
+    """Makes the report of a session, for its options as they are shown."""
+
+    def __call__(self, spec: TracingSpec, shown: Options, /) -> Report: ...
