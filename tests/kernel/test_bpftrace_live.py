@@ -171,3 +171,26 @@ def test_timers_and_system():
 )  # fmt: skip
 def test_mistakes_are_told_with_their_place(words, told):
     assert told in sonde("bt", *words, status=1).stderr
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_numbers_that_are_shown_as_text(engine):
+    program = """
+        begin {
+            printf("%s|%s|%s\\n", strerror(22), ntop(0x0100007f), ntop(pton("::1")));
+            @late[strerror(2)] = strftime("%H%%%M", 0);
+            print(bswap((uint32)0x01020304));
+            $name = signal_name(9);
+            print($name);
+            cat("/not/%s", "there");
+            cat("/proc/%s", "version");
+            warnf("%d of %s", 3, "them");
+        }
+    """  # fmt: skip
+    done = sonde("bt", "--engine", engine, "-e", program, "-c", "true")
+    printed, _, maps = done.stdout.partition("\n\n\n")
+    shown = ["Invalid argument|127.0.0.1|::1", "67305985", "SIGKILL", Path("/proc/version").read_text().strip()]
+    assert printed.splitlines()[-len(shown) :] == shown
+    assert re.fullmatch(r"@late\[No such file or directory\]: \d\d%\d\d", maps.strip())
+    assert "ERROR: failed to open file '/not/there' (No such file or directory)" in done.stderr
+    assert re.search(r"stdin:10:13-41: WARNING: 3 of them$", done.stderr, re.MULTILINE)

@@ -198,11 +198,19 @@ def _ifindex(g: Generation, e: tree.Builtin) -> Operand:
     return passing_packet(g, e.name, e.position).interface(g)
 
 
+def _jiffies(g: Generation, e: tree.Builtin) -> Operand:
+    return g.call("jiffies64")
+
+
+def _numa_node(g: Generation, e: tree.Builtin) -> Operand:
+    return g.b.extend(g.call("get_numa_node_id"), 4, False)
+
+
 _VALUES: dict[str, Callable[[Generation, tree.Builtin], Operand]] = {
     "$target": _target,
     "pid": _pid, "tid": _tid, "ppid": _ppid, "uid": _uid, "gid": _gid, "timestamp": _timestamp,
     "walltimestamp": _walltimestamp, "cpu": _cpu, "id": _id, "epid": _epid, "curthread": _curthread,
-    "curcpu": _curcpu,
+    "curcpu": _curcpu, "jiffies": _jiffies, "numa_node": _numa_node,
     "stackdepth": _depth(0), "ustackdepth": _depth(USER_STACK), "caller": _caller(0), "ucaller": _caller(USER_STACK),
     "errno": _errno, "ipl": _ipl, "pktlen": _pktlen, "ifindex": _ifindex,
 }  # fmt: skip

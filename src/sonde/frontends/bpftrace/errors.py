@@ -31,3 +31,10 @@ class BtError(SourceError):
 def position(span: SourceSpan, file: str | None) -> Position:
     """Where code of this place says that it comes from."""
     return Position(file, span.line, span.column)
+
+
+def columns(span: SourceSpan) -> str:
+    """The columns of a place in one line; of one that goes on, the lines as well."""
+    if span.line == span.end_line:
+        return f"{span.column}-{span.end_column}"
+    return f"{span.column}-{span.end_line}:{span.end_column}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from sonde.frontends.bpftrace.check import numbers, shown_numbers
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.check.types import INT64, UINT32, UINT64
 from sonde.frontends.bpftrace.errors import SourceSpan
@@ -90,7 +91,10 @@ def _rand(span: SourceSpan, scope: BtScope) -> Expr:
 
 _MADE: dict[str, Callable[[SourceSpan, BtScope], Expr]] = {
     "retval": _retval, "elapsed": _elapsed, "curtask": _curtask, "probe": _probe, "probetype": _probetype,
-    "func": _func, "kstack": _stack(False), "ustack": _stack(True), "rand": _rand,
+    "jiffies": numbers.of_machine("jiffies", UINT64), "numaid": numbers.of_machine("numa_node", UINT32),
+    "cpid": numbers.of_machine("$target", UINT32), "pcomm": numbers.name_of_task("real_parent"),
+    "leader_comm": numbers.name_of_task("group_leader"), "usermode": numbers.usermode,
+    "username": shown_numbers.username, "func": _func, "kstack": _stack(False), "ustack": _stack(True), "rand": _rand,
 }  # fmt: skip
 
 

@@ -14,6 +14,8 @@ from sonde.frontends.bpftrace.check.conversions import (
     number_value,
     string_value,
 )
+from sonde.frontends.bpftrace.check.function_table import ACTIONS as MORE_ACTIONS
+from sonde.frontends.bpftrace.check.function_table import VALUES as MORE_VALUES
 from sonde.frontends.bpftrace.check.maps import key_values, keys_of
 from sonde.frontends.bpftrace.check.scope import BtScope, MapUse
 from sonde.frontends.bpftrace.check.types import INT32, INT64, UINT64, is_integer, is_text, spelled
@@ -49,18 +51,21 @@ def value(call: nodes.Call, scope: BtScope) -> Expr:
     found = _VALUES.get(call.name)
     if found is not None:
         return found(call, scope)
+    more = MORE_VALUES.get(call.name)
+    if more is not None:
+        return more.check(call, require(call, scope, more.least, more.most), scope)
     if not call.arguments and (variable := builtin(call.name, call.at, scope)) is not None:
         return variable
     if call.name in AGGREGATING:
         raise scope.mistake(f"{call.name}() must be assigned directly to a map", call.at)
-    if call.name in _ACTIONS:
+    if call.name in _ACTIONS or call.name in MORE_ACTIONS:
         raise scope.mistake(f"{call.name}() is a statement and has no value", call.at)
     raise _unknown(call.name, call.at, scope)
 
 
 def action(call: nodes.Call, scope: BtScope) -> Statement | None:
     """A call as a statement, None if it gives a value."""
-    found = _ACTIONS.get(call.name)
+    found = _ACTIONS.get(call.name) or MORE_ACTIONS.get(call.name)
     return found(call, scope) if found is not None else None
 
 
@@ -71,12 +76,12 @@ def _unknown(name: str, span: SourceSpan, scope: BtScope) -> BtError:
 
 
 _PENDING = frozenset({
-    "assert", "assert_str", "bswap", "buf", "cat", "cgroup_path", "cgroupid", "cgroup", "container_of", "debugf",
-    "errorf", "warnf", "fail", "find", "getopt", "is_array", "is_literal", "is_ptr", "is_str", "join", "kaddr",
-    "kptr", "uptr", "len", "macaddr", "memcmp", "ntop", "override", "percpu_kaddr", "pton", "signal",
-    "signal_thread", "signal_name", "skboutput", "socket_cookie", "static_assert", "str_concat", "strcap",
-    "strcontains", "strerror", "strftime", "strstr", "syscall_name", "time", "uaddr", "unwatch", "username",
-    "write_user", "zero", "tseries", "path", "ncpus", "jiffies", "numaid", "usermode", "cpid",
+    "assert", "assert_str", "buf", "cgroup_path", "cgroupid", "cgroup", "container_of", "debugf",
+    "fail", "find", "getopt", "is_array", "is_literal", "is_ptr", "is_str", "join", "kaddr",
+    "len", "memcmp", "override", "percpu_kaddr", "pton", "signal",
+    "signal_thread", "skboutput", "socket_cookie", "static_assert", "syscall_name", "str_concat", "strcap",
+    "strcontains", "strstr", "uaddr", "unwatch",
+    "write_user", "tseries", "path", "ncpus",
 })  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from sonde.frontends.bpftrace.check.types import (
     smallest,
     spelled,
 )
+from sonde.frontends.bpftrace.errors import SourceSpan
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model import program as tree
 from sonde.model.errors import Position
@@ -124,3 +125,11 @@ def constant_value(node: nodes.Expr, scope: BtScope, what: str) -> int:
 
 def is_pointer(e: Expr) -> bool:
     return isinstance(resolve(e.type), Pointer)
+
+
+def literal_text(node: nodes.Expr | nodes.TypeName, scope: BtScope, what: str, span: SourceSpan) -> bytes:
+    """The characters of a string literal."""
+    e = None if isinstance(node, nodes.TypeName) else scope.expression(node, scope)
+    if not isinstance(e, tree.StringConst):
+        raise scope.mistake(f"{what} expects a string literal", span)
+    return e.value

@@ -6,6 +6,7 @@ import re
 
 from sonde.frontends.bpftrace.check.conversions import string, wide
 from sonde.frontends.bpftrace.check.scope import BtScope
+from sonde.frontends.bpftrace.check.shown_numbers import is_shown, noted
 from sonde.frontends.bpftrace.check.types import is_scalar, is_text, spelled
 from sonde.frontends.bpftrace.errors import SourceSpan
 from sonde.frontends.bpftrace.syntax import nodes
@@ -69,6 +70,8 @@ def _value(node: nodes.Expr | nodes.TypeName, letters: str, name: str, scope: Bt
     e = scope.expression(_expression(node, scope), scope)
     if letters[-1] in _INTEGERS and is_scalar(e.type):
         return wide(e)
+    if letters[-1] == "s" and is_shown(e):
+        return noted(e)
     if letters[-1] == "s" and is_text(e.type):
         return string(e)
     if letters[-1] == "s" and isinstance(e, (tree.StackTrace, tree.Call)):

@@ -77,7 +77,11 @@ def _content(path: str) -> str:
 
 def _is_destructive(program: tree.Program) -> bool:
     """Whether it does more to the system than look at it."""
-    return any(isinstance(node, tree.FormattedCommand) for clause in program.clauses for node in nodes(clause))
+    return any(
+        isinstance(node, tree.FormattedCommand) and node.name == "system"
+        for clause in program.clauses
+        for node in nodes(clause)
+    )
 
 
 def _no_types() -> list[Type]:

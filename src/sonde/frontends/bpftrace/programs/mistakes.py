@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sonde.frontends.bpftrace.errors import BtError, SourceSpan
+from sonde.frontends.bpftrace.errors import BtError, SourceSpan, columns
 from sonde.model.errors import ProgramError, SourceError
 from sonde.untrusted import lines
 
@@ -26,7 +26,7 @@ def _placed(kind: str, what: str, span: SourceSpan, text: str, name: str) -> str
     shown = source[span.line - 1] if span.line <= len(source) else ""
     end = span.end_column if span.line == span.end_line else len(shown) + 1
     mark = " " * (span.column - 1) + "~" * max(end - span.column, 1)
-    return f"{name}:{span.line}:{_columns(span)}: {kind}: {what}\n{shown}\n{mark}"
+    return f"{name}:{span.line}:{columns(span)}: {kind}: {what}\n{shown}\n{mark}"
 
 
 def _span(error: SourceError) -> SourceSpan | None:
@@ -34,10 +34,3 @@ def _span(error: SourceError) -> SourceSpan | None:
         return error.span
     at = error.position
     return None if at is None else SourceSpan(at.line, at.column, at.line, at.column + 1)
-
-
-def _columns(span: SourceSpan) -> str:
-    """The columns of a place in one line; of one that goes on, the lines as well."""
-    if span.line == span.end_line:
-        return f"{span.column}-{span.end_column}"
-    return f"{span.column}-{span.end_line}:{span.end_column}"

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from sonde.consume.events import Contents, ShownMap
 from sonde.frontends.bpftrace.report.histograms import Bar, bars
 from sonde.frontends.bpftrace.report.maps import MapText
-from sonde.frontends.bpftrace.report.typed_values import bits_of, is_tuple
+from sonde.frontends.bpftrace.report.typed_values import bits_of, has_form, is_tuple, number_text
 from sonde.model.aggregating import HISTOGRAMS, number_of
 from sonde.model.aggregation_words import signed
 from sonde.model.spec import AggregationSpec, TypeSpec
@@ -47,6 +47,8 @@ def json_value(types: Sequence[TypeSpec], number: int, data: bytes) -> Any:
             return [value for _, value in found] if is_tuple(spec) else dict(found)
         case _:
             value = int.from_bytes(data[: spec.size], "little", signed=spec.signed)
+            if has_form(spec):
+                return _decoded(number_text(spec, value))
             return bool(value) if spec.name == "_Bool" else json_number(value)
 
 

@@ -27,6 +27,12 @@ if TYPE_CHECKING:
 _ERRORS = 2
 
 
+def _form(name: str, number: int) -> bytes:
+    from sonde.frontends.bpftrace.report.number_forms import form_of_number  # few records have one
+
+    return form_of_number(name, number)
+
+
 class Ending(NamedTuple):
     """What the program calls the functions of its aggregations, by their names; and the clause that shows its maps when
     all is over, 0 without one. `is_json`: what is shown are objects, one a line."""
@@ -49,7 +55,7 @@ class BtReport:
         self._output = Output(output)
         self._ending = ending
         self._has_ended = False
-        self._environment: dict[str, Any] = {**environment(self._addresses), "typed": self._typed}
+        self._environment: dict[str, Any] = {**environment(self._addresses), "typed": self._typed, "number_text": _form}
         if ending.is_json:
             from sonde.frontends.bpftrace.report.json_objects import text_line, value_line  # few ask for it
 
@@ -95,12 +101,31 @@ class BtReport:
         if not isinstance(action, CommandAction):
             self._output.write(text)
             return
+        if action.name != "system":
+            self._carry_out(action.name, text)
+            return
         from sonde.report.commands import perform  # most programs reach nothing outside
 
         # A NUL, as %c can make one, ends a string of C.
         reason = perform(action.name, text.partition(b"\0")[0], self._output)
         if reason is not None:
             self.refusal(record, reason)
+
+    def _carry_out(self, name: str, text: bytes) -> None:
+        if name in ("warnf", "errorf"):
+            self._complain(text.decode(errors="surrogateescape").rstrip("\n"))
+            return
+        from sonde.frontends.bpftrace.report.outside import content, time_of_day  # few programs have them
+
+        if name == "time":
+            found, mistake = time_of_day(text), ""
+        else:
+            found, mistake = content(text.partition(b"\0")[0])
+        if self._ending.is_json and not mistake:
+            found = self._environment["text_line"](name, found)
+        self._output.write(found)
+        if mistake:
+            self._complain(f"ERROR: {mistake}")
 
     # Maps
 

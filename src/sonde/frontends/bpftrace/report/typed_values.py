@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sonde.frontends.bpftrace.number_forms import FORM
 from sonde.model.spec import TypeSpec
 
+_ENUM = "enum "
+_FORM = _ENUM + FORM
 _TUPLE = "tuple"
 """How the names of types begin that are shown as tuples."""
 
@@ -29,6 +32,10 @@ def number_text(spec: TypeSpec, value: int) -> bytes:
     if spec.kind == "pointer":
         return b"0x%x" % (value & (1 << 64) - 1)
     if spec.kind == "enum":
+        if has_form(spec):
+            from sonde.frontends.bpftrace.report.number_forms import form_of_number  # few values have one
+
+            return form_of_number(spec.name.removeprefix(_ENUM), value)
         name = next((name for name, number in spec.values if number == value), None)
         return b"%d" % value if name is None else name.encode()
     if spec.name == "_Bool":
@@ -72,3 +79,8 @@ def bits_of(spec: TypeSpec, offset: int, bits: int, data: bytes) -> int:
 def is_tuple(spec: TypeSpec) -> bool:
     """Whether values of the type are shown without the names of their members."""
     return spec.name.startswith(_TUPLE)
+
+
+def has_form(spec: TypeSpec) -> bool:
+    """Whether integers of that type are shown as something else."""
+    return spec.name.startswith(_FORM)

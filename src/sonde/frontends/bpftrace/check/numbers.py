@@ -1,0 +1,105 @@
+"""Functions and built-in variables that give numbers, pointers, and names of related processes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sonde.frontends.bpftrace.check.conversions import constant, integer_value
+from sonde.frontends.bpftrace.check.scope import BtScope
+from sonde.frontends.bpftrace.check.types import UINT32, UINT64, spelled
+from sonde.frontends.bpftrace.errors import SourceSpan
+from sonde.frontends.bpftrace.syntax import nodes
+from sonde.model import program as tree
+from sonde.model.probe import Internal, StaticProbe, Uprobe
+from sonde.model.program import Expr
+from sonde.model.types import STRING, Pointer, Struct, Type, resolve, size_of
+
+_SWAPS = {2: "htons", 4: "htonl", 8: "htonll"}
+"""What swaps integers of so many bytes."""
+
+
+def bswap(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Expr:
+    """The bytes of an integer in the other order: of as many as its type has."""
+    e = scope.expression(arguments[0], scope)
+    integer_value(arguments[0], scope, "bswap()")
+    kind = resolve(e.type)
+    size = size_of(kind)
+    if size == 1:
+        return e
+    return tree.Call(kind, scope.at(call.at), _SWAPS[size], (e,))
+
+
+def of_space(is_user: bool) -> Callable[[nodes.Call, list[nodes.Expr], BtScope], Expr]:
+    """uptr() and kptr(): the pointer, into memory of the process or of the kernel."""
+
+    def made(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Expr:
+        e = scope.expression(arguments[0], scope)
+        kind = resolve(e.type)
+        if not isinstance(kind, Pointer):
+            raise scope.mistake(f"{call.name}() only supports pointer arguments ({spelled(e.type)} provided)", call.at)
+        return tree.Cast(kind._replace(user=is_user), scope.at(call.at), e)
+
+    return made
+
+
+def parent(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Expr:
+    """ppid([task]): the process that has started this one, or that of a task."""
+    at = scope.at(call.at)
+    if not arguments:
+        return tree.Builtin(UINT32, at, "ppid")
+    task = scope.expression(arguments[0], scope)
+    found = _member(_member(task, "real_parent", call.at, scope), "tgid", call.at, scope)
+    return tree.Cast(UINT32, at, found)
+
+
+def _member(task: Expr, name: str, span: SourceSpan, scope: BtScope) -> Expr:
+    kind = resolve(task.type)
+    structure = resolve(kind.to) if isinstance(kind, Pointer) else None
+    member = structure.find(name) if isinstance(structure, Struct) else None
+    if member is None or not isinstance(kind, Pointer):
+        raise scope.mistake(f"struct task_struct is not known here: it has no '{name}' to be found", span)
+    return tree.MemberOf(member.type, task.position, tree.Deref(kind.to, task.position, task), member)
+
+
+def name_of_task(relative: str) -> Callable[[SourceSpan, BtScope], Expr]:
+    """pcomm and leader_comm: the name of the thread that `relative` of struct task_struct is."""
+
+    def made(span: SourceSpan, scope: BtScope) -> Expr:
+        task = scope.catalog.tagged_type("struct", "task_struct")
+        if task is None:
+            raise scope.mistake("struct task_struct is not known here", span)
+        own = tree.Builtin(Pointer(task), scope.at(span), "curthread")
+        name = _member(_member(own, relative, span, scope), "comm", span, scope)
+        return tree.Cast(STRING, scope.at(span), name)
+
+    return made
+
+
+def of_machine(name: str, kind: Type) -> Callable[[SourceSpan, BtScope], Expr]:
+    """What a variable of the model has."""
+
+    def made(span: SourceSpan, scope: BtScope) -> Expr:
+        return tree.Builtin(kind, scope.at(span), name)
+
+    return made
+
+
+def usermode(span: SourceSpan, scope: BtScope) -> Expr:
+    """Whether the process's own code was running, as far as the kind of probe tells."""
+    found = {isinstance(each.firing, (Uprobe, StaticProbe, Internal)) for each in scope.attached.probes}
+    is_timed = scope.attached.kind in ("profile", "interval", "hardware", "software")
+    if len(found) != 1 or is_timed:
+        raise scope.mistake(f"usermode is not supported at {scope.attached.kind} probes", span)
+    return constant(int(found.pop()), scope.at(span))
+
+
+def clock(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Expr:
+    """nsecs([clock]): ns since the system was started, or by the clock that is named."""
+    name = arguments[0].name if arguments and isinstance(arguments[0], nodes.Name) else "" if arguments else "boot"
+    model = _CLOCKS.get(name)
+    if model is None:
+        raise scope.mistake(f"Invalid timestamp mode: {name}: there are {', '.join(_CLOCKS)}", call.at)
+    return tree.Builtin(UINT64, scope.at(call.at), model)
+
+
+_CLOCKS = {"boot": "timestamp", "monotonic": "timestamp", "sw_tai": "walltimestamp"}

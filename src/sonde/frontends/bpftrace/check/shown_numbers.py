@@ -1,0 +1,112 @@
+"""Numbers that are shown as text: times, errors, users, addresses of networks.
+
+Such a value is an integer whose type says how it is shown: an enumeration whose name begins with `FORM`, which no
+program's can, and has the form and what that needs behind it. So it is assigned, a key and a map's value as any
+integer, and becomes text where it is shown (`report/number_forms.py`).
+"""
+
+from __future__ import annotations
+
+from socket import AF_INET, AF_INET6, inet_pton
+
+from sonde.frontends.bpftrace.check.conversions import constant, converted, integer_value, literal_text
+from sonde.frontends.bpftrace.check.scope import BtScope
+from sonde.frontends.bpftrace.check.types import INT64, UINT32, UINT64
+from sonde.frontends.bpftrace.errors import SourceSpan
+from sonde.frontends.bpftrace.number_forms import FORM
+from sonde.frontends.bpftrace.syntax import nodes
+from sonde.model import program as tree
+from sonde.model.program import Expr
+from sonde.model.types import STRING, TEXT, Array, Enum, Pointer, is_signed, resolve
+
+_BYTES = {AF_INET: 4, AF_INET6: 16}
+
+
+def is_shown(e: Expr) -> bool:
+    """Whether the value is one of these numbers."""
+    kind = resolve(e.type)
+    return isinstance(kind, Enum) and kind.name.startswith(FORM)
+
+
+def noted(e: Expr) -> Expr:
+    """What printf() records of one."""
+    kind = resolve(e.type)
+    assert isinstance(kind, Enum)
+    form = tree.StringConst(STRING, e.position, kind.name.encode())
+    return tree.Call(TEXT, e.position, "flagstr", (form, converted(e, INT64)))
+
+
+def _shown(form: str, value: Expr) -> Expr:
+    kind = Enum(FORM + form, 8, is_signed(value.type), ())
+    return tree.Cast(kind, value.position, value)
+
+
+def strftime(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Expr:
+    """strftime(format, ns): a time since the system was started, in local time."""
+    text = literal_text(arguments[0], scope, "strftime()", call.at).decode(errors="surrogateescape")
+    return _shown(f"strftime {text}", integer_value(arguments[1], scope, "strftime()"))
+
+
+def strerror(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Expr:
+    return _shown("strerror", integer_value(arguments[0], scope, "strerror()"))
+
+
+def signal_name(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Expr:
+    return _shown("signal", integer_value(arguments[0], scope, "signal_name()"))
+
+
+def username(span: SourceSpan, scope: BtScope) -> Expr:
+    """The name of the user whose number `uid` is."""
+    return _shown("username", converted(tree.Builtin(UINT32, scope.at(span), "uid"), UINT64))
+
+
+def macaddr(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Expr:
+    """macaddr(six bytes)."""
+    e, at = scope.expression(arguments[0], scope), scope.at(call.at)
+    kind = resolve(e.type)
+    if not isinstance(kind, Array) or kind.length != 6:
+        raise scope.mistake("macaddr() only supports array or pointer arguments of 6 bytes", call.at)
+    whole: Expr = constant(0, at, UINT64)
+    for number in range(6):
+        byte = tree.Index(kind.of, at, e, constant(number, at, INT64))
+        low = tree.Binary(UINT64, at, "&", converted(byte, UINT64), constant(0xFF, at, UINT64))
+        moved = tree.Binary(UINT64, at, "<<", low, constant(8 * number, at, UINT64))
+        whole = tree.Binary(UINT64, at, "|", whole, moved)
+    return _shown("mac", whole)
+
+
+def ntop(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Expr:
+    """ntop([family,] address): an integer is an IPv4 address; what pton() gives is constant."""
+    given = arguments[-1]
+    if isinstance(given, nodes.Call) and given.name == "pton":
+        return _address(given, scope)
+    e = scope.expression(given, scope)
+    kind = resolve(e.type)
+    if isinstance(kind, (Array, Pointer)):
+        family = integer_value(arguments[0], scope, "ntop()") if len(arguments) > 1 else _family(kind, call, scope)
+        address = tree.Cast(Pointer(kind.of), e.position, e) if isinstance(kind, Array) else e
+        return tree.Call(STRING, scope.at(call.at), "inet_ntop", (tree.Cast(INT64, e.position, family), address))
+    value = integer_value(given, scope, "ntop()")
+    return _shown("ipv4", converted(value, UINT32))
+
+
+def _family(kind: Array | Pointer, call: nodes.Call, scope: BtScope) -> Expr:
+    for family, size in _BYTES.items():
+        if isinstance(kind, Array) and kind.length == size:
+            return constant(family, scope.at(call.at))
+    raise scope.mistake("ntop() needs a family, or an array of 4 or 16 bytes", call.at)
+
+
+def _address(call: nodes.Call, scope: BtScope) -> Expr:
+    """The constant address that pton() gives, as it is written shortest."""
+    from socket import inet_ntop
+
+    if len(call.arguments) != 1:
+        raise scope.mistake(f"pton() requires one argument ({len(call.arguments)} provided)", call.at)
+    text = literal_text(call.arguments[0], scope, "pton()", call.at).decode(errors="replace")
+    family = AF_INET6 if ":" in text else AF_INET
+    try:
+        packed = inet_pton(family, text)
+    except OSError:
+        raise scope.mistake(f"pton() expects a valid IPv4 or IPv6 address, got {text}", call.at) from None
+    return tree.StringConst(STRING, scope.at(call.at), inet_ntop(family, packed).encode())

@@ -1,0 +1,74 @@
+"""Integers as the text that they stand for, by the forms that their types name."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from functools import lru_cache
+
+from sonde.frontends.bpftrace.number_forms import FORM
+from sonde.model.units import SECOND
+
+_WORD = (1 << 64) - 1
+
+
+@lru_cache(1024)
+def form_of_number(name: str, number: int) -> bytes:
+    """The text of a number of 64 bits; `name` is that of its type."""
+    form, _, rest = name.removeprefix(FORM).partition(" ")
+    return _FORMS[form](number, rest).encode(errors="surrogateescape")
+
+
+@lru_cache(1)
+def _started() -> int:
+    """When the clock of the traced events was 0, in ns since 1970."""
+    return time.time_ns() - time.monotonic_ns()
+
+
+def time_text(format_: str, since_1970: int) -> str:
+    """strftime(3) of a time in ns, with %f for its microseconds."""
+    seconds, rest = divmod(since_1970, SECOND)
+    pieces = format_.split("%%")
+    whole = "%%".join(piece.replace("%f", f"{rest // 1000:06d}") for piece in pieces)
+    return time.strftime(whole, time.localtime(seconds))
+
+
+def _strftime(number: int, rest: str) -> str:
+    return time_text(rest, number + _started())
+
+
+def _strerror(number: int, _: str) -> str:
+    return os.strerror(number) if 0 <= number < 1 << 31 else f"Unknown error {number}"
+
+
+def _signal(number: int, _: str) -> str:
+    import signal
+
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return str(number)
+
+
+def _username(number: int, _: str) -> str:
+    import pwd
+
+    try:
+        return pwd.getpwuid(number).pw_name
+    except (KeyError, OverflowError):
+        return str(number)
+
+
+def _mac(number: int, _: str) -> str:
+    return ":".join(f"{byte:02X}" for byte in (number & _WORD).to_bytes(8, "little")[:6])
+
+
+def _ipv4(number: int, _: str) -> str:
+    return ".".join(str(byte) for byte in (number & 0xFFFFFFFF).to_bytes(4, "little"))
+
+
+_FORMS: dict[str, Callable[[int, str], str]] = {
+    "strftime": _strftime, "strerror": _strerror, "signal": _signal, "username": _username,
+    "mac": _mac, "ipv4": _ipv4,
+}  # fmt: skip
