@@ -29,6 +29,9 @@ TEXTS = {
     "codegen.subroutines.ancestors": (
         ["-qn", 'BEGIN { trace(progenyof($ppid) ? "own" : "other"); exit(0); }'], "own",
     ),
+    "frontends.bpftrace.report.json_objects": (["bt", "-f", "json", "-e", "begin { print(7); }"], '"data": 7'),
+    "frontends.bpftrace.report.number_forms": (["bt", "-e", "begin { print(strerror(22)); }"], "Invalid argument"),
+    "frontends.bpftrace.report.outside": (["bt", "-e", 'begin { time("at %%H"); }'], "at %H"),
     "frontends.d.check.described": (["-n", "BEGIN { trace(uid[1, 2]); }"], "cannot access"),
     "frontends.d.check.undefined": (["-n", "BEGIN /self->x/ { trace(self->y); self->x = 1; }"], "self->y has not"),
     "frontends.d.check.untranslated": (["-n", "syscall::read:entry { trace(curpsinfo->pr_pctmem); }"], "pr_pctmem"),
