@@ -248,10 +248,45 @@ def test_output_is_appended(tmp_path):
     assert "failed to open output file" in run("-o", str(tmp_path / "a" / "b"), "-n", "BEGIN { exit(0) }").stderr
 
 
-def test_an_output_that_takes_no_more_ends_the_trace():
-    done = run("-o", "/dev/full", "-n", "BEGIN { exit(0) }")
+@pytest.mark.parametrize("option", ["-o", "--record", "--raw"])
+@pytest.mark.parametrize("engine", ["embedded", "kernel"])
+def test_an_output_that_takes_no_more_ends_the_trace(option, engine):
+    """Which of the files it is, is told."""
+    done = run("--engine", engine, option, "/dev/full", "-qn", "BEGIN { trace(1); exit(0) }")
     assert done.returncode == 1
-    assert done.stderr.endswith("sonde: processing aborted: No space left on device\n")
+    assert " failed to write " in done.stderr
+    assert done.stderr.endswith("'/dev/full': No space left on device\n")
+    assert done.stderr.count("sonde: ") == 1
+
+
+@pytest.mark.parametrize("option", ["-o", "--record", "--raw"])
+def test_what_is_read_is_not_written_at_once(tmp_path, option):
+    """It is as it was; another name of it makes no difference."""
+    path, other = tmp_path / "a.rec", tmp_path / "b.rec"
+    run("--engine", "embedded", "--record", str(path), "-n", "BEGIN { exit(0) }")
+    other.symlink_to(path)
+    before = path.read_bytes()
+    done = run("--replay", str(path), option, str(other), "-n", "BEGIN { exit(0) }")
+    assert done.returncode == 1
+    assert done.stderr.endswith(f"'{other}' is read, and cannot be written at once\n  give the output another name\n")
+    assert path.read_bytes() == before
+
+
+def test_a_raw_file_is_not_shown_into_itself(tmp_path):
+    path = tmp_path / "file"
+    run("--engine", "embedded", "--raw", str(path), "-n", "BEGIN { exit(0) }")
+    before = path.read_bytes()
+    done = run("raw", str(path), "-o", str(path))
+    assert (done.returncode, path.read_bytes()) == (1, before)
+    assert "is read" in done.stderr
+
+
+@pytest.mark.parametrize("words", [["--anonymise", "names"], ["--record-reads"], ["-xanonymise=paths"]])
+def test_what_a_recording_is_to_be_needs_a_recording(words):
+    done = run(*words, "--engine", "embedded", "-n", "BEGIN { exit(0) }")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "nothing is recorded" in done.stderr
+    assert "--record FILE" in done.stderr
 
 
 def test_flow_indentation():

@@ -48,6 +48,7 @@ def test_refused(description, tag, text, processes):
         check(Pattern(*description.split(":")), processes)
     told = in_d(found.value)
     assert (told.tag, told.text) == (tag, text)
+    assert tag != "D_PROC_GRAB" or found.value.hint == "there is no such process"
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 from sonde.bpf.helpers import POISON
 from sonde.bpf.programs import FOR_PACKETS, TRACE_UPROBE_MULTI
-from sonde.library.errors import DestructiveError, Error, ScriptError, TracingError, as_errors, engine_error
+from sonde.library.errors import DestructiveError, Error, ScriptError, TracingError, aborted, as_errors, engine_error
 from sonde.library.foreground import Ended, require_whole
 from sonde.library.holding import Held
 from sonde.library.outputs import opened
@@ -30,7 +30,7 @@ from sonde.session.engines import KERNEL, make
 from sonde.session.harm import harm
 from sonde.session.names import Names
 from sonde.session.objects import ObjectSession, packet_arrays
-from sonde.session.replay_inputs import packets_of
+from sonde.session.replay_inputs import packets_of, recording_of
 from sonde.typed import TYPE_CHECKING, NamedTuple
 from sonde.untrusted import read_regular
 
@@ -199,6 +199,8 @@ def run_here(
     what is in its maps, too. `take` gets that in place of a descriptor. The samples that it lets through go to
     `recording`, or are lines of the rest; packets behind records to `captures`, likewise. Raises Error."""
     require_allowed(loaded, options)
+    if recording_of(options):
+        raise Error("programs of objects cannot be run on a recording", "--replay takes scripts")
     if held.is_embedded and not held.traced:
         _require_processes(loaded)
     names = Names(options, held.process)
@@ -213,6 +215,8 @@ def run_here(
             raise _refused(error, loaded.made) from None
         except ObjectError as error:
             raise ScriptError(f"{loaded.path} cannot be loaded: {error.text}", error.hint) from None
+        except OSError as error:
+            raise aborted(error) from None
     require_whole(session.packets())
     return Ended(0, {each.pid: each.collect() for each in held.traced})
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from sonde.codegen.compiler import Compilation
 from sonde.frontends.languages import Checked, front_end
-from sonde.library.errors import CompileError, as_errors
+from sonde.library.errors import CompileError, Error, as_errors
 from sonde.library.settings import option_table
 from sonde.model.errors import NO_PROBE, ProgramError, SourceError
 from sonde.model.options import OptionTable, Value
@@ -100,6 +100,7 @@ def compiled(
     CompileError."""
     recorder: FiringRecorder | None = None
     source: RecordedProbes | None = None
+    _require_recording(options)
     if options.text("record") and wanted.engine == KERNEL and not wanted.is_portable:
         recorder = _recorder(language, programs, options, arguments, wanted, name)
         source = recorder.described()
@@ -125,6 +126,13 @@ def compiled(
                 raise checked.explain(error) from None
         except ProgramError as error:
             raise without_btf(error, wanted.btf) from None
+
+
+def _require_recording(options: OptionTable) -> None:
+    """Raises Error for what is wanted of a recording where there is none: nothing would come of it."""
+    for option, word in (("anonymise", "--anonymise"), ("recordreads", "--record-reads")):
+        if options.is_set(option) and not options.text("record"):
+            raise Error(f"{word} is about a recording, and nothing is recorded", "--record FILE writes one")
 
 
 def _recorder(

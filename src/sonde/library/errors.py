@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from sonde.launch import CommandError, GuardianError
 from sonde.model.errors import AbortedError, EngineError, ProgramError
 from sonde.session.errors import NotPermittedError as SessionNotPermittedError
-from sonde.session.errors import SessionError
+from sonde.session.errors import SessionError, limit_hint
 
 
 class Error(Exception):
@@ -110,3 +110,9 @@ def as_errors() -> Iterator[None]:
         raise Error(str(error)) from None
     except GuardianError as error:
         raise TracingError(f"processing aborted: {error}") from None
+
+
+def aborted(error: OSError) -> TracingError:
+    """What ended a session while it ran."""
+    where = f"failed to write '{error.filename}': " if error.filename else ""
+    return TracingError(f"processing aborted: {where}{error.strerror}", limit_hint(error))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import ExitStack, closing
 
-from sonde.library.errors import DestructiveError, Error, TracingError, as_errors
+from sonde.library.errors import DestructiveError, Error, TracingError, aborted, as_errors
 from sonde.library.holding import Held
 from sonde.library.outputs import (
     NO_FILES,
@@ -13,14 +13,13 @@ from sonde.library.outputs import (
     capture_file,
     complete,
     opened,
-    raw_file,
     recording_file,
+    require_apart,
     require_written,
 )
 from sonde.model.options import OptionTable
 from sonde.model.spec import TracingSpec
 from sonde.session.engines import make
-from sonde.session.errors import limit_hint
 from sonde.session.names import Names
 from sonde.session.replay_inputs import recording_of
 from sonde.session.tracing import Session
@@ -93,6 +92,11 @@ def run_here(
     options = job.options
     require_allowed(job)
     _check_enabling(job.spec, options)
+    files = job.files
+    require_apart(
+        (output, files.raw, files.captures, files.recording, options.text("record")),
+        (options.text("packets"), options.text("replay")),
+    )
     names = names or Names(options, held.process, bool(recording_of(options)))
     with ExitStack() as stack:
         stack.enter_context(closing(names))
@@ -101,7 +105,11 @@ def run_here(
         if pictures is not None:
             stack.callback(pictures.close)
         descriptor = stack.enter_context(opened(output, "output file "))
-        raw = stack.enter_context(raw_file(job.files.raw))
+        raw = None
+        if job.files.raw is not None:
+            from sonde.library.kept_files import raw_file  # an import that most runs do without
+
+            raw = stack.enter_context(raw_file(job.files.raw))
         packets = stack.enter_context(capture_file(job.files.captures, job.spec))
         recording = stack.enter_context(recording_file(job.files.recording, job.spec, held.engine))
         blocks = [each.block for each in (raw, recording) if each is not None]
@@ -122,7 +130,7 @@ def run_here(
                     begun(session.look)
                 status = session.run(asked).status & 0xFF
             except OSError as error:
-                raise TracingError(f"processing aborted: {error.strerror}", limit_hint(error)) from None
+                raise aborted(error) from None
         if pictures is not None:
             pictures.write()
         require_whole(session.packets())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 
 from sonde.library.errors import Error
@@ -16,7 +16,6 @@ from sonde.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from sonde.captures.file import CaptureFile
-    from sonde.formats.raw_file import RawFile
     from sonde.recording.file import PerfDataFile
 
 
@@ -57,6 +56,22 @@ def opened(path: str | None, what: str, flags: int = os.O_APPEND) -> Iterator[in
         os.close(descriptor)
 
 
+def require_apart(written: Iterable[str | None], read: Iterable[str | None]) -> None:
+    """Raises Error where a file is to be written that is read meanwhile: what it has would be lost, or come again."""
+    inputs = [each for each in read if each]
+    for path in filter(None, written):
+        if any(_is_same_file(path, each) for each in inputs):
+            raise Error(f"'{path}' is read, and cannot be written at once", "give the output another name")
+
+
+def _is_same_file(one: str, other: str) -> bool:
+    try:
+        return os.path.isfile(one) and os.path.samefile(one, other)
+    except OSError:
+        # Whoever opens it says what is wrong.
+        return False
+
+
 @contextmanager
 def capture_file(path: str | None, spec: TracingSpec) -> Iterator[CaptureFile | None]:
     """The file for the packets that a program captures, if there is a path. Raises Error."""
@@ -79,18 +94,6 @@ def require_written(packets: CaptureFile | None, path: str | None) -> None:
     if packets is not None and packets.failure:
         text = f"failed to write capture file '{path}': {packets.failure}"
         raise Error(text, f"it has the first {packets.packets} packets; {packets.lost} more were captured")
-
-
-@contextmanager
-def raw_file(path: str | None) -> Iterator[RawFile | None]:
-    """The file for records as they are, if there is a path. Raises Error."""
-    if path is None:
-        yield None
-        return
-    with opened(path, "raw file ", os.O_TRUNC) as descriptor, open(descriptor, "wb", closefd=False) as file:
-        from sonde.formats.raw_file import RawFile  # an import that most runs do without
-
-        yield RawFile(file)
 
 
 @contextmanager

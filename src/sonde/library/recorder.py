@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from time import monotonic_ns
 
 from sonde.engines.fired import EMBEDDED
 from sonde.library.errors import CompileError, Error, as_errors
-from sonde.library.outputs import opened
+from sonde.library.kept_files import kept_file
 from sonde.model.options import OptionTable
 from sonde.model.probe import Packet, Probe, StaticPattern, StaticProbe, Tracepoint
 from sonde.model.program import Act, Call, Clause
@@ -83,7 +82,7 @@ def recording_embedded(spec: TracingSpec, options: OptionTable, process: int) ->
     from sonde.machine.system import realtime_offset
 
     path = options.text("record")
-    with opened(path, "recording ", os.O_TRUNC) as descriptor, open(descriptor, "wb", closefd=False) as file:
+    with kept_file(path, "recording ") as file:
         offset = realtime_offset()
         head = RecordingHead(
             VERSION, EMBEDDED, release(), build_id(), recorded_probes(spec), offset, process, monotonic_ns(),
@@ -114,7 +113,7 @@ def recording_kernel(
     from sonde.machine.release import build_id, release  # what other runs do without
 
     path = options.text("record")
-    with opened(path, "recording ", os.O_TRUNC) as descriptor, open(descriptor, "wb", closefd=False) as file:
+    with kept_file(path, "recording ") as file:
         with as_errors():
             tracing = kernel_engine(options, traced).load(recorder.spec)
         source = KernelFirings(tracing, recorder.spec, ProbePlaces(recorder.spec), recorder.process)

@@ -11,7 +11,7 @@ from sonde.consume.replaying import SENSELESS, Replayed
 from sonde.formats.allowance import TOO_LARGE
 from sonde.formats.raw_file import MAGIC, RawBlocks, RawFileError
 from sonde.library.errors import Error, ScriptError
-from sonde.library.outputs import capture_file, opened, require_written
+from sonde.library.outputs import capture_file, opened, require_apart, require_written
 from sonde.library.settings import OptionTable, OptionValue, option_table, option_texts
 from sonde.report.commands import ShownActions as NotPerformed
 from sonde.report.commands import perform
@@ -156,6 +156,7 @@ def _shown(status: int, replayed: Replayed, withheld: int, cut: str, unwritten: 
 
 @contextmanager
 def _file(open_it: Callable[[], BinaryIO], path: str, how: How) -> Iterator[BinaryIO]:
+    require_apart((how.output if isinstance(how.output, str) else None, how.captures), (path,))
     try:
         opened_file = open_it()
     except OSError as error:

@@ -41,7 +41,7 @@ def check(pattern: Pattern, processes: str = "/proc") -> None:
         raise SourceError(OWN_PROCESS, f"process {pid} is the tracer itself", about=(pid,))
     directory = f"{processes}/{pid}"
     if not os.path.isdir(directory):
-        raise not_to_be_had(pid)
+        raise not_to_be_had(pid, "there is no such process")
     if pattern.function == "-":
         _check_module(pattern.module, directory)
     check_name(pattern)

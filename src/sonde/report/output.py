@@ -19,9 +19,18 @@ def write_all(descriptor: int, data: bytes) -> None:
             rest = rest[os.write(descriptor, rest) :]
     except OSError as error:
         if error.errno != errno.EBADF:
-            raise
+            # Of the standard output it is plain what is meant.
+            raise error if descriptor == 1 else OSError(error.errno, error.strerror, _path(descriptor)) from None
         what = "the standard output is closed" if descriptor == 1 else "the output is not open for writing"
         raise OSError(error.errno, what) from None
+
+
+def _path(descriptor: int) -> str:
+    """What a descriptor leads to, as /proc names it."""
+    try:
+        return os.readlink(f"/proc/self/fd/{descriptor}")
+    except OSError:
+        return f"descriptor {descriptor}"
 
 
 class Output:
