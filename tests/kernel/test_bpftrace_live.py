@@ -194,3 +194,10 @@ def test_numbers_that_are_shown_as_text(engine):
     assert re.fullmatch(r"@late\[No such file or directory\]: \d\d%\d\d", maps.strip())
     assert "ERROR: failed to open file '/not/there' (No such file or directory)" in done.stderr
     assert re.search(r"stdin:10:13-41: WARNING: 3 of them$", done.stderr, re.MULTILINE)
+
+
+@pytest.mark.parametrize("value", ["0 && {}", "1 || {}", "1 ? {} : 2", "0 ? 2 : {}", "1 ?: {}"])
+def test_a_block_that_may_not_be_asked_for_is_refused(value):
+    """Its statements would run all the same."""
+    done = sonde("bt", "-e", f"begin {{ $x = {value.replace('{}', '{ @a = 1; 1 }')}; exit() }}", status=1)
+    assert "a block as a value is not supported where a condition decides on it" in done.stderr

@@ -23,6 +23,15 @@ def block_value(node: nodes.BlockValue, scope: BtScope) -> Expr:
     return value
 
 
+def unhurried(node: nodes.Expr, scope: BtScope) -> Expr:
+    """A value that is not always asked for, so nothing of it may come before its statement."""
+    scope.before.append([])
+    value = scope.expression(node, scope)
+    if scope.before.pop():
+        raise scope.mistake("a block as a value is not supported where a condition decides on it: use if", node.at)
+    return value
+
+
 def macro_value(call: nodes.Call | nodes.Name, scope: BtScope) -> Expr | None:
     """The value of a macro's call, None where there is no such macro."""
     made = expanded(call, scope)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from sonde.frontends.bpftrace.check.blocks import unhurried
 from sonde.frontends.bpftrace.check.conversions import bare, constant, converted, is_pointer, string, wide, wrapped
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.check.types import INT64, UINT64, is_integer, is_scalar, is_text, merged, spelled
@@ -21,8 +22,8 @@ _COMPUTED: dict[str, Callable[[int, int], int]] = {
 
 
 def binary(node: nodes.Binary, scope: BtScope) -> Expr:
-    left, right = scope.expression(node.left, scope), scope.expression(node.right, scope)
     if node.op in ("&&", "||"):
+        left, right = scope.expression(node.left, scope), unhurried(node.right, scope)
         for operand, side in ((left, node.left), (right, node.right)):
             if not is_scalar(operand.type):
                 raise scope.mistake(
@@ -30,6 +31,7 @@ def binary(node: nodes.Binary, scope: BtScope) -> Expr:
                 )
         made = tree.Binary(INT, scope.at(node.at), node.op, bare(left), bare(right))
         return tree.Cast(BOOL, made.position, made)
+    left, right = scope.expression(node.left, scope), scope.expression(node.right, scope)
     if node.op in _COMPARING:
         return _comparison(node, left, right, scope)
     return arithmetic(node.op, left, right, node, scope)
@@ -134,8 +136,8 @@ def ternary(node: nodes.Ternary, scope: BtScope) -> Expr:
     test = scope.expression(node.test, scope)
     if not is_scalar(test.type):
         raise scope.mistake(f"Invalid condition in ternary: {spelled(test.type)}", node.test.at)
-    then = test if node.then is None else scope.expression(node.then, scope)
-    otherwise = scope.expression(node.otherwise, scope)
+    then = test if node.then is None else unhurried(node.then, scope)
+    otherwise = unhurried(node.otherwise, scope)
     if is_text(then.type) and is_text(otherwise.type):
         return tree.Conditional(STRING, at, bare(test), string(then), string(otherwise))
     kind = merged(then.type, otherwise.type)
