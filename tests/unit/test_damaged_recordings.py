@@ -272,4 +272,4 @@ def test_every_reason_is_of_the_file(recordings, tmp_path):
     (tmp_path / "whole").write_bytes(recordings["values"])
     with pytest.raises(OSError, match="No space left") as error:
         show(tmp_path / "whole", "/dev/full")
-    assert error.value.filename is None
+    assert error.value.filename == "/dev/full"
