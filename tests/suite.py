@@ -19,9 +19,11 @@ from left_out import summary
 
 TESTS = Path(__file__).resolve().parent
 
-PARTS = {"unit": ("unit",), "embedded, cli": ("embedded", "cli"), "kernel": ("kernel", "../examples/tests")}
-"""What traces the whole machine is by itself; much of that waits, and so does what follows processes. By their names
-from here on."""
+PARTS = {
+    "unit, examples": ("unit", "../examples/tests"), "embedded, cli": ("embedded", "cli"), "kernel": ("kernel",),
+}  # fmt: skip
+"""What traces the whole machine is by itself, but for examples, which bear that; it waits for much of its time, as does
+what follows processes. By their names from here on."""
 
 FAILURES, NO_TESTS = 1, 5
 """The statuses of pytest where tests have failed, and where options choose none."""

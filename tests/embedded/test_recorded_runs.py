@@ -10,7 +10,10 @@ import packages
 import pytest
 
 SONDE = str(Path(sys.executable).parent / "sonde")
-WORK = "sh -c 'for i in 1 2 3 4 5 6 7; do cat /etc/passwd /nowhere; done >/dev/null 2>&1; ls / >/dev/null'"
+WORK = (
+    "sh -c 'for i in 1 2 3 4 5 6 7; do cat /etc/passwd /nowhere; done >/dev/null 2>&1; ls / >/dev/null;"
+    " while [ $((n += 1)) -lt 5000 ]; do :; done'"
+)
 
 SCRIPTS = {
     "calls by name": "syscall:::entry { @[execname, probefunc] = count(); }",

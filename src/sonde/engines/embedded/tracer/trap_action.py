@@ -27,7 +27,7 @@ from sonde.engines.embedded.tracer.code_spaces import (
 
 _FAULTS = sum(1 << number - 1 for number in (signal.SIGILL, signal.SIGBUS, signal.SIGFPE, signal.SIGSEGV))
 _BELOW = 1024
-"""Bytes below the stack pointer, where there is room: a leaf function uses 128 (x86-64 ABI, 3.2.2)."""
+"""Bytes below the stack pointer, where there is room: leaf functions use the red zone, which no ABI has larger."""
 
 _MASK = 8
 _HANDLER = struct.Struct("=Q")

@@ -47,7 +47,7 @@ def _sized(conversion: Conversion, source: GeneratedExpression) -> FormatPiece:
 
 def _integer(conversion: Conversion, letter: str, argument: ConversionArgument) -> FormatPiece:
     size = _BYTES.get(conversion.letters[:-1], 8)
-    is_signed = letter in "di"
+    is_signed = letter in ("d", "i")
     source = argument.source
     if size < 8 or is_signed != argument.signed:
         source = _cut(source, size, is_signed)

@@ -10,9 +10,10 @@ from sonde.model.errors import Position
 from sonde.model.program import Call, Expr
 from sonde.model.types import BUILTIN_TYPEDEFS
 
-_CPU = "cpu"
+_RECORDED, _PLAIN = "cpu", "curthread->thread_info.cpu"
+"""The CPU: of the D library, as recordings have it; without the library by the kernel's structures."""
 
-_SINCE = f"(__since[{_CPU}] ? __since[{_CPU}] : __begin)"
+_SINCE = "(__since[CPU] ? __since[CPU] : __begin)"
 """When the CPU took up the current thread, or when tracing began if it has had it since before."""
 
 _ACCOUNT = f"""
@@ -23,7 +24,7 @@ BEGIN {{ __begin = timestamp; }}
 rawtp:sched::sched_switch
 {{
     self->__cpu_time += timestamp - {_SINCE};
-    __since[{_CPU}] = timestamp;
+    __since[CPU] = timestamp;
 }}
 """
 
@@ -32,5 +33,6 @@ def cpu_time(scope: Scope, position: Position) -> Expr:
     """ns that the current thread has run while the program traced."""
     if scope.catalog.offers("helper", "cpu_time"):
         return Call(BUILTIN_TYPEDEFS["uint64_t"], position, "__cpu_time", ())
-    scope.require(_ACCOUNT)
-    return evaluate(f"self->__cpu_time + (timestamp - {_SINCE})", None, scope, position)
+    cpu = _RECORDED if scope.find_inline(_RECORDED) else _PLAIN
+    scope.require(_ACCOUNT.replace("CPU", cpu))
+    return evaluate(f"self->__cpu_time + (timestamp - {_SINCE})".replace("CPU", cpu), None, scope, position)
