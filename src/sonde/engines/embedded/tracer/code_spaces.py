@@ -380,7 +380,7 @@ class CodeSpaces:
         except OSError:
             return
         self.by_tid[made] = copy
-        _keep_for(copy, made, self.are_for_all)
+        _keep_for(copy, made)
 
     def executed(self, tid: int, former: int) -> None:
         """The thread `former` has another program, and the number `tid`."""
@@ -397,11 +397,11 @@ class CodeSpaces:
         return list({id(each): each for each in self.by_tid.values()}.values())
 
 
-def _keep_for(copy: CodeSpace, pid: int, returns: bool) -> None:
-    """Of a copied memory only what is for that process stays, and, if `returns`, where calls may return."""
+def _keep_for(copy: CodeSpace, pid: int) -> None:
+    """Of a copied memory only what is for that process stays."""
     for address, each in list(copy.breakpoints.items()):
         copy.tell(each, [site for site in each.sites if site.pid in (0, pid)])
-        if not (each.sites or (returns and each.returns)):
+        if not each.sites:
             copy.remove(address)
 
 
