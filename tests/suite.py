@@ -19,11 +19,18 @@ from left_out import summary
 
 TESTS = Path(__file__).resolve().parent
 
+SHOWN = ("kernel/test_documents_live.py", "kernel/test_examples_family.py")
+"""Tests of what documents show and examples do, which bear that others trace as well."""
+
+TRACING = tuple(sorted(f"kernel/{each.name}" for each in (TESTS / "kernel").glob("test_*.py")))
+
 PARTS = {
-    "unit, examples": ("unit", "../examples/tests"), "embedded, cli": ("embedded", "cli"), "kernel": ("kernel",),
-}  # fmt: skip
-"""What traces the whole machine is by itself, but for examples, which bear that; it waits for much of its time, as does
-what follows processes. By their names from here on."""
+    "unit, shown": ("unit", "../examples/tests", *SHOWN),
+    "embedded, cli": ("embedded", "cli"),
+    "kernel": tuple(each for each in TRACING if each not in SHOWN),
+}
+"""What traces the whole machine is by itself; it waits for much of its time, as does what follows processes. By their
+names from here on."""
 
 FAILURES, NO_TESTS = 1, 5
 """The statuses of pytest where tests have failed, and where options choose none."""

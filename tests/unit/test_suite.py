@@ -129,10 +129,11 @@ def test_who_stops_the_suite_sees_what_there_is(tmp_path):
 
 
 def test_the_parts_are_all_there_is():
-    parts = [path.name for path in (ROOT / "tests").iterdir() if any(path.glob("test_*.py"))]
-    run = [each for part in suite.PARTS.values() for each in part]
-    assert sorted(run) == sorted([*parts, "../examples/tests"])
-    assert all((ROOT / "tests" / each).is_dir() for each in run)
+    run = [suite.TESTS / each for part in suite.PARTS.values() for each in part]
+    assert all(each.exists() for each in run)
+    files = [file.resolve() for each in run for file in ([each] if each.is_file() else each.glob("test_*.py"))]
+    assert sorted(files) == sorted((ROOT / "tests").rglob("test_*.py"))
+    assert ROOT / "tests/../examples/tests" in run
 
 
 def test_each_missing_package_is_a_line():
