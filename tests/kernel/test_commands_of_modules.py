@@ -29,6 +29,10 @@ TEXTS = {
     "codegen.subroutines.ancestors": (
         ["-qn", 'BEGIN { trace(progenyof($ppid) ? "own" : "other"); exit(0); }'], "own",
     ),
+    "engines.embedded.sources.argument_reads": (
+        ["--engine", "embedded", "--record", "it", "--record-reads", "-qn",
+         'syscall::openat:entry { n++; } END { printf("%d opened", n); }', "-c", "cat /dev/null"], "opened",
+    ),
     "frontends.bpftrace.report.json_objects": (["bt", "-f", "json", "-e", "begin { print(7); }"], '"data": 7'),
     "frontends.bpftrace.report.number_forms": (["bt", "-e", "begin { print(strerror(22)); }"], "Invalid argument"),
     "frontends.bpftrace.report.outside": (["bt", "-e", 'begin { time("at %%H"); }'], "at %H"),
