@@ -16,7 +16,7 @@ from sonde.codegen.basis.maps import MOST_MAPS, MapPool
 from sonde.codegen.basis.names import fill_names, is_open, name_width
 from sonde.codegen.basis.nullable import gather_nullable
 from sonde.codegen.basis.settings import Settings
-from sonde.codegen.basis.uses import captures, gather_keys, gather_replaceable, samples
+from sonde.codegen.basis.uses import captures, gather_keys, gather_looked_at, gather_replaceable, samples
 from sonde.codegen.clauses.bodies import ERROR_ROUTINE, Planned
 from sonde.codegen.clauses.descriptions import compiled_once
 from sonde.codegen.clauses.turns import has_loops
@@ -113,7 +113,7 @@ class Compilation:
             has_loops(c for c in clauses if ERROR in c.probes),
             any(isinstance(p.firing, StaticPattern) for c in clauses for p in c.probes), numbers,
         )  # fmt: skip
-        self.shared = self.shared._replace(arrays=_kept(self.shared, program))
+        self.shared = self.shared._replace(arrays=_kept(self.shared, program), looked_at=gather_looked_at(clauses))
         self._add_maps(settings)
         assign_storage(self.shared, program.variables)
         used = [a for a in program.aggregations if a in self.shared.keys]

@@ -72,6 +72,18 @@ def _holds(g: Generation, e: tree.Holds) -> Operand:
     return holds(g, e)
 
 
+def _aggregated(g: Generation, e: tree.Aggregated) -> Operand:
+    from sonde.codegen.expressions.aggregated import value  # as above
+
+    return value(g, e)
+
+
+def _count(g: Generation, e: tree.ElementCount) -> Operand:
+    from sonde.codegen.expressions.elements import count  # as above
+
+    return count(g, e)
+
+
 def _string_call(g: Generation, e: tree.Expr, into: Memory, size: int) -> None:
     from sonde.codegen.subroutines.calls import string
 
@@ -110,8 +122,10 @@ _VALUES: dict[type, Any] = {
     tree.Increment: _increment,
     tree.Comma: integers.comma,
     tree.Call: _call,
+    tree.Aggregated: _aggregated,
     tree.Remove: _remove,
     tree.Holds: _holds,
+    tree.ElementCount: _count,
     tree.StackTrace: _stack,
     tree.StringConst: integers.string_address,
 }

@@ -109,7 +109,8 @@ class Aggregations:
 
     def _wants_final(self, action: Action) -> TypeGuard[ClearAction | TruncAction]:
         if isinstance(action, ClearAction):
-            return merging_of(self._specs[action.aggregation]).subtract is None
+            spec = self._specs[action.aggregation]
+            return spec.replaceable or merging_of(spec).subtract is None
         return isinstance(action, TruncAction)
 
     def carry_out(self, action: AggregationAction, value: Callable[[Field], Any], moment: Moment) -> Table | None:

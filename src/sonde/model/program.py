@@ -252,20 +252,37 @@ class Compose(Node):
     values: tuple[Expr, ...]
 
 
-class Remove(Node):
-    """Delete an element of an array that is kept: 1 if it was there, else 0."""
+class Aggregated(Node):
+    """What an aggregation that comes to a number has come to for a key, over all CPUs, 0 where the key is not there."""
 
     type: Type
     position: Position
-    element: Element
+    aggregation: Aggregation
+    keys: tuple[Expr, ...]
+
+
+class Remove(Node):
+    """Delete an element of an array that is kept, or of an aggregation with keys: 1 if it was there, else 0."""
+
+    type: Type
+    position: Position
+    element: Element | Aggregated
 
 
 class Holds(Node):
-    """Whether an array that is kept has the element."""
+    """Whether an array that is kept, or an aggregation with keys, has the element."""
 
     type: Type
     position: Position
-    element: Element
+    element: Element | Aggregated
+
+
+class ElementCount(Node):
+    """How many elements an array that is kept, or an aggregation with keys, has."""
+
+    type: Type
+    position: Position
+    of: Variable | Aggregation
 
 
 class StackTrace(Node):
@@ -280,8 +297,8 @@ class StackTrace(Node):
 
 Expr: TypeAlias = (
     Const | StringConst | Var | Element | Builtin | Argument | ProbeVariable | KernelObject | Deref | MemberOf | Index
-    | AddressOf | Unary | Binary | Conditional | Cast | Assign | Increment | Comma | Call | Compose | Remove | Holds
-    | StackTrace
+    | AddressOf | Unary | Binary | Conditional | Cast | Assign | Increment | Comma | Call | Compose | Aggregated
+    | Remove | Holds | ElementCount | StackTrace
 )  # fmt: skip
 
 
@@ -426,6 +443,19 @@ class Loop(Node):
     step: tuple[Statement, ...]
 
 
+class Each(Node):
+    """The body for each element of an array that is kept, or of an aggregation with keys. `keys` are the variables of
+    the clause that are set to the parts of its key, None for a part that nobody asks for, `value` the one that is set
+    to its value, as `Aggregated` has it of an aggregation, or None. Elements that come or go meanwhile are gone through
+    or not."""
+
+    position: Position
+    of: Variable | Aggregation
+    keys: tuple[Var | None, ...]
+    value: Var | None
+    body: tuple[Statement, ...]
+
+
 class Leave(Node):
     """`break`, or `continue`, of the innermost loop."""
 
@@ -441,7 +471,7 @@ class Return(Node):
 
 Statement: TypeAlias = (
     Evaluate | Aggregate | Trace | Printf | Print | Printa | Show | Tracemem | Exit | Clear | Trunc | Normalize
-    | SetOption | FormattedCommand | Act | If | Loop | Leave | Return
+    | SetOption | FormattedCommand | Act | If | Loop | Each | Leave | Return
 )  # fmt: skip
 
 

@@ -119,7 +119,7 @@ class Shared(NamedTuple):
     `has_functions`: there are probes of kernel functions, and other programs that may call those. `error_loops`: there
     are loops in clauses of ERROR. `has_open`: some probes are found while tracing. `numbers`: of clauses before several
     descriptions the number that each probe knows, by clause and probe (`codegen/clauses/descriptions.py`). `arrays`:
-    those that are kept, with their numbers."""
+    those that are kept, with their numbers. `looked_at`: the aggregations whose elements programs look at."""
 
     target: Target
     settings: Settings
@@ -140,6 +140,7 @@ class Shared(NamedTuple):
     has_open: bool = False
     numbers: Mapping[int, Mapping[int, int]] = {}
     arrays: Mapping[Variable, int] = {}
+    looked_at: frozenset[Aggregation] = frozenset()
 
 
 class Generation:
@@ -292,6 +293,18 @@ class Generation:
     def current_task(self) -> Reg:
         """The current thread's task_struct, a trusted pointer."""
         return self.call("get_current_task_btf", pure="task")
+
+    def map_of(self, aggregation: Aggregation, absent: int) -> MapDescriptor | Reg:
+        """The map as an argument of a call; goes to `absent` where an array of maps has none for it."""
+        name, number = self.shared.aggregations[aggregation]
+        if number is None:
+            return MapDescriptor(name)
+        outer = self.b.slot(8)
+        self.b.store(outer, 0, 8, Imm(number))
+        found = self.call("map_lookup_elem", MapDescriptor(name), SlotAddress(outer))
+        self.b.release(outer)
+        self.b.branch("eq", found, Imm(0), absent)
+        return found
 
     def argument_of(self, base: Base, offset: int) -> CallArgument:
         """The address base + offset, as an argument of a call."""

@@ -9,6 +9,9 @@ from sonde.model.target import Target, is_older
 _LOOPS_SINCE = (5, 17)
 """The first kernel with bpf_loop."""
 
+_TOTALS_SINCE = (5, 19)
+"""The first kernel with bpf_map_lookup_percpu_elem."""
+
 _EXCHANGES_SINCE = (5, 12)
 """The first kernel whose BPF has atomic instructions that give the old value."""
 
@@ -36,6 +39,12 @@ def require_loops(g: Generation, what: str, position: Position) -> None:
     """Refuse what is in D where the kernel has no helper for its loop."""
     if not has_loops(g):
         raise Unsupported(f"{what} before Linux {'.'.join(map(str, _LOOPS_SINCE))}", position)
+
+
+def require_totals(g: Generation, position: Position) -> None:
+    """Refuse values of aggregations where a program cannot look at those of other CPUs."""
+    if is_older(g.shared.target, _TOTALS_SINCE):
+        raise Unsupported(f"the value of an aggregation before Linux {'.'.join(map(str, _TOTALS_SINCE))}", position)
 
 
 def has_fragments(g: Generation) -> bool:

@@ -55,8 +55,13 @@ def name_text(g: Generation, name: str) -> Memory:
     The map is not frozen: the verifier wants to know what is in a frozen array, but can look only into those of one
     element (bpf_map_direct_read, kernel/bpf/verifier.c), and refuses the load from any other.
     """
+    return text_of(g, probe_name(g, name))
+
+
+def text_of(g: Generation, interned: Operand) -> Memory:
+    """The same of an interned string, by its number."""
     number = g.b.slot(8)
-    g.b.store(number, 0, 8, probe_name(g, name))
+    g.b.store(number, 0, 8, interned)
     texts = g.shared.maps.add(MapSpec(NAMES_MAP, kinds.ARRAY, 4, g.shared.name_width, 1, kinds.F_RDONLY_PROG))
     found = g.call("map_lookup_elem", MapDescriptor(texts), SlotAddress(number))
     g.b.release(number)

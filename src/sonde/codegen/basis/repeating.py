@@ -110,8 +110,14 @@ def _reads(node: Any) -> bool:
     return isinstance(kind, Pointer) and kind.user
 
 
+_LOOKING = (tree.Aggregated, tree.ElementCount, tree.Each)
+"""What depends on elements that are no variable's."""
+
+
 def _variables(node: Any, carried: Set[Variable]) -> set[Changeable]:
     found: set[Changeable] = {each.variable for each in below(node) if isinstance(each, (tree.Var, tree.Element))}
+    if any(isinstance(each, _LOOKING) for each in below(node)):
+        found.add(None)
     return found | {_Scratch} if found & carried else found
 
 
@@ -140,7 +146,7 @@ def _root(target: tree.Expr) -> tree.Expr:
 
 
 def _is_sent(node: Any) -> bool:
-    if isinstance(node, (tree.Aggregate, tree.Exit)):
+    if isinstance(node, (tree.Aggregate, tree.Exit, tree.Remove)):
         return True
     if isinstance(node, tree.Act):
         return node.name in _SENT or node.name in _CLOSING

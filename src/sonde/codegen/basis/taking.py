@@ -11,7 +11,7 @@ from sonde.model.program import Clause
 from sonde.model.walk import below, is_zero
 from sonde.typed import Any
 
-_PERHAPS = (tree.Conditional, tree.Loop)
+_PERHAPS = (tree.Conditional, tree.Loop, tree.Each)
 _SHORT = frozenset({"&&", "||"})
 
 

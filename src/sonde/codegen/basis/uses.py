@@ -21,7 +21,7 @@ def gather_keys(clauses: Sequence[Clause], settings: Settings) -> Keys:
     uses: dict[Variable | Aggregation, list[Use]] = {}
     for clause in clauses:
         for node in nodes(clause):
-            if isinstance(node, tree.Aggregate):
+            if isinstance(node, (tree.Aggregate, tree.Aggregated)):
                 uses.setdefault(node.aggregation, []).append((node.keys, clause.probes))
             elif isinstance(node, tree.Element):
                 uses.setdefault(node.variable, []).append((node.keys, clause.probes))
@@ -55,12 +55,27 @@ def _start(what: Variable | Aggregation, shared: bool) -> int:
     return (8 if shared else 0) + (8 if what.scope == "self" else 0)
 
 
-def gather_replaceable(clauses: Sequence[Clause]) -> frozenset[Aggregation]:
-    """Aggregations whose map must be replaceable: keys are removed, or a value is cleared that cannot be subtracted."""
-    found = set()
+def gather_looked_at(clauses: Sequence[Clause]) -> frozenset[Aggregation]:
+    """Aggregations whose elements programs look at."""
+    found: set[Aggregation] = set()
     for clause in clauses:
         for node in nodes(clause):
-            if isinstance(node, tree.Trunc) or (isinstance(node, tree.Clear) and _is_final(node.aggregation)):
+            if isinstance(node, tree.Aggregated):
+                found.add(node.aggregation)
+            elif isinstance(node, (tree.ElementCount, tree.Each)) and isinstance(node.of, Aggregation):
+                found.add(node.of)
+    return frozenset(found)
+
+
+def gather_replaceable(clauses: Sequence[Clause]) -> frozenset[Aggregation]:
+    """Aggregations whose map must be replaceable: keys are removed, or a value is cleared that cannot be subtracted, or
+    that programs look at."""
+    found = set()
+    looked_at = gather_looked_at(clauses)
+    for clause in clauses:
+        for node in nodes(clause):
+            is_clear = isinstance(node, tree.Clear) and (node.aggregation in looked_at or _is_final(node.aggregation))
+            if isinstance(node, tree.Trunc) or is_clear:
                 found.add(node.aggregation)
     return frozenset(found)
 

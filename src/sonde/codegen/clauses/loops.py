@@ -38,7 +38,7 @@ _DONE, _FINISHED, _FAULTED = range(3)
 
 def variables(clauses: Iterable[Clause]) -> set[Variable]:
     """The clause-local variables that loops use."""
-    loops = (node for clause in clauses for node in nodes(clause) if isinstance(node, tree.Loop))
+    loops = (node for clause in clauses for node in nodes(clause) if isinstance(node, turns.LOOPS))
     found = (node for loop in loops for node in below(loop) if isinstance(node, tree.Var))
     return {node.variable for node in found if node.variable.scope == "this"}
 
@@ -55,11 +55,21 @@ def generate(g: Generation, part: Looping, parts: Callable[[Generation, Parts], 
     g.b.store(memory.base, memory.offset + _OUTCOME, 8, Imm(_DONE))
     _save(g, memory)
     with _environment(g) as environment:
-        g.call("loop", Imm(g.shared.settings.maxloop + 1), FunctionAddress(name), environment, Imm(0))
+        _call(g, part, name, environment)
     _restore(g, memory)
     # The body may have made this thread's variables.
     g.storage_version += 1
     _follow(g, memory)
+
+
+def _call(g: Generation, part: Looping, name: str, environment: CallArgument) -> None:
+    if isinstance(part.statement, tree.Loop):
+        g.call("loop", Imm(g.shared.settings.maxloop + 1), FunctionAddress(name), environment, Imm(0))
+        return
+    from sonde.codegen.expressions.elements import in_map  # few programs have it
+
+    function = FunctionAddress(name)
+    in_map(g, part.statement.of, lambda map_: g.call("for_each_map_elem", map_, function, environment, Imm(0)))
 
 
 @contextmanager
@@ -116,16 +126,23 @@ def _follow(g: Generation, memory: Memory) -> None:
 def _function(
     g: Generation, part: Looping, parts: Callable[[Generation, Parts], None], memory: Memory, reads_clock: bool
 ) -> str:
-    """The function of one iteration, (number, environment): 1 to stop, 0 to go on. Gives its name."""
+    """The function of one iteration, (number, environment), of elements (map, key, value, environment): 1 to stop, 0 to
+    go on. Gives its name."""
     name = f"{g.b.function.name}_loop{len(g.subprograms) + 1}"
-    body = Generation(name, g.context, g.shared, g.handlers, parameters=2)
-    _, environment = body.b.function.parameters
+    body = Generation(
+        name, g.context, g.shared, g.handlers, parameters=2 if isinstance(part.statement, tree.Loop) else 4
+    )
+    *element, environment = body.b.function.parameters
     _inherit(g, body, environment, memory)
     assert body.loop is not None
     if reads_clock:
         body.clock = body.b.in_register(body.b.load(body.loop.memory.base, memory.offset + _CLOCK, 8))
     _restore(body, body.loop.memory)
     deferral.find_in_loop(body)
+    if isinstance(part.statement, tree.Each):
+        from sonde.codegen.clauses import elements  # as above
+
+        elements.take(body, part.statement, element[1], element[2])
     _iteration(body, part, parts)
     _ends(body)
     g.scratch.size = max(g.scratch.size, body.scratch.size)
@@ -181,7 +198,7 @@ def _inherit_region(g: Generation, body: Generation) -> None:
 
 def _iteration(g: Generation, part: Looping, parts: Callable[[Generation, Parts], None]) -> None:
     assert g.loop is not None
-    if part.statement.test is not None:
+    if isinstance(part.statement, tree.Loop) and part.statement.test is not None:
         begin = g.b.label()
         g.branch(part.statement.test, begin, g.loop.stop)
         g.b.place(begin)

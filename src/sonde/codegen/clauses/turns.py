@@ -26,6 +26,8 @@ SIZE = 16
 _LEFT, _DEADLINE = 0, 8
 """Of the memory: the turns that are left, and when the firing must have ended."""
 
+LOOPS = (tree.Loop, tree.Each)
+
 _TURN_NS = 8000
 _LIMIT_NS = 900 * MILLISECOND
 """With what a turn can take until the time is looked at, and what follows, less than a second."""
@@ -41,7 +43,7 @@ INTERPRETED = "interpreted"
 
 
 def has_loops(clauses: Iterable[Clause]) -> bool:
-    return any(isinstance(node, tree.Loop) for clause in clauses for node in nodes(clause))
+    return any(isinstance(node, LOOPS) for clause in clauses for node in nodes(clause))
 
 
 def reserve(g: Generation, clauses: Iterable[Clause]) -> None:
@@ -62,7 +64,7 @@ def begin(g: Generation) -> None:
         g.b.store(g.turns.base, g.turns.offset + _DEADLINE, 8, end)
 
 
-def charge(g: Generation, loop: tree.Loop) -> None:
+def charge(g: Generation, loop: tree.Loop | tree.Each) -> None:
     """Pay for a turn of the loop; a fault where nothing is left."""
     assert g.turns is not None
     base, offset = g.turns
@@ -87,9 +89,10 @@ def _is_timed(g: Generation) -> bool:
     return g.shared.settings.maxloop > _UNTIMED or INTERPRETED in g.shared.target.features
 
 
-def cost(loop: tree.Loop, settings: Settings) -> int:
+def cost(loop: tree.Loop | tree.Each, settings: Settings) -> int:
     """What a turn counts; the turns of loops inside of the loop are paid for there, but for the first test of each."""
-    spent = sum(_cost(node, settings) for part in (loop.test, *loop.body, *loop.step) for node in _own(part))
+    test = loop.test if isinstance(loop, tree.Loop) else None
+    spent = sum(_cost(node, settings) for part in (test, *_repeated(loop)) for node in _own(part))
     return max(1, -(-spent // _TURN_NS))
 
 
@@ -97,17 +100,22 @@ def _own(node: Any) -> Iterable[Any]:
     """The nodes of a statement or expression, of loops in it only the test."""
     if node is None:
         return
-    if not isinstance(node, tree.Loop):
-        inner = {id(each) for loop in below(node) if isinstance(loop, tree.Loop) for each in _inside(loop)}
+    if not isinstance(node, LOOPS):
+        inner = {id(each) for loop in below(node) if isinstance(loop, LOOPS) for each in _inside(loop)}
         yield from (each for each in below(node) if id(each) not in inner)
         return
     yield node
-    yield from _own(node.test)
+    if isinstance(node, tree.Loop):
+        yield from _own(node.test)
 
 
-def _inside(loop: tree.Loop) -> Iterable[Any]:
-    for statement in (*loop.body, *loop.step):
+def _inside(loop: tree.Loop | tree.Each) -> Iterable[Any]:
+    for statement in _repeated(loop):
         yield from below(statement)
+
+
+def _repeated(loop: tree.Loop | tree.Each) -> tuple[tree.Statement, ...]:
+    return (*loop.body, *loop.step) if isinstance(loop, tree.Loop) else loop.body
 
 
 _NODE_NS = 40
@@ -115,6 +123,12 @@ _NODE_NS = 40
 
 _HASH_NS = 500
 """An element of an array or of an aggregation, its key compared and copied."""
+
+_CPUS = 64
+"""Of which an aggregation's value is made; more of them are rare."""
+
+_ALL_NS = 40_000
+"""All elements of a map gone through, of thousands."""
 
 _CHARACTER_NS = 16
 """A subroutine that goes through a string, for each character that the string can have."""
@@ -148,8 +162,12 @@ def _cost(node: Any, settings: Settings) -> int:
         return _NODE_NS + _call_cost(node.name, settings)
     if isinstance(node, tree.StackTrace):
         return node.frames * _FRAME_NS if node.is_user else _KERNEL_STACK_NS
-    if isinstance(node, (tree.Element, tree.Aggregate)):
+    if isinstance(node, (tree.Element, tree.Aggregate, tree.Each)):
         return _HASH_NS + settings.strsize
+    if isinstance(node, tree.Aggregated):
+        return _HASH_NS * _CPUS + settings.strsize
+    if isinstance(node, tree.ElementCount):
+        return _ALL_NS
     if isinstance(node, (tree.Print, tree.Tracemem)) or (isinstance(node, tree.Act) and node.name in ("pcap",)):
         return _OBJECT_NS
     if isinstance(node, tree.Act) and node.name in _ACTS:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from sonde.bpf import maps as kinds
 from sonde.codegen.basis.generation import Generation
 from sonde.codegen.expressions.layout import key_memory
-from sonde.codegen.intermediate.ir import Atomic, Imm, MapDescriptor, Operand, Reg, SlotAddress
+from sonde.codegen.intermediate.ir import Atomic, Imm, Operand, Reg
 from sonde.codegen.records.aggregation_maps import has_mark, words
 from sonde.model import program as tree
 from sonde.model.program import Aggregation
@@ -24,7 +24,7 @@ def aggregate(g: Generation, s: tree.Aggregate) -> None:
     """One aggregation statement: the value first, then its place, then the update."""
     value = g.value(s.value) if s.value is not None else Imm(1)
     increment = g.value(s.increment) if s.increment is not None else Imm(1)
-    if g.shared.settings.records:
+    if g.shared.settings.records and s.aggregation not in g.shared.looked_at:
         _read_key(g, s)
         return
     lost, end = g.b.label(), g.b.label()
@@ -48,7 +48,6 @@ def _read_key(g: Generation, s: tree.Aggregate) -> None:
 def _instance(g: Generation, s: tree.Aggregate, lost: int) -> Reg:
     """The address of this CPU's value for the key; goes to `lost` where the map is full."""
     fields, size = g.shared.keys[s.aggregation]
-    name, number = g.shared.aggregations[s.aggregation]
     if not fields:
         index = g.temporary(8)
         g.b.store(index.base, index.offset, 8, Imm(0))
@@ -56,13 +55,7 @@ def _instance(g: Generation, s: tree.Aggregate, lost: int) -> Reg:
     else:
         memory = key_memory(g, s.keys, fields, size)
         key = g.argument_of(memory.base, memory.offset)
-    map_: MapDescriptor | Reg = MapDescriptor(name)
-    if number is not None:
-        outer = g.b.slot(8)
-        g.b.store(outer, 0, 8, Imm(number))
-        map_ = g.call("map_lookup_elem", MapDescriptor(name), SlotAddress(outer))
-        g.b.release(outer)
-        g.b.branch("eq", map_, Imm(0), lost)
+    map_ = g.map_of(s.aggregation, lost)
     result = g.b.register()
     found, absent = g.b.label(), g.b.label()
     g.b.move(result, g.call("map_lookup_elem", map_, key))

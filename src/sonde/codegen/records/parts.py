@@ -30,7 +30,7 @@ class Branching(NamedTuple):
 
 
 class Looping(NamedTuple):
-    statement: tree.Loop
+    statement: tree.Loop | tree.Each
     body: Parts
     step: Parts
 
@@ -103,10 +103,11 @@ class Divider:
     def _alone(self, statement: tree.Statement) -> Part:
         if isinstance(statement, tree.If):
             return Branching(statement, self._parts(statement.then), self._parts(statement.otherwise))
-        if isinstance(statement, tree.Loop):
+        if isinstance(statement, (tree.Loop, tree.Each)):
             # What a loop records may come again, so it is not the clause's first record.
             free, self._free = self._free, 0
-            loop = Looping(statement, self._parts(statement.body), self._parts(statement.step))
+            step = statement.step if isinstance(statement, tree.Loop) else ()
+            loop = Looping(statement, self._parts(statement.body), self._parts(step))
             self._free = free
             return loop
         if isinstance(statement, (tree.Leave, tree.Return)):
@@ -139,7 +140,7 @@ def records(parts: Parts) -> Iterator[Recorded]:
 
 
 def _stands_alone(statement: tree.Statement) -> bool:
-    return isinstance(statement, (tree.If, tree.Loop, tree.Leave, tree.Return)) or _is_act(
+    return isinstance(statement, (tree.If, tree.Loop, tree.Each, tree.Leave, tree.Return)) or _is_act(
         statement, "speculate", *CLOSING
     )
 

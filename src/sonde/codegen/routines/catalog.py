@@ -95,6 +95,8 @@ def routine(name: str) -> BpfFunction:
         if name.startswith("gather_"):
             return gathering.gather(name, name.replace("gather_", "gathered_"))
         return gathering.element(name, Reading(kind, int(size), int(most)))
+    if name.startswith(("total_", "visit_")):
+        return _of_elements(name)
     if name.startswith("unwind_"):
         return _unwinding(name)
     if name.startswith("firing_"):
@@ -109,6 +111,15 @@ def routine(name: str) -> BpfFunction:
     if base in _OF_STRINGS:
         return _OF_STRINGS[base](name, int(capacity))
     return _FIXED[name]()
+
+
+def _of_elements(name: str) -> BpfFunction:
+    from sonde.codegen.routines import totals  # few programs look at what they have counted
+
+    if name.startswith("visit_"):
+        return totals.visit(name)
+    _, shape, map_name = name.split("_", 2)
+    return totals.total(name, shape, map_name)
 
 
 def _of_records(name: str) -> BpfFunction:

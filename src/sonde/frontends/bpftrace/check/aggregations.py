@@ -7,6 +7,7 @@ from sonde.frontends.bpftrace.check.maps import keys_of
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model import program as tree
+from sonde.model.types import is_signed
 
 _VALUES = {"count": 0, "sum": 1, "min": 1, "max": 1, "avg": 1, "stats": 1, "hist": 1, "lhist": 4}
 """How many arguments each has; hist() may have one more."""
@@ -32,7 +33,11 @@ def aggregate(target: nodes.Expr, call: nodes.Expr, scope: BtScope) -> tree.Aggr
     arguments = [each for each in call.arguments if not isinstance(each, nodes.TypeName)]
     parameters = _parameters(call, arguments, scope)
     scope.learn_function(use, call.name, parameters, call.at)
-    value = integer_value(arguments[0], scope, f"{call.name}()") if wanted else None
+    value = None
+    if wanted:
+        value = integer_value(arguments[0], scope, f"{call.name}()")
+        if is_signed(value.type) and not use.is_signed:
+            use.is_signed = scope.known.changed = True
     return tree.Aggregate(scope.at(call.at), scope.aggregation(use), keys, value)
 
 

@@ -16,8 +16,8 @@ from sonde.frontends.bpftrace.check.conversions import (
 )
 from sonde.frontends.bpftrace.check.function_table import ACTIONS as MORE_ACTIONS
 from sonde.frontends.bpftrace.check.function_table import VALUES as MORE_VALUES
-from sonde.frontends.bpftrace.check.maps import key_values, keys_of
-from sonde.frontends.bpftrace.check.scope import BtScope, MapUse
+from sonde.frontends.bpftrace.check.maps import key_values, keys_of, of_tuple
+from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.check.types import INT32, INT64, UINT64, is_integer, is_text, spelled
 from sonde.frontends.bpftrace.errors import BtError, SourceSpan
 from sonde.frontends.bpftrace.syntax import nodes
@@ -78,7 +78,7 @@ def _unknown(name: str, span: SourceSpan, scope: BtScope) -> BtError:
 _PENDING = frozenset({
     "assert", "assert_str", "buf", "cgroup_path", "cgroupid", "cgroup", "container_of", "debugf",
     "fail", "find", "getopt", "is_array", "is_literal", "is_ptr", "is_str", "join", "kaddr",
-    "len", "memcmp", "override", "percpu_kaddr", "pton", "signal",
+    "memcmp", "override", "percpu_kaddr", "pton", "signal",
     "signal_thread", "skboutput", "socket_cookie", "static_assert", "syscall_name", "str_concat", "strcap",
     "strcontains", "strstr", "uaddr", "unwatch",
     "write_user", "tseries", "path", "ncpus",
@@ -153,7 +153,7 @@ def _has_key(call: nodes.Call, scope: BtScope) -> Expr:
     return tree.Holds(BOOL, scope.at(call.at), _element(call, scope))
 
 
-def _element(call: nodes.Call, scope: BtScope) -> tree.Element:
+def _element(call: nodes.Call, scope: BtScope) -> tree.Element | tree.Aggregated:
     """The element that a map and a key, or an element as it is written, tell of."""
     arguments = require(call, scope, 1, 2)
     first = arguments[0]
@@ -167,21 +167,18 @@ def _element(call: nodes.Call, scope: BtScope) -> tree.Element:
             raise scope.mistake(f"call to {call.name}() expects a map with explicit keys (non-scalar map)", first.at)
         key = arguments[1]
         parts = key.items if isinstance(key, nodes.Tuple) else (key,)
-        keys = key_values([scope.expression(each, scope) for each in parts], key.at, scope, use)
+        values = of_tuple([scope.expression(each, scope) for each in parts])
+        keys = key_values(values, key.at, scope, use)
     else:
         keys = keys_of(first, scope, use)
-    _require_plain(call, use, first, scope)
+    if use.function:
+        return tree.Aggregated(UINT64, scope.at(first.at), scope.aggregation(use), keys)
+    if use.value is None and not scope.known.changed:
+        raise scope.mistake(f"Undefined map: {use.name}", first.at)
     kind = use.value or INT64
     if use.value is None:
         use.value = INT64
     return tree.Element(kind, scope.at(first.at), scope.array(use), keys)
-
-
-def _require_plain(call: nodes.Call, use: MapUse, node: nodes.MapName, scope: BtScope) -> None:
-    if use.function:
-        raise scope.mistake(f"{call.name}() of a map of {use.function}() is not supported", node.at)
-    if use.value is None and not scope.known.changed:
-        raise scope.mistake(f"Undefined map: {use.name}", node.at)
 
 
 def _sizeof(call: nodes.Call, scope: BtScope) -> Expr:

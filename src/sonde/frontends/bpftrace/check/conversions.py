@@ -20,7 +20,7 @@ from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model import program as tree
 from sonde.model.errors import Position
 from sonde.model.program import Expr
-from sonde.model.types import INT, STRING, ULONG, Pointer, Struct, Type, is_signed, resolve, size_of
+from sonde.model.types import INT, STRING, ULONG, Member, Pointer, Struct, Type, is_signed, resolve, size_of
 
 
 def constant(value: int, at: Position, type_: Type | None = None) -> tree.Const:
@@ -65,6 +65,21 @@ def _recomposed(e: Expr, kind: Struct) -> Expr:
         values = tuple(tree.MemberOf(each.type, e.position, e, each) for each in own.members)
     parts = (converted(value, member.type) for value, member in zip(values, kind.members, strict=True))
     return tree.Compose(kind, e.position, tuple(parts))
+
+
+def member_of(of: Expr, member: Member, at: Position) -> Expr:
+    """A member of a structure or of a tuple, of which values that are variables need not be composed first."""
+    if isinstance(of, tree.Compose):
+        base = resolve(of.type)
+        assert isinstance(base, Struct)
+        value = of.values[base.members.index(member)]
+        if all(map(_is_variable, of.values)):
+            return value
+    return tree.MemberOf(member.type, at, of, member)
+
+
+def _is_variable(e: Expr) -> bool:
+    return isinstance(e, tree.Var) or (isinstance(e, tree.Compose) and all(map(_is_variable, e.values)))
 
 
 def wide(e: Expr) -> Expr:

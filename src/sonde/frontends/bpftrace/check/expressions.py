@@ -6,7 +6,7 @@ from sonde.frontends.bpftrace.check import operators
 from sonde.frontends.bpftrace.check.blocks import block_value, macro_value
 from sonde.frontends.bpftrace.check.builtins import argument, builtin
 from sonde.frontends.bpftrace.check.calls import value as call_value
-from sonde.frontends.bpftrace.check.conversions import constant, converted, wide
+from sonde.frontends.bpftrace.check.conversions import constant, converted, member_of, wide
 from sonde.frontends.bpftrace.check.maps import element, increment, scratch
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.check.tuples import composed
@@ -83,7 +83,7 @@ def _member(node: nodes.Member, scope: BtScope) -> Expr:
     member = base.find(node.name)
     if member is None:
         raise scope.mistake(f"{base} does not contain a field named '{node.name}'", node.at)
-    found = tree.MemberOf(member.type, scope.at(node.at), of, member)
+    found = member_of(of, member, scope.at(node.at))
     return _of_space(found, of)
 
 

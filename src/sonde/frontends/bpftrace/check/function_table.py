@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sonde.frontends.bpftrace.check import deferred, numbers, shown_numbers
+from sonde.frontends.bpftrace.check import deferred, elements, numbers, shown_numbers
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model.program import Expr, Statement
@@ -31,6 +31,8 @@ VALUES: dict[str, ValueCall] = {
     "uptr": ValueCall(1, 1, numbers.of_space(True)),
     "kptr": ValueCall(1, 1, numbers.of_space(False)),
     "nsecs": ValueCall(0, 1, numbers.clock),
+    "len": ValueCall(1, 1, elements.length),
+    "find": ValueCall(3, 3, elements.find),
     "ppid": ValueCall(0, 1, numbers.parent),
 }
 

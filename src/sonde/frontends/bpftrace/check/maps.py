@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sonde.frontends.bpftrace.check.conversions import converted, string
+from sonde.frontends.bpftrace.check.conversions import converted, member_of, string
 from sonde.frontends.bpftrace.check.scope import BtScope, MapUse
 from sonde.frontends.bpftrace.check.types import INT64, UINT64, is_composed, is_scalar, is_string, is_text, spelled
 from sonde.frontends.bpftrace.errors import SourceSpan
@@ -18,21 +18,21 @@ def keys_of(node: nodes.MapName, scope: BtScope, use: MapUse) -> tuple[Expr, ...
     if len(written) == 1 and isinstance(written[0], nodes.Tuple):
         written = written[0].items
     values = [scope.expression(each, scope) for each in written]
-    return key_values(_of_tuple(values), node.at, scope, use)
+    return key_values(of_tuple(values), node.at, scope, use)
 
 
-def _of_tuple(values: list[Expr]) -> list[Expr]:
+def of_tuple(values: list[Expr]) -> list[Expr]:
     """A tuple alone is as many keys as it has members."""
     base = resolve(values[0].type) if len(values) == 1 else None
     if not isinstance(base, Struct) or base.keyword != "tuple":
         return values
-    return [tree.MemberOf(each.type, values[0].position, values[0], each) for each in base.members]
+    return [member_of(values[0], each, values[0].position) for each in base.members]
 
 
 def key_values(values: list[Expr], span: SourceSpan, scope: BtScope, use: MapUse) -> tuple[Expr, ...]:
     found = [_key(each, span, scope) for each in values]
     types = scope.learn_keys(use, tuple(each.type for each in found), span)
-    return tuple(converted(each, _stored(type_)) for each, type_ in zip(found, types, strict=True))
+    return tuple(converted(each, stored(type_)) for each, type_ in zip(found, types, strict=True))
 
 
 def _key(e: Expr, span: SourceSpan, scope: BtScope) -> Expr:
@@ -43,7 +43,7 @@ def _key(e: Expr, span: SourceSpan, scope: BtScope) -> Expr:
     raise scope.mistake(f"{spelled(e.type)} cannot be part of a map's key", span)
 
 
-def _stored(kind: Type) -> Type:
+def stored(kind: Type) -> Type:
     """Integers are keys of 64 bits, as values of all sizes are equal then that are equal."""
     base = resolve(kind)
     if isinstance(base, Int) and base.size < 8 and base.name.removeprefix("u").startswith("int"):
@@ -56,15 +56,29 @@ def element(node: nodes.MapName, scope: BtScope) -> Expr:
     use = scope.map(node.name, node.at)
     keys = keys_of(node, scope, use)
     if use.function:
-        raise scope.mistake(
-            f"{node.name} is an aggregation by {use.function}(): its value cannot be computed with", node.at
-        )
+        return aggregated(node, use, keys, scope)
     if use.value is None:
         if scope.known.changed:
             # Set further on in the program: the next pass knows.
             return tree.Const(INT64, scope.at(node.at), 0)
         raise scope.mistake(f"Undefined map: {node.name}", node.at)
     return tree.Element(use.value, scope.at(node.at), scope.array(use), keys)
+
+
+def aggregated(node: nodes.MapName, use: MapUse, keys: tuple[Expr, ...], scope: BtScope) -> tree.Aggregated:
+    """What an aggregation has come to, as a number."""
+    if use.function not in NUMBERS:
+        raise scope.mistake(f"The value of {use.function}() cannot be used: print the whole map {node.name}", node.at)
+    return tree.Aggregated(number_type(use), scope.at(node.at), scope.aggregation(use), keys)
+
+
+def number_type(use: MapUse) -> Type:
+    """The type of an aggregation's number."""
+    return INT64 if use.is_signed else UINT64
+
+
+NUMBERS = frozenset({"count", "sum", "min", "max", "avg"})
+"""Functions that come to a number."""
 
 
 def assign_map(node: nodes.Assign | nodes.Increment, target: nodes.MapName, value: Expr, scope: BtScope) -> Expr:
@@ -96,6 +110,8 @@ def scratch(node: nodes.ScratchVariable, scope: BtScope) -> Expr:
     local = scope.find(node.name)
     if local is None:
         raise scope.mistake(f"Undefined or undeclared variable: {node.name}", node.at)
+    if local.stands_for is not None:
+        return local.stands_for
     if local.type is None:
         # It was declared and is set further on; until then it is 0.
         return tree.Const(INT64, scope.at(node.at), 0)
@@ -108,6 +124,8 @@ def assign_scratch(
     local = None if is_new else scope.find(name)
     if local is None:
         local = scope.declare(name, None)
+    if local.stands_for is not None:
+        raise scope.mistake(f"{name} is the element that the loop is at, and cannot be assigned to", node.at)
     value = _value(value, node.at, scope)
     kind = scope.learn_local(local, value.type, node.at)
     target = tree.Var(kind, scope.at(node.at), scope.local_variable(local))

@@ -37,6 +37,8 @@ class MapUse:
         self.keys: tuple[Type, ...] | None = None
         self.value: Type | None = None
         self.function = ""
+        self.is_signed = False
+        """Whether values of the function are signed numbers."""
         self.parameters: tuple[int, ...] = ()
 
 
@@ -53,6 +55,8 @@ class Local:
     """A scratch variable: its number in its clause, and its type as far as it is known."""
 
     def __init__(self, name: str, number: int, type_: Type | None) -> None:
+        self.stands_for: Expr | None = None
+        """What it is another name for."""
         self.name = name
         self.number = number
         self.type = type_

@@ -8,6 +8,7 @@ from sonde.frontends.bpftrace.check.aggregations import aggregate, is_aggregatin
 from sonde.frontends.bpftrace.check.calls import action
 from sonde.frontends.bpftrace.check.conversions import constant, constant_value, converted, integer_value, test
 from sonde.frontends.bpftrace.check.macros import expanded, require_end
+from sonde.frontends.bpftrace.check.map_loops import over_map
 from sonde.frontends.bpftrace.check.maps import assign_map, assign_scratch
 from sonde.frontends.bpftrace.check.operators import arithmetic
 from sonde.frontends.bpftrace.check.scope import BtScope
@@ -34,9 +35,7 @@ def in_block(body: Iterable[nodes.Statement], scope: BtScope) -> tuple[Statement
     """Those of a block that is open."""
     found: list[Statement] = []
     for each in body:
-        check = _CHECKS.get(type(each))
-        if check is None:
-            raise scope.mistake("a loop over a map is not supported", each.at)
+        check = _CHECKS[type(each)]
         scope.before.append([])
         made = check(each, scope)
         found += (*scope.before.pop(), *made)
@@ -133,6 +132,10 @@ def _for_range(node: nodes.ForRange, scope: BtScope) -> list[Statement]:
     return [*before, tree.Loop(at, tree.Binary(INT, at, "<", variables[0], variables[1]), (taken, *body), (step,))]
 
 
+def _for_map(node: nodes.ForMap, scope: BtScope) -> list[Statement]:
+    return over_map(node, scope, statements)
+
+
 def _unroll(node: nodes.Unroll, scope: BtScope) -> list[Statement]:
     count = constant_value(node.count, scope, "unroll count")
     if count > _MOST_UNROLLED:
@@ -154,5 +157,5 @@ def _block(node: nodes.Block, scope: BtScope) -> list[Statement]:
 
 _CHECKS: dict[type, Any] = {
     nodes.Evaluate: _evaluate, nodes.Assign: _assign, nodes.Let: _let, nodes.If: _if, nodes.While: _while,
-    nodes.ForRange: _for_range, nodes.Unroll: _unroll, nodes.Jump: _jump, nodes.Block: _block,
+    nodes.ForRange: _for_range, nodes.ForMap: _for_map, nodes.Unroll: _unroll, nodes.Jump: _jump, nodes.Block: _block,
 }  # fmt: skip

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sonde.frontends.bpftrace.check.conversions import converted
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.check.types import is_composed, is_scalar, is_text, spelled, structure_of
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model import program as tree
+from sonde.model.errors import Position
 from sonde.model.program import Expr
 from sonde.model.types import CHAR, Array, Type, resolve
 
@@ -22,6 +25,14 @@ def composed(node: nodes.Tuple | nodes.RecordExpression, scope: BtScope) -> Expr
     else:
         kind = structure_of("record", node.names, kinds)
     return tree.Compose(kind, scope.at(node.at), tuple(converted(v, k) for v, k in zip(values, kinds, strict=True)))
+
+
+def tuple_of(parts: Sequence[tuple[str, Expr]], at: Position, scope: BtScope) -> Expr:
+    """A tuple of values that can be members, each with its number."""
+    kinds = tuple(Array(CHAR, text_size(each, scope)) if is_text(each.type) else each.type for _, each in parts)
+    kind = structure_of("tuple", tuple(name for name, _ in parts), kinds)
+    values = tuple(converted(each, kind) for (_, each), kind in zip(parts, kinds, strict=True))
+    return tree.Compose(kind, at, values)
 
 
 def _member(value: Expr, node: nodes.Expr, scope: BtScope) -> Type:

@@ -1,0 +1,65 @@
+"""Maps of bpftrace's language in programs: loops over them, and what they have counted, on both engines."""
+
+import pytest
+from command import sonde
+
+ENGINES = ("kernel", "embedded")
+
+VALUES = (-29, 3, 17, 3, -5, 101, 7)
+
+
+def run(engine, program):
+    done = sonde("bt", "--engine", engine, "-e", program, "-c", "true")
+    assert done.stderr == "Attached 1 probe\n"
+    printed, _, maps = done.stdout.partition("\n\n\n")
+    return printed.splitlines(), maps.splitlines()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_aggregations_have_come_to(engine):
+    counted = "".join(
+        f"@n[{v}, 1] = count(); @s = sum({v}); @least = min({v}); @most = max({v}); @mean = avg({v});" for v in VALUES
+    )
+    program = f"""begin {{ {counted}
+        printf("%d %d %d %d %d %d\\n", @n[3, 1], @n[4, 1], @s, @least, @most, @mean);
+        print((@s, (uint8)@n[3, 1], len(@n), @s > 0 ? "up" : "down"));
+        print(has_key(@n, (17, 1))); print(delete(@n, (17, 1))); print(has_key(@n[17, 1])); print(len(@n));
+        print(@n[17, 1]); print(find(@n, (3, 1), $x)); print($x); print(find(@n, (4, 1), $x)); print($x);
+        if (@least == -29 && @mean < 14) {{ @right = @s * 2; }}
+        clear(@n); clear(@s); clear(@least); zero(@most); clear(@mean);
+    }}"""
+    printed, maps = run(engine, program)
+    mean = int(sum(VALUES) / len(VALUES))
+    kinds = len(set(VALUES))
+    assert printed == [
+        f"2 0 {sum(VALUES)} {min(VALUES)} {max(VALUES)} {mean}",
+        f"({sum(VALUES)}, 2, {kinds}, up)",
+        "true", "true", "false", str(kinds - 1), "0", "true", "2", "false", "2",
+    ]  # fmt: skip
+    assert maps == ["@most: 0", f"@right: {2 * sum(VALUES)}"]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_loops_over_maps(engine):
+    filled = "".join(f'@m[{v}, comm] = {v * v}; @n[{v}] = count(); @t[{v}] = ({v}, "x");' for v in VALUES)
+    program = f"""begin {{ {filled}
+        $sum = 0; $turns = 0; $last = "none";
+        for ($kv : @m) {{ $sum += $kv.1; $last = $kv.0.1; @copy[$kv.0] = $kv.0.0; }}
+        for ($kv : @n) {{
+            if ($kv.0 == 3) {{ print($kv); continue; }}
+            if ($kv.0 < 0) {{ delete(@n, $kv.0); }}
+            for ($of : @t) {{ if ($of.0 == 101) {{ $turns++; break; }} }}
+        }}
+        printf("%d %d %s\\n", $sum, $turns, $last);
+        for ($kv : @copy) {{ if ($kv.1 != $kv.0.0) {{ print("wrong"); }} }}
+        for ($kv : @t) {{ if ($kv.0 == 101) {{ print($kv); return; }} }}
+        print("not here");
+    }}"""
+    printed, maps = run(engine, program)
+    values = sorted(set(VALUES))
+    squares = sum(v * v for v in values)
+    assert printed == ["(3, 2)", f"{squares} {len(values) - 1} bpftrace", "(101, (101, x))"]
+    assert [row for row in maps if row.startswith("@copy")] == [f"@copy[{v}, bpftrace]: {v}" for v in values]
+    assert sorted(row for row in maps if row.startswith("@n")) == sorted(
+        f"@n[{v}]: {VALUES.count(v)}" for v in values if v >= 0
+    )
