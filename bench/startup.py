@@ -22,6 +22,7 @@ from common import SONDE, Table, environment, has, median, milliseconds, ratio, 
 
 NOTHING = {
     "sonde": [SONDE, "-q", "-n", "BEGIN { exit(0); }"],
+    "sonde bt": [SONDE, "bt", "-q", "-e", "begin { exit() }"],
     "bpftrace": ["bpftrace", "-e", "BEGIN { exit(); }"],
     "perf trace": ["perf", "trace", "-e", "getpid", "true"],
     "strace": ["strace", "-o", "/dev/null", "true"],

@@ -20,6 +20,10 @@ from common import SONDE, Table, environment, has, show, workload
 PACE = 300_000
 
 PROGRAM = r'syscall::getpgid:entry /pid == $target/ { printf("%d %s %d %d\n", pid, execname, timestamp, arg0); }'
+BT = (
+    "tracepoint:syscalls:sys_enter_getpgid /pid == cpid/ "
+    r'{ printf("%d %s %lld %d\n", pid, comm, nsecs, args.pid); }'
+)
 PEER = (
     r"tracepoint:syscalls:sys_enter_getpgid /pid == cpid/ "
     r'{ printf("%d %s %lld %d\n", pid, comm, nsecs, args->pid); }'
@@ -49,7 +53,10 @@ def run(command: list[str], output: str, losses: str) -> Outcome:
 
 
 def tools(load: str, output: str) -> dict[str, tuple[list[str], str]]:
-    found = {"sonde": ([SONDE, "-q", "-o", output, "-c", load, "-n", PROGRAM], r"(\d+) drops? on CPU")}
+    found = {
+        "sonde": ([SONDE, "-q", "-o", output, "-c", load, "-n", PROGRAM], r"(\d+) drops? on CPU"),
+        "sonde bt": ([SONDE, "bt", "-q", "-o", output, "-c", load, "-e", BT], r"Lost (\d+) events"),
+    }
     if has("bpftrace"):
         found["bpftrace"] = (["bpftrace", "-o", output, "-c", load, "-e", PEER], r"Lost (\d+) events")
     return found
@@ -67,8 +74,8 @@ def measure(pace: int, seconds: int) -> list[tuple[str, ...]]:
                 (name, f"{pace:,}/s" if pace else "full", f"{got.calls:,}", f"{got.lines:,}", f"{got.lost:,}",
                  f"{missing:,}", f"{got.lines / got.seconds / 1e3:,.0f}k/s")
             )  # fmt: skip
-            if name == "sonde" and missing:
-                raise SystemExit(f"sonde: {missing} of {got.calls} calls are neither lines nor reported as lost")
+            if name.startswith("sonde") and missing:
+                raise SystemExit(f"{name}: {missing} of {got.calls} calls are neither lines nor reported as lost")
     return rows
 
 
@@ -79,7 +86,7 @@ def main() -> None:
     arguments = parser.parse_args()
     rows = [row for pace in (PACE, 0) for row in measure(pace, arguments.seconds)]
     text = (
-        f"`{PROGRAM}` and its equivalent, into a file, default buffer sizes, for {arguments.seconds} seconds. "
+        f"`{PROGRAM}` and its equivalents, into a file, default buffer sizes, for {arguments.seconds} seconds. "
         "What is neither a line nor reported as lost is *unaccounted*."
     )
     heading = ("tool", "pace", "calls", "lines", "lost", "unaccounted", "lines a second")

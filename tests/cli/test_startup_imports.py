@@ -58,9 +58,21 @@ def test_counting_calls_without_root_imports_nothing_of_other_programs():
     assert not [name for name in loaded if name.startswith(OTHERS)]
 
 
+BT = "begin { exit() }"
+MOST_OF_BT = 240
+"""As of MODULES, for a program of bpftrace's language."""
+
+
 @pytest.mark.parametrize(
     "words", [("--engine", "embedded", "-c", "true", "-qn", COUNT), ("--dry-run", "-qn", "BEGIN { exit(0); }")]
 )
 def test_a_short_program_imports_few_modules(words):
     own = [name for name in imported(*words) if name.partition(".")[0] == "sonde"]
     assert 150 < len(own) <= MODULES[words[-1]]
+
+
+def test_a_short_program_of_bpftrace_imports_few_modules():
+    loaded = imported("bt", "--dry-run", "-e", BT)
+    own = [name for name in loaded if name.partition(".")[0] == "sonde"]
+    assert 150 < len(own) <= MOST_OF_BT
+    assert not loaded.intersection((*HEAVY, "socket", "sonde.frontends.bpftrace.report.json_objects"))

@@ -7,8 +7,6 @@ integer, and becomes text where it is shown (`report/number_forms.py`).
 
 from __future__ import annotations
 
-from socket import AF_INET, AF_INET6, inet_pton
-
 from sonde.frontends.bpftrace.check.conversions import constant, converted, integer_value, literal_text
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.check.types import INT64, UINT32, UINT64
@@ -19,7 +17,8 @@ from sonde.model import program as tree
 from sonde.model.program import Expr
 from sonde.model.types import STRING, TEXT, Array, Enum, Pointer, is_signed, resolve
 
-_BYTES = {AF_INET: 4, AF_INET6: 16}
+_BYTES = {2: 4, 10: 16}
+"""Of an address of each family: AF_INET, AF_INET6 (include/linux/socket.h)."""
 
 
 def is_shown(e: Expr) -> bool:
@@ -99,7 +98,8 @@ def _family(kind: Array | Pointer, call: nodes.Call, scope: BtScope) -> Expr:
 
 def _address(call: nodes.Call, scope: BtScope) -> Expr:
     """The constant address that pton() gives, as it is written shortest."""
-    from socket import inet_ntop
+    # A module that few programs want, and that costs each start 3 ms.
+    from socket import AF_INET, AF_INET6, inet_ntop, inet_pton
 
     if len(call.arguments) != 1:
         raise scope.mistake(f"pton() requires one argument ({len(call.arguments)} provided)", call.at)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from sonde.consume.generated import GeneratedExpression, code, constant
 from sonde.model.conversions import Conversion
+from sonde.model.spec import Field
 from sonde.report.escaping import Escaping
 from sonde.report.piece import ConversionArgument, FormatPiece, literal, shown_value
 
@@ -46,10 +47,9 @@ def _sized(conversion: Conversion, source: GeneratedExpression) -> FormatPiece:
 
 
 def _integer(conversion: Conversion, letter: str, argument: ConversionArgument) -> FormatPiece:
-    size = _BYTES.get(conversion.letters[:-1], 8)
-    is_signed = letter in ("d", "i")
+    size, is_signed = _wanted(conversion)
     source = argument.source
-    if size < 8 or is_signed != argument.signed:
+    if not _holds(size, is_signed, argument.size, argument.signed):
         source = _cut(source, size, is_signed)
     flags = "".join(flag for flag in "-+ #0" if flag in conversion.flags)
     if letter in "oxX" and "#" in flags:
@@ -59,6 +59,40 @@ def _integer(conversion: Conversion, letter: str, argument: ConversionArgument) 
     precision = f".{conversion.precision}" if conversion.precision is not None else ""
     shown = letter if letter in "oxX" else "d"
     return FormatPiece(f"%{flags.replace('#', '')}{width}{precision}{shown}".encode(), (source,))
+
+
+def _wanted(conversion: Conversion) -> tuple[int, bool]:
+    """Bytes and sign of the integer that the conversion shows."""
+    return _BYTES.get(conversion.letters[:-1], 8), conversion.letters[-1] in ("d", "i")
+
+
+def _holds(size: int, is_signed: bool, other: int, other_signed: bool) -> bool:
+    """Whether an integer of `size` bytes has all values of another."""
+    return (size == other and is_signed == other_signed) or (size > other and (is_signed or not other_signed))
+
+
+def as_shown(conversions: Iterable[Conversion], fields: Sequence[Field]) -> tuple[Field, ...]:
+    """The fields of a format, integers read as it shows them: their lowest bytes, with the sign that is wanted. Values
+    come so without arithmetic. A field that is shown in two ways is read as it is."""
+    readings: dict[int, set[Field]] = {}
+    wanted = []
+    for conversion, field in zip([each for each in conversions if each.letters], fields, strict=True):
+        wanted.append(_read_as(conversion, field))
+        readings.setdefault(field.offset, set()).add(wanted[-1])
+    return tuple(
+        shown if len(readings[field.offset]) == 1 else field for field, shown in zip(fields, wanted, strict=True)
+    )
+
+
+def _read_as(conversion: Conversion, field: Field) -> Field:
+    """Processors are little-endian, so the lowest bytes come first."""
+    size, is_signed = _wanted(conversion)
+    is_number = conversion.letters[-1] in "diuoxX"
+    return field._replace(size=size, signed=is_signed) if is_number and _is_read(field, size) else field
+
+
+def _is_read(field: Field, size: int) -> bool:
+    return field.kind == "int" and field.size >= size
 
 
 def _cut(source: GeneratedExpression, size: int, is_signed: bool) -> GeneratedExpression:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from sonde.consume.decode import RecordColumns, columns, compile_comprehension
 from sonde.consume.generated import code, constant
 from sonde.formats.bpf_ring import RING_HEADER
-from sonde.frontends.bpftrace.report.printf import printf_pieces
+from sonde.frontends.bpftrace.report.printf import as_shown, printf_pieces
 from sonde.model.spec import Action, CommandAction, Field, PrintAction, PrintfAction
 from sonde.report.escaping import Escaping, escaping_for
 from sonde.report.piece import FormatPiece, field_argument, formatting
@@ -22,8 +22,8 @@ def _fields(action: Action) -> tuple[Field, ...]:
     match action:
         case PrintAction(_, shown, _):
             return (shown,)
-        case PrintfAction(_, fields) | CommandAction(_, _, fields):
-            return fields
+        case PrintfAction(conversions, fields) | CommandAction(_, conversions, fields):
+            return as_shown(conversions, fields)
         case _:
             return ()
 
@@ -36,7 +36,7 @@ def _pieces(action: Action, layout: RecordColumns, escaping: Escaping) -> Iterab
                 return (FormatPiece(b"%s\n", (sources[shown],)),)
             return (FormatPiece(b"%s\n", (code("typed({}, {})", constant(number), sources[shown]),)),)
         case PrintfAction(conversions, fields) | CommandAction(_, conversions, fields):
-            arguments = iter([field_argument(field, sources[field]) for field in fields])
+            arguments = iter([field_argument(field, sources[field]) for field in as_shown(conversions, fields)])
             # What a command is made of is not shown.
             return printf_pieces(conversions, arguments, escaping if isinstance(action, PrintfAction) else _AS_IT_IS)
         case _:
