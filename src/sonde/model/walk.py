@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 
 from sonde.model import program as tree
@@ -17,39 +17,51 @@ _LEAVES = (Position, Member, Probe, Variable, Aggregation)
 
 def nodes(clause: Clause) -> Iterator[Any]:
     """Every statement and expression of the clause, its condition and its predicate included."""
-    if clause.condition is not None:
-        yield from below(clause.condition)
-    if clause.predicate is not None:
-        yield from below(clause.predicate)
-    for statement in clause.statements:
-        yield from below(statement)
+    return _all(each for each in (clause.condition, clause.predicate, *clause.statements) if each is not None)
 
 
 def below(node: Any) -> Iterator[Any]:
     """The node and every statement and expression in it."""
-    waiting = [node]
+    return _all((node,))
+
+
+def _all(first: Iterable[Any]) -> Iterator[Any]:
+    waiting = [*first]
+    waiting.reverse()
     while waiting:
         node = waiting.pop()
         yield node
-        found: list[Any] = []
-        kind: Any = type(node)
-        for place in _places(kind):
+        # From the last, which is taken last.
+        above: Any = type(node)
+        for place in _places(above):
             value = node[place]
-            kind = type(value)
+            kind: Any = type(value)
             if kind is tuple:
-                found += [item for item in value if hasattr(item, "_fields") and not isinstance(item, _LEAVES)]
+                waiting += filter(_is_node, reversed(value))
             elif kind not in _PLAIN and _is_inner(kind):
-                found.append(value)
-        waiting += reversed(found)
+                waiting.append(value)
 
 
 _PLAIN = frozenset({int, str, bytes, bool, type(None)})
 
 
+_WITHOUT = frozenset({
+    "int", "str", "bytes", "bool", "str | None", "tuple[Conversion, ...]", *(each.__name__ for each in _LEAVES),
+})  # fmt: skip
+"""What a field is declared as in which no node can be."""
+
+
 @cache
 def _places(kind: Any) -> tuple[int, ...]:
-    """The fields of a node in which others may be."""
-    return tuple(place for place, name in enumerate(kind._fields) if name not in ("type", "operation", "pieces"))
+    """The fields of a node in which others may be, from the last."""
+    names = [name for name in kind._fields if name not in ("type", "operation", "pieces")]
+    inner = [name for name in names if kind.__annotations__[name] not in _WITHOUT]
+    return tuple(kind._fields.index(name) for name in reversed(inner))
+
+
+def _is_node(item: Any) -> bool:
+    kind: Any = type(item)
+    return _is_inner(kind)
 
 
 @cache

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from sonde.codegen.intermediate import ir
 from sonde.codegen.intermediate.ir import BpfFunction, Reg
-from sonde.codegen.intermediate.liveness import live_out
+from sonde.codegen.intermediate.liveness import live_out, touched
 from sonde.codegen.intermediate.stack_addresses import operands, stack_addresses
 from sonde.typed import NamedTuple
 
@@ -20,10 +20,12 @@ _ORDERED = ("sub", "div", "mod", "sdiv", "smod", "lsh", "rsh", "arsh")
 
 
 class Allocation(NamedTuple):
-    """`registers` maps virtual to machine registers; those in `spilled` live in an 8-byte stack slot each."""
+    """`registers` maps virtual to machine registers; those in `spilled` live in an 8-byte stack slot each. `addresses`
+    are those that hold addresses in the stack."""
 
     registers: dict[Reg, int]
     spilled: tuple[Reg, ...]
+    addresses: frozenset[Reg]
 
 
 class _Graph:
@@ -64,11 +66,13 @@ class _Graph:
 
 
 def allocate(function: BpfFunction) -> Allocation:
-    allocation = _colour(_build(function), ())
+    graph = _build(function)
+    allocation = _colour(graph, ())
     if not allocation.spilled:
         return allocation
+    before = function.registers
     _isolate(function)
-    return _colour(_build(function), SCRATCH)
+    return _colour(graph if function.registers == before else _build(function), SCRATCH)
 
 
 def _isolate(function: BpfFunction) -> None:
@@ -92,16 +96,20 @@ def _isolate(function: BpfFunction) -> None:
 def _build(function: BpfFunction) -> _Graph:
     graph = _Graph()
     graph.addresses = stack_addresses(function)
-    out = live_out(function)
+    registers = touched(function)
+    out = live_out(function, registers)
     for block in function.blocks:
         live = set(out[block.number])
         since = dict.fromkeys(live, 1)
-        number = 0
-        for number, (instruction, _) in enumerate(reversed(block.code), 1):
-            _step(graph, instruction, live, since, number)
+        number = len(block.code)
+        touching = registers[block.number]
+        for place in range(number):
+            _step(graph, block.code[~place][0], *touching[~place], live, since, place + 1)
+        span = graph.span
         for reg in live:
-            graph.add(reg)
-            graph.span[reg] += number - since[reg] + 1
+            if reg not in span:
+                graph.add(reg)
+            span[reg] += number - since[reg] + 1
     for number, reg in enumerate(function.parameters):
         graph.add(reg)
         graph.connect(reg, set(function.parameters))
@@ -110,10 +118,13 @@ def _build(function: BpfFunction) -> _Graph:
     return graph
 
 
-def _step(graph: _Graph, instruction: ir.Instruction, live: set[Reg], since: dict[Reg, int], number: int) -> None:
+def _step(
+    graph: _Graph, instruction: ir.Instruction, target: Reg | None, used: list[Reg], live: set[Reg],
+    since: dict[Reg, int], number: int,
+) -> None:  # fmt: skip
     """Take one instruction, backwards: `live` is what is live behind it, then before it, `since` the numbers of the
     instructions at which that began."""
-    target = ir.defined(instruction)
+    kind = type(instruction)
     if target is not None:
         if target in live:
             live.discard(target)
@@ -124,13 +135,14 @@ def _step(graph: _Graph, instruction: ir.Instruction, live: set[Reg], since: dic
         graph.uses[target] += 1
         if isinstance(copied, Reg):
             graph.join(target, copied)
-    if isinstance(instruction, (ir.Call, ir.CallLocal)):
+    if kind is ir.Call or kind is ir.CallLocal:
         graph.crossing |= live
-    used = ir.used(instruction)
+    uses = graph.uses
     for reg in used:
-        graph.add(reg)
-        graph.uses[reg] += 1
-    if type(instruction) in _CONSTRAINED:
+        if reg not in uses:
+            graph.add(reg)
+        uses[reg] += 1
+    if kind in _CONSTRAINED:
         _constrain(graph, instruction, live)
     for reg in used:
         if reg not in live:
@@ -194,4 +206,4 @@ def _colour(graph: _Graph, reserved: tuple[int, ...]) -> Allocation:
             continue
         wanted = [registers[c] for c in graph.copies.get(reg, ()) if c in registers] + graph.wants.get(reg, [])
         registers[reg] = next((m for m in wanted if m in free), free[0])
-    return Allocation(registers, tuple(spilled))
+    return Allocation(registers, tuple(spilled), frozenset(graph.addresses))

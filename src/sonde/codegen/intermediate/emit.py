@@ -7,7 +7,7 @@ from sonde.bpf.instructions import Instruction
 from sonde.codegen.intermediate import ir
 from sonde.codegen.intermediate.allocate import SCRATCH, Allocation
 from sonde.codegen.intermediate.ir import Imm, Reg, Slot
-from sonde.codegen.intermediate.stack_addresses import operands, stack_addresses
+from sonde.codegen.intermediate.stack_addresses import operands
 from sonde.model.spec import Stamp
 from sonde.typed import NamedTuple
 
@@ -71,7 +71,7 @@ class _Emitter:
         self.labels: dict[int, int] = {}
         self.jumps: list[tuple[int, int]] = []
         self.next_island = REACH // 2
-        self.addresses = stack_addresses(function)
+        self.addresses = allocation.addresses
         stack = self._lay_out(allocation)
         self.code = FunctionCode(
             function.name, self.out, [], [], [], [], [], stack, len(function.parameters), function.context

@@ -74,7 +74,9 @@ def tidy(function: BpfFunction) -> None:
     }
     for block in function.blocks:
         last, position = block.code[-1]
-        block.code[-1] = (_retarget(last, alias), position)
+        aimed = _retarget(last, alias)
+        if aimed is not last:
+            block.code[-1] = (aimed, position)
     live = {b.number for b in reachable(function)}
     function.blocks = [b for b in function.blocks if b.number in live]
     _join(function)
@@ -89,11 +91,13 @@ def _final(number: int, alias: dict[int, int]) -> int:
 
 
 def _retarget(instruction: ir.Instruction, alias: dict[int, int]) -> ir.Instruction:
-    if isinstance(instruction, ir.Jump):
+    if isinstance(instruction, ir.Jump) and instruction.target in alias:
         return ir.Jump(_final(instruction.target, alias))
     if isinstance(instruction, ir.Branch):
-        then, otherwise = _final(instruction.then, alias), _final(instruction.otherwise, alias)
-        return ir.Jump(then) if then == otherwise else instruction._replace(then=then, otherwise=otherwise)
+        then, otherwise = instruction.then, instruction.otherwise
+        if then in alias or otherwise in alias or then == otherwise:
+            then, otherwise = _final(then, alias), _final(otherwise, alias)
+            return ir.Jump(then) if then == otherwise else instruction._replace(then=then, otherwise=otherwise)
     return instruction
 
 

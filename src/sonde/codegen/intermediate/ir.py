@@ -248,7 +248,13 @@ def used(instruction: Instruction) -> list[Reg]:
     kind = type(instruction)
     if kind is Call or kind is CallLocal:
         return [a for a in instruction.arguments if type(a) is Reg]  # type: ignore[union-attr]
-    return [v for index in _PLACES[kind] if type(v := instruction[index]) is Reg]
+    found = []
+    # A loop: until Python 3.12 a comprehension is a call.
+    for place in _PLACES[kind]:
+        value = instruction[place]
+        if type(value) is Reg:
+            found.append(value)
+    return found
 
 
 OPERANDS: dict[type, tuple[str, ...]] = {

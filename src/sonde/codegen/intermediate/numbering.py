@@ -128,14 +128,17 @@ class _Numbering:
         return ir.Move(target, earlier)
 
     def _substitute(self, instruction: ir.Instruction) -> ir.Instruction:
+        known = self.known
+        if not any(reg in known for reg in ir.used(instruction)):
+            return instruction
         if isinstance(instruction, (ir.Call, ir.CallLocal)):
-            arguments = tuple(self.known.get(a, a) if isinstance(a, Reg) else a for a in instruction.arguments)
+            arguments = tuple(known.get(a, a) if isinstance(a, Reg) else a for a in instruction.arguments)
             return instruction._replace(arguments=arguments)
         kind = type(instruction)
         changes: dict[str, Operand] = {}
         for name in ir.OPERANDS[kind]:
             value = getattr(instruction, name)
-            new = self.known.get(value) if isinstance(value, Reg) else None
+            new = known.get(value) if isinstance(value, Reg) else None
             if isinstance(new, Reg) or (isinstance(new, Imm) and _takes(instruction, kind, name, new)):
                 changes[name] = new
         if isinstance(instruction, ir.Alu) and isinstance(new := self.known.get(instruction.left), Imm):

@@ -7,6 +7,8 @@ leaves `frameno` as the number had it, which is 0), so in routines and loops' bo
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 from sonde.codegen.intermediate import ir
 from sonde.typed import TypeGuard
 
@@ -14,7 +16,7 @@ from sonde.typed import TypeGuard
 def stack_addresses(function: ir.BpfFunction) -> set[ir.Reg]:
     """The registers that are given such addresses, and those some way from them."""
     found: set[ir.Reg] = set()
-    code = [instruction for block in function.blocks for instruction, _ in block.code]
+    code = [each for block in function.blocks for each, _ in block.code if type(each) in _GIVING]
     before = -1
     while len(found) != before:
         before = len(found)
@@ -22,14 +24,17 @@ def stack_addresses(function: ir.BpfFunction) -> set[ir.Reg]:
     return found
 
 
-def operands(instruction: ir.Alu, addresses: set[ir.Reg]) -> tuple[ir.Reg, ir.Operand]:
+_GIVING = frozenset((ir.Address, ir.Move, ir.Alu))
+
+
+def operands(instruction: ir.Alu, addresses: Set[ir.Reg]) -> tuple[ir.Reg, ir.Operand]:
     """What is computed with, in the order in which it has to be."""
     if instruction.op == "add" and isinstance(instruction.right, ir.Reg) and instruction.right in addresses:
         return instruction.right, instruction.left
     return instruction.left, instruction.right
 
 
-def _gives_one(instruction: ir.Instruction, known: set[ir.Reg]) -> TypeGuard[ir.Address | ir.Move | ir.Alu]:
+def _gives_one(instruction: ir.Instruction, known: Set[ir.Reg]) -> TypeGuard[ir.Address | ir.Move | ir.Alu]:
     if isinstance(instruction, ir.Move):
         return instruction.src in known
     if isinstance(instruction, ir.Alu):
