@@ -85,8 +85,8 @@ def test_a_command_that_is_never_let_go_does_nothing(tmp_path):
             group = FollowedGroup([f"{program(WRITES)} {tmp_path}/made{number}"], [], "postinit", True)
             group.tracees.ready(GETPID)
             group.close()
-            with pytest.raises(ChildProcessError):
-                os.waitpid(group.members[0].pid, 0)
+            # A child that takes long to end is collected by a thread; one that nobody collects stays in /proc.
+            assert comes(lambda pid=group.members[0].pid: not os.path.exists(f"/proc/{pid}"))
     finally:
         signal.signal(signal.SIGTERM, before)
     assert not list(tmp_path.iterdir())
