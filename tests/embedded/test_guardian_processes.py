@@ -347,3 +347,36 @@ def test_a_process_let_go_runs_on_untraced():
 def test_a_plan_survives_its_bytes():
     wanted = StopPlan({1: ENTRY, 1023: 15}, LIFE, frozenset({stops.EXEC}), True, False)
     assert plan.from_bytes(plan.to_bytes(wanted)) == wanted
+
+
+SWITCHES = r"""
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+static long switches(void) { struct rusage used; getrusage(RUSAGE_SELF, &used); return used.ru_nvcsw; }
+int main(void) {
+    char go;
+    read(0, &go, 1);
+    long before = switches();
+    for (int i = 0; i < 1009; i++) syscall(SYS_getppid);
+    printf("%s\n", switches() - before < 500 ? "free" : "stopped");
+}
+"""
+
+
+@pytest.mark.parametrize(("calls", "answer"), [({}, b"free\n"), ({GETPID: ENTRY}, b"stopped\n")])
+def test_calls_of_a_process_stop_where_any_is_wanted(calls, answer):
+    """A stop is a switch. What happens otherwise is told whether or not."""
+    child = subprocess.Popen([program(SWITCHES)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    tracees = Tracees()
+    tracees.grab(child.pid)
+    tracees.begin(StopPlan(calls, LIFE))
+    tracees.go()
+    child.stdin.write(b"x")
+    child.stdin.close()
+    found = follow(tracees, child.pid)
+    tracees.close()
+    assert child.stdout.read() == answer
+    assert child.wait() == 0
+    assert [stop.kind for stop in found if stop.kind in (stops.EXIT, stops.END)] == [stops.EXIT, stops.END]

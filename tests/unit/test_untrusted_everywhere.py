@@ -25,7 +25,7 @@ JUSTIFIED = {
     "symbols.code_objects.CodeObjects.behind": "a process's memory, of which it reads words",
     "symbols.objects.Objects._vdso": "a process's memory, of which it reads so much as it says",
     "engines.embedded.tracer.events.remove_copy": "a process's memory, to be written",
-    "engines.embedded.tracer.code_spaces.CodeSpace.__init__": "a process's memory, to be read in words and written",
+    "engines.embedded.tracer.code_space.CodeSpace.__init__": "a process's memory, to be read in words and written",
     "launch.open_nothing": "/dev/null",
     "engines.embedded.tracer.held_command._is_foreground": "the terminal",
     "engines.embedded.tracer.held_command._wait": "a pipe from sonde itself",

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 from sonde.consume.events import Drop
 from sonde.engines.base import Tracing
-from sonde.model.spec import COUNTERS, LOST_SWITCHES, LOST_TICKS, SKIPPED
+from sonde.model.spec import COUNTERS, LOST_BREAKPOINTS, LOST_SWITCHES, LOST_TICKS, SKIPPED
 
 PER_CPU = ("records", "aggregations", "nested")
 """Counters reported for each CPU; the others are added up over all."""
 
 
-_LOST = {LOST_TICKS: "ticks", LOST_SWITCHES: "switches"}
+_LOST = {LOST_TICKS: "ticks", LOST_SWITCHES: "switches", LOST_BREAKPOINTS: "breakpoints"}
 """What is told of keys of SKIPPED."""
 
 

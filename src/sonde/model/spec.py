@@ -53,9 +53,9 @@ system calls have not returned."""
 SKIPPED = "skipped"
 """Not a map of the spec, but read like one (a u64 without a key): firings that the engine did not run because the same
 program was already running on that CPU. With the key LOST_TICKS: ticks that it has no sample of; with LOST_SWITCHES:
-changes of threads that it was not told of."""
+changes of threads that it was not told of; with LOST_BREAKPOINTS: breakpoints that could not be where they should."""
 
-LOST_TICKS, LOST_SWITCHES = b"ticks", b"switches"
+LOST_TICKS, LOST_SWITCHES, LOST_BREAKPOINTS = b"ticks", b"switches", b"breakpoints"
 
 FAULTS = {
     1: "invalid address",

@@ -12,6 +12,7 @@ from sonde.engines.base import ObjectEngine, ObjectTracing, PacketFeed, PerfReco
 from sonde.formats.bpf_ring import DISCARD, LENGTH, RING_HEADER, record_size
 from sonde.machine.system import possible_cpus
 from sonde.model.spec import (
+    LOST_BREAKPOINTS,
     LOST_SWITCHES,
     LOST_TICKS,
     PRINTED,
@@ -49,6 +50,7 @@ _NO_FIRING = {
     b"": "the program was running on that CPU already",
     LOST_TICKS: "ticks came faster than samples of them could be taken",
     LOST_SWITCHES: "threads changed faster than the kernel could tell",
+    LOST_BREAKPOINTS: "breakpoints could not be where they should",
 }
 """Why programs have not been fired, by the keys of SKIPPED."""
 

@@ -131,6 +131,7 @@ class FollowedGroup:
         if stays and have_ended:
             # Some may have been made too late for sonde to have heard of them.
             left |= proc.traced_by(self.tracees.guardian)
+        self.remarks.tell_losses()
         if left:
             self.remarks.outlived(left, self.tracees.has_filter)
 

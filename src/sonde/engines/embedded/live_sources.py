@@ -13,7 +13,7 @@ from sonde.engines.embedded.sources.contexts import Contexts
 from sonde.engines.embedded.sources.stops import Handler, Hooks, Record, StopSource
 from sonde.engines.embedded.sources.tail_callees import TailCallees
 from sonde.engines.embedded.sources.timers import TimerSource
-from sonde.engines.embedded.tracer.stops import EXEC, FORK, HELD
+from sonde.engines.embedded.tracer.stops import EXEC, FORK, HELD, LOST
 from sonde.launch import GuardianError
 from sonde.model.errors import AbortedError, EngineError
 from sonde.model.spec import devices
@@ -42,6 +42,7 @@ class LiveSources:
         self._switching: Switching | None = None
         self._user_probes: UserProbes | None = None
         self._stops: StopSource | None = None
+        self._breakpoints_lost = 0
         self._events: Events | None = None
         self.packets: FiledPackets | None = None
         try:
@@ -130,7 +131,12 @@ class LiveSources:
             if task is not None:
                 remarks.executed(task.tid, task.comm)
 
-        handlers[EXEC] = look
+        def lose(record: Record) -> None:
+            task = self._world.access.threads.by_tid.get(record[2])
+            self._breakpoints_lost += record[5]
+            remarks.lost(task.pid if task else record[2], task.comm if task else b"?", *record[4:7])
+
+        handlers |= {EXEC: look, LOST: lose}
 
     def _thread_ended(self, tid: int) -> None:
         self._timers.forget(tid)
@@ -179,10 +185,11 @@ class LiveSources:
         """Whether what programs have written is to be read at once also where records may gather."""
         return False
 
-    def losses(self) -> tuple[int, int, int]:
-        """Ticks that were skipped, ticks that were lost, switches that were lost."""
+    def losses(self) -> tuple[int, int, int, int]:
+        """Ticks that were skipped, ticks, switches and breakpoints that were lost."""
         lost = self._timers.lost + (self._sampling.lost if self._sampling is not None else 0)
-        return self._timers.skipped, lost, self._switching.lost if self._switching is not None else 0
+        switches = self._switching.lost if self._switching is not None else 0
+        return self._timers.skipped, lost, switches, self._breakpoints_lost
 
     def close(self) -> None:
         """Closing twice is harmless."""

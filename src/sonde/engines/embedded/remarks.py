@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
+from sonde.engines.embedded.tracer import stops
 from sonde.engines.embedded.tracer.executables import Executables
 from sonde.machine import facts, system
 from sonde.machine.program_files import is_32_bit
@@ -17,6 +18,18 @@ _PATIENCE = 0.1
 
 _MOST = 5
 """Processes that are named."""
+
+_LOST = {
+    stops.UNWRITTEN: "{count} breakpoints could not be put into {where}{why}: what runs there is not told. Code "
+    "that is mapped shared takes none",
+    stops.UNRETURNED: "{count} calls in {where} return to where no breakpoint could be put{why}: that is not told",
+    stops.TAKEN_OUT: "{count} breakpoints had to be taken out of {where}{why}: what runs there later is not told",
+    stops.PASSABLE: "a breakpoint in {where} was out for a step {count} times, in which other threads could pass it. "
+    "Its instruction runs elsewhere where the process has no seccomp filter of its own and room near its code",
+    stops.UNREAD: "the memory of {where} could not be looked at{why}: its functions are not told",
+    stops.UNCOUNTED: "{count} static probes of {where} could not be switched on{why}: they do not fire where the "
+    "program asks first",
+}
 
 
 def _shown(name: bytes) -> str:
@@ -31,6 +44,8 @@ class Remarks:
         self.calls = False
         self._privileged = "sys_ptrace" in system.capabilities()
         self._seen = Executables()
+        self._lost: dict[tuple[int, int], tuple[int, dict[int, bytes]]] = {}
+        """By kind and errno how many, and in which processes."""
 
     def executed(self, tid: int, name: bytes) -> None:
         """The thread stands at the beginning of a program of that name."""
@@ -48,6 +63,18 @@ class Remarks:
                 "filter, so it may fail; trace it as root"
             )
 
+    def lost(self, pid: int, name: bytes, kind: int, count: int, error: int) -> None:
+        """What is wanted of a process of that name is not there (stops.LOST)."""
+        before, named = self._lost.get((kind, error), (0, {}))
+        self._lost[kind, error] = before + count, named | {pid: name}
+
+    def tell_losses(self) -> None:
+        """At the end, when all are known."""
+        for (kind, error), (count, named) in sorted(self._lost.items()):
+            where = f"process {_named(list(named.items()))}"
+            why = f": {os.strerror(error)}" if error else ""
+            self._add(_LOST[kind].format(count=count, where=where, why=why))
+
     def _add(self, text: str) -> None:
         if text not in self.texts:
             self.texts.append(text)
@@ -57,12 +84,16 @@ class Remarks:
         left = _living(pids)
         if not left:
             return
-        named = ", ".join(f"{pid} ({_shown(name)})" for pid, name in left[:_MOST])
-        more = f" and {len(left) - _MOST} more" if len(left) > _MOST else ""
-        text = f"still running, traced no more: {named}{more}; -xfollow=all traces to the end of all"
+        text = f"still running, traced no more: {_named(left)}; -xfollow=all traces to the end of all"
         if has_filter:
             text += "; their probed calls stay slower by some microseconds, unless with -xseccomp=no"
         self._add(text)
+
+
+def _named(found: Sequence[tuple[int, bytes]]) -> str:
+    """Some of the processes."""
+    more = f" and {len(found) - _MOST} more" if len(found) > _MOST else ""
+    return ", ".join(f"{pid} ({_shown(name)})" for pid, name in found[:_MOST]) + more
 
 
 def _living(pids: Iterable[int]) -> list[tuple[int, bytes]]:

@@ -63,9 +63,9 @@ class ReplayedSources:
         """Whether what programs have written is to be read at once also where records may gather."""
         return self.firings.is_hasty
 
-    def losses(self) -> tuple[int, int, int]:
-        """Ticks and switches: none, as no clock of this session's own runs."""
-        return 0, 0, 0
+    def losses(self) -> tuple[int, int, int, int]:
+        """Ticks, switches and breakpoints: none, as nothing of this session's own runs."""
+        return 0, 0, 0, 0
 
     def close(self) -> None:
         """Closing twice is harmless."""

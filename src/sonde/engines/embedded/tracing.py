@@ -16,7 +16,7 @@ from sonde.engines.embedded.stamps import EmbeddedStamps
 from sonde.launch import GuardianError
 from sonde.model.errors import AbortedError, EngineError
 from sonde.model.samples import RING_BYTES
-from sonde.model.spec import LOST_SWITCHES, LOST_TICKS, SKIPPED, TracingSpec
+from sonde.model.spec import LOST_BREAKPOINTS, LOST_SWITCHES, LOST_TICKS, SKIPPED, TracingSpec
 from sonde.runtime.machine.memory import MachineMemory
 from sonde.typed import TYPE_CHECKING
 
@@ -157,7 +157,8 @@ class EmbeddedTracing:
     def read_map(self, name: str) -> list[tuple[bytes, bytes]]:
         """All keys and values; a per-CPU value is that of the one CPU there is, padded to 8 bytes."""
         if name == SKIPPED:
-            counts = zip((b"", LOST_TICKS, LOST_SWITCHES), self._connected.losses(), strict=True)
+            keys = b"", LOST_TICKS, LOST_SWITCHES, LOST_BREAKPOINTS
+            counts = zip(keys, self._connected.losses(), strict=True)
             return [(key, struct.pack("=Q", count)) for key, count in counts]
         return self._maps.read(name)
 

@@ -13,8 +13,9 @@ from mmap import mmap
 
 from sonde.arch import convention, instructions, registers
 from sonde.engines.embedded.tracer import injection, ptrace, stops
-from sonde.engines.embedded.tracer.code_spaces import Breakpoint, CodeSpace
+from sonde.engines.embedded.tracer.code_space import Breakpoint, CodeSpace
 from sonde.engines.embedded.tracer.sites import HIT, HOLD_HIT, HOLD_RETURN, RETURN
+from sonde.engines.embedded.tracer.stops import PASSABLE, TAKEN_OUT, UNRETURNED
 from sonde.engines.embedded.tracer.threads import AwaitedReturn, HeldThread, TracedThreads
 from sonde.engines.embedded.tracer.trap_action import TrapMender
 
@@ -61,12 +62,13 @@ class Breakpoints:
         except ProcessLookupError:
             # It was killed: its end is told next.
             return True
-        except OSError:
-            self._give_up(tid, space, found)
+        except OSError as error:
+            self._give_up(tid, space, found, error)
         return True
 
-    def _give_up(self, tid: int, space: CodeSpace, found: Breakpoint) -> None:
-        """The memory is not to be had any more as it was: the breakpoint is, and the thread goes on without."""
+    def _give_up(self, tid: int, space: CodeSpace, found: Breakpoint, error: OSError) -> None:
+        """The thread cannot go on as it should: the breakpoint is taken out, and it goes on without."""
+        self._threads.spaces.losses.add(tid, TAKEN_OUT, error)
         with suppress(OSError):
             ptrace.call(ptrace.POKEUSER, tid, registers.PROGRAM_COUNTER, found.address)
         if found.address in space.breakpoints:
@@ -170,7 +172,8 @@ class Breakpoints:
         if there is None:
             try:
                 there = space.put(address)
-            except OSError:
+            except OSError as error:
+                self._is_not_awaited(tid, space, address, error)
                 return
         there.returns = True
         call = AwaitedReturn(address, back, found.number, found.wanted & HOLD_RETURN)
@@ -183,8 +186,17 @@ class Breakpoints:
             calls.pop()
         calls.append(call)
 
+    def _is_not_awaited(self, tid: int, space: CodeSpace, address: int, error: OSError) -> None:
+        """There is no breakpoint where a function returns to: its return is lost, if it can return there. What a
+        program begins with has a number in that place."""
+        with suppress(OSError):
+            if space.can_execute(tid, address):
+                self._threads.spaces.losses.add(tid, UNRETURNED, error)
+
     def _step_in_place(self, tid: int, space: CodeSpace, found: Breakpoint) -> None:
         """Where an instruction cannot run elsewhere: the breakpoint is taken out for as long as it takes."""
+        if any(each is space for other, each in self._threads.spaces.by_tid.items() if other != tid):
+            self._threads.spaces.losses.add(tid, PASSABLE)
         ptrace.call(ptrace.POKEUSER, tid, registers.PROGRAM_COUNTER, found.address)
         space.write(found.address, bytes((found.byte,)))
         try:

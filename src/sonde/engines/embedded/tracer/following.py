@@ -38,10 +38,13 @@ class Follower:
         filtered, called = self.quick
         hit = self.breakpoints.hit
         next_stop = self.placement.wait
+        lost = threads.spaces.losses.found
         status = 0
         try:
             while True:
                 threads.stopped = 0
+                if lost:
+                    threads.tell_losses()
                 if held or threads.early:
                     self.placement.part()
                 if words[stops.SENT] != reader.received or (held and len(held) == len(known)):

@@ -11,7 +11,7 @@ from contextlib import closing
 from sonde.arch import system_calls
 from sonde.bpf.helpers import MAX_ERRNO
 from sonde.engines.embedded.tracer import injection, ptrace, seccomp
-from sonde.engines.embedded.tracer.code_spaces import CodeSpace
+from sonde.engines.embedded.tracer.code_space import CodeSpace
 from sonde.machine import proc
 
 _SIZE = 1 << 16
@@ -30,8 +30,8 @@ def install(tid: int, filter_: bytes) -> None:
     if code >> 8 == ptrace.EVENT_EXEC:
         # It is in that call yet, which would have the last word on a register.
         injection.step(tid)
-    with closing(CodeSpace(tid)) as space:
-        at = injection.system_call_place(space.mappings(), space.read)
+    with closing(CodeSpace(tid, tid)) as space:
+        at = injection.system_call_place(space.mappings(tid), space.read)
         if not at:
             raise OSError(errno.ENOSYS, "no instruction makes system calls")
         area = _made(tid, at, system_calls.MMAP, 0, _SIZE, _READ_WRITE, _PRIVATE_ANONYMOUS, -1, 0)

@@ -9,7 +9,7 @@ from contextlib import suppress
 from functools import cache
 
 from sonde.arch import registers
-from sonde.engines.embedded.tracer import commands, injection, late_filter, plan, ptrace, sites, stops
+from sonde.engines.embedded.tracer import commands, injection, plan, ptrace, sites, stops
 from sonde.engines.embedded.tracer.events import handle, wait_for_go
 from sonde.engines.embedded.tracer.memory import ProcessMemory
 from sonde.engines.embedded.tracer.threads import TracedThreads
@@ -96,6 +96,8 @@ def _seize_command(threads: TracedThreads, tid: int) -> int:
 def _filter(threads: TracedThreads, tid: int, filter_: bytes) -> int:
     """Have a command that waits get the filter of a plan that was not known when it was executed: 0, or an errno where
     each of its system calls goes on to stop."""
+    from sonde.engines.embedded.tracer import late_filter  # most commands get theirs before
+
     try:
         if tid not in threads.waiting:
             return errno.ESRCH

@@ -12,7 +12,7 @@ import struct
 
 from sonde.arch import registers
 from sonde.engines.embedded.tracer import injection, ptrace
-from sonde.engines.embedded.tracer.code_spaces import CodeSpace
+from sonde.engines.embedded.tracer.code_space import CodeSpace
 from sonde.engines.embedded.tracer.threads import TracedThreads
 
 _FAULTS = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL)

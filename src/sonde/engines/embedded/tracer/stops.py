@@ -58,6 +58,15 @@ is, with the breakpoint's address for the program counter; c: the lengths of wha
 FUNCTION_RETURN = 11
 """A function that begins at a site has returned: as HIT, with the registers as the caller gets them."""
 
+LOST = 12
+"""What is wanted of the thread's memory is not there. a: UNWRITTEN ... UNCOUNTED; b: how many; c: an errno, or 0."""
+
+UNWRITTEN, UNRETURNED, TAKEN_OUT, PASSABLE, UNREAD, UNCOUNTED = range(1, 7)
+"""UNWRITTEN: breakpoints that could not be put. UNRETURNED: calls whose return has none. TAKEN_OUT: breakpoints that
+had to be taken out, as the thread that ran onto one could not go on otherwise. PASSABLE: how often one was out for a
+step, in which other threads could pass it. UNREAD: processes whose memory could not be looked at. UNCOUNTED: semaphores
+of static probes that could not be counted up."""
+
 HELD = 1
 """The thread stays stopped until sonde says that it may go on."""
 

@@ -51,7 +51,8 @@ class AwaitedReturn(NamedTuple):
 class TracedThreads:
     """What is known of the threads traced.
 
-    `requests`: how each goes on, PTRACE_CONT where a filter stops it, PTRACE_SYSCALL where each of its calls does.
+    `requests`: how each goes on, PTRACE_CONT where a filter stops it, PTRACE_SYSCALL where each of its calls does, if
+    any is wanted.
     `wanted`: the plan's calls, with what the guardian itself wants of FOLLOWED, whose returns it holds.
     `inside`: what is to be told of the exit of the system call each is in: number << 4 | what is wanted.
     `announced`: what FORK told of those that have not started: maker, whether a thread, number of the maker's call.
@@ -200,6 +201,9 @@ class TracedThreads:
             request = ptrace.SYSCALL
         elif tid in self.inside:
             request = ptrace.SYSCALL
+        elif not self.wanted and tid not in self.stepping:
+            # Nobody asks for its calls.
+            request = ptrace.CONT
         if tid in self.installing:
             request = ptrace.SYSCALL
         if tid == self.stopped:
@@ -253,6 +257,13 @@ class TracedThreads:
             self._free.append(slot)
             return 0
         return slot
+
+    def tell_losses(self) -> None:
+        """Tell of what is wanted of processes and is not there."""
+        found = self.spaces.losses.found
+        while found:
+            (tid, kind, error), count = found.popitem()
+            self.note(tid, stops.LOST, kind, count, error)
 
     def note(self, tid: int, kind: int, a: int = 0, b: int = 0, c: int = 0) -> None:
         """Tell of a thread that does not wait for it."""

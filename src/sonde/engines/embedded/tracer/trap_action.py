@@ -16,7 +16,7 @@ from contextlib import suppress
 
 from sonde.arch import registers, system_calls
 from sonde.engines.embedded.tracer import injection, ptrace
-from sonde.engines.embedded.tracer.code_spaces import (
+from sonde.engines.embedded.tracer.code_space import (
     IGNORE,
     TRAP,
     UNTOLD,
@@ -79,7 +79,7 @@ def _action(tid: int, space: CodeSpace) -> bytes:
 def _with_memory(tid: int, space: CodeSpace, data: bytes, arguments: Callable[[int], tuple[int, int]]) -> bytes:
     """Have the thread call rt_sigaction(2) with memory below its stack; what is there behind it."""
     at = ptrace.call(ptrace.PEEKUSER, tid, registers.STACK_POINTER) - _BELOW & ~15
-    call_at = space.call_place()
+    call_at = space.call_place(tid)
     kept = space.read(at, len(data))
     if not call_at or len(kept) < len(data):
         return data

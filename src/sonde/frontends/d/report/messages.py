@@ -22,6 +22,7 @@ _DROPS = {
     "samples": ("SAMPLES", "sample drop", ""),
     "ticks": ("TICKS", "tick drop", " (samples came faster than they could be taken)"),
     "switches": ("SWITCHES", "switch drop", " (threads changed faster than could be told)"),
+    "breakpoints": ("BREAKPOINTS", "breakpoint drop", " (the reasons are told at the end)"),
     "captures": ("CAPTURES", "shortened capture", " (a record takes at most 64 KiB)"),
     "mappings": ("MAPPINGS", "mapping drop", " (addresses of processes that have ended may have no names)"),
     "waiting": ("WAITING", "unfinished firing", " (memory not resident; its system call had not returned)"),

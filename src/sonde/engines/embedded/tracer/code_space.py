@@ -1,0 +1,292 @@
+"""The memory of traced threads, with the breakpoints that are in it and the slots that their instructions run in.
+
+A breakpoint is one byte in the place of an instruction's first. The instruction itself runs in a *slot*, in memory that
+the process has been made to map for this (`arch/*/displacement.py`), and jumps back from there: so the breakpoint stays
+where it is, no thread misses it, and no thread is stopped a second time.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import signal
+import struct
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+
+from sonde.arch import displacement, instructions, pages
+from sonde.engines.embedded.tracer import injection
+from sonde.engines.embedded.tracer.sites import BreakpointSite
+from sonde.machine import proc
+from sonde.symbols.mappings import Mapping, parse_maps
+from sonde.typed import NamedTuple
+from sonde.untrusted import kernel_text
+
+_AREA = 1 << 16
+"""Bytes of an area of slots."""
+
+_LONGEST = 16
+_COUNTER = struct.Struct("=H")
+_READ_EXECUTE, _PRIVATE, _ANONYMOUS, _EXACTLY = 5, 0x02, 0x20, 0x100000
+"""PROT_READ | PROT_EXEC, MAP_PRIVATE, MAP_ANONYMOUS, MAP_FIXED_NOREPLACE of mmap(2)."""
+
+TRAP = 1 << signal.SIGTRAP - 1
+IGNORE = struct.pack("=QQQQ", signal.SIG_IGN, 0, 0, 0)
+"""struct sigaction of the kernel: handler, flags, restorer, mask."""
+
+UNTOLD = b"?"
+_BREAKPOINT = bytes((instructions.BREAKPOINT,))
+
+
+class Breakpoint:
+    """`sites` are told where it is hit, as `number` and by what is `wanted` of them. `returns`: calls may return here.
+    `slot` is the address at which its instruction goes on, for ptrace, None until it has been hit for the first
+    time."""
+
+    __slots__ = ("address", "byte", "number", "returns", "sites", "slot", "wanted")
+
+    def __init__(self, address: int, byte: int) -> None:
+        self.address = address
+        self.byte = byte
+        self.sites: tuple[BreakpointSite, ...] = ()
+        self.number = self.wanted = 0
+        self.returns = False
+        self.slot: ctypes.c_void_p | None = None
+
+
+class _Area(NamedTuple):
+    start: int
+    end: int
+
+
+class CodeSpace:
+    """One memory, of the threads of a process or of those that share it (vfork). Raises OSError where it is gone."""
+
+    def __init__(self, pid: int, tid: int) -> None:
+        """`tid` is one of its threads."""
+        self.pid = pid
+        self.breakpoints: dict[int, Breakpoint] = {}
+        self.former: dict[int, int] = {}
+        """Where there was one, and the byte that is there again: a thread may have run onto it that has not been heard
+        of yet."""
+        self.refused: set[int] = set()
+        """Where one is wanted and could not be put."""
+        self.semaphores: dict[int, int] = {}
+        """Counters that were counted up, by address, and how far."""
+        self.resumptions: dict[int, displacement.Resumption] = {}
+        """By address within slots: where the thread really is."""
+        self.trap_action = b""
+        """What the process does for SIGTRAP (struct sigaction of the kernel), b"" for the default (trap_action.py)."""
+        self._areas: list[_Area] = []
+        self._free: dict[_Area, int] = {}
+        self._call_at = 0
+        self._memory = os.open(f"/proc/{tid}/mem", os.O_RDWR | os.O_CLOEXEC)
+
+    def close(self) -> None:
+        if self._memory >= 0:
+            os.close(self._memory)
+            self._memory = -1
+
+    def tell(self, of: Breakpoint, sites: Sequence[BreakpointSite]) -> None:
+        """The breakpoint is told for these sites, which have one number."""
+        of.sites, of.number, of.wanted = tuple(sites), sites[0].number if sites else 0, 0
+        for each in sites:
+            of.wanted |= each.wanted
+
+    def copy(self, pid: int) -> CodeSpace:
+        """That of a process which has just been forked."""
+        made = CodeSpace(pid, pid)
+        for address, each in self.breakpoints.items():
+            copy = made.breakpoints[address] = Breakpoint(address, each.byte)
+            made.tell(copy, each.sites)
+            copy.returns, copy.slot = each.returns, each.slot
+        made.semaphores, made.resumptions = dict(self.semaphores), dict(self.resumptions)
+        made.former, made.trap_action = dict(self.former), self.trap_action
+        made._areas, made._free, made._call_at = list(self._areas), dict(self._free), self._call_at
+        return made
+
+    @property
+    def has_slots(self) -> bool:
+        return bool(self._areas)
+
+    def unmap(self, tid: int) -> None:
+        """Have the stopped thread, the last that was in slots, unmap them; where it may not they stay, and are never
+        looked at again. Raises OSError, injection.ThreadEndedError."""
+        areas, self._areas = self._areas, []
+        if may_be_refused(tid):
+            return
+        mappings = self.mappings(tid)
+        for area in areas:
+            if any(_is_area(each, area) for each in mappings):
+                injection.system_call(tid, self._call_at, injection.UNMAP, area.start, _AREA)
+
+    def read(self, address: int, size: int) -> bytes:
+        return os.pread(self._memory, size, address)
+
+    def write(self, address: int, data: bytes) -> None:
+        os.pwrite(self._memory, data, address)
+
+    def put(self, address: int) -> Breakpoint:
+        """A breakpoint there, if there is none yet. Raises OSError."""
+        found = self.breakpoints.get(address)
+        if found is None:
+            byte = self.read(address, 1)
+            if not byte:
+                raise OSError(errno.EIO, os.strerror(errno.EIO))
+            self.write(address, _BREAKPOINT)
+            found = self.breakpoints[address] = Breakpoint(address, byte[0])
+            self.former.pop(address, None)
+        return found
+
+    def remove(self, address: int) -> None:
+        """Put back what was there, if nothing else is there meanwhile."""
+        self.former[address] = self.breakpoints.pop(address).byte
+        self._put_back(address)
+
+    def _put_back(self, address: int) -> None:
+        with suppress(OSError):
+            if self.read(address, 1) == _BREAKPOINT:
+                self.write(address, bytes((self.former[address],)))
+
+    def count(self, address: int, by: int) -> None:
+        """Add to a semaphore. Raises OSError."""
+        data = self.read(address, _COUNTER.size)
+        if len(data) < _COUNTER.size:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        self.write(address, _COUNTER.pack(_COUNTER.unpack(data)[0] + by & 0xFFFF))
+        self.semaphores[address] = self.semaphores.get(address, 0) + by
+
+    def restore(self) -> None:
+        """Take out all breakpoints, those of a memory that this is a copy of among them, and count semaphores down."""
+        for address in list(self.former):
+            self._put_back(address)
+        for address in list(self.breakpoints):
+            self.remove(address)
+        for address, count in list(self.semaphores.items()):
+            with suppress(OSError):
+                self.count(address, -count)
+        self.semaphores.clear()
+
+    def without(self, start: int, end: int) -> None:
+        """What was mapped there is gone."""
+        for address in [each for each in self.breakpoints if start <= each < end]:
+            del self.breakpoints[address]
+        for address in [each for each in self.semaphores if start <= each < end]:
+            del self.semaphores[address]
+        self.refused = {each for each in self.refused if not start <= each < end}
+
+    def mappings(self, tid: int) -> Sequence[Mapping]:
+        """As one of its threads has them: the first of a process may have ended before the others. Raises OSError."""
+        return parse_maps(kernel_text(f"/proc/{tid}/maps"))
+
+    def can_execute(self, tid: int, address: int) -> bool:
+        """Whether there is code for a thread at that address, or may be. Raises OSError."""
+        return any(each.start <= address < each.end and each.executable for each in self.mappings(tid))
+
+    def call_place(self, tid: int, mappings: Sequence[Mapping] = ()) -> int:
+        """Where the process can make a system call, 0 if nowhere is known."""
+        self._call_at = self._call_at or injection.system_call_place(mappings or self.mappings(tid), self.read)
+        return self._call_at
+
+    def instruction(self, address: int) -> bytes:
+        """The bytes there as they are without breakpoints."""
+        data = bytearray(self.read(address, _LONGEST))
+        for at in range(len(data)):
+            found = self.breakpoints.get(address + at)
+            if found is not None:
+                data[at] = found.byte
+        return bytes(data)
+
+    def slot_for(self, tid: int, of: Breakpoint) -> ctypes.c_void_p | None:
+        """Where the instruction under a breakpoint, at which the thread stands, goes on; None if it cannot run
+        elsewhere. Raises OSError, injection.ThreadEndedError."""
+        if of.slot is not None:
+            return of.slot
+        code = self.instruction(of.address)
+        for area in self._areas_near(tid, of.address):
+            place = area.start + self._free[area]
+            found = displacement.displaced(code, of.address, place)
+            if found is None:
+                return None
+            self._free[area] += displacement.SLOT
+            self.write(place, found.code)
+            for each in found.resumptions:
+                self.resumptions[place + each.offset] = each
+            of.slot = ctypes.c_void_p(place)
+            return of.slot
+        return None
+
+    def _areas_near(self, tid: int, address: int) -> Iterator[_Area]:
+        for area in self._areas:
+            if abs(area.start - address) < displacement.REACH // 2 and self._free[area] + displacement.SLOT <= _AREA:
+                yield area
+                return
+        made = self._map(tid, address)
+        if made is not None:
+            yield made
+
+    def _map(self, tid: int, address: int) -> _Area | None:
+        """Have the stopped thread map an area near there."""
+        if may_be_refused(tid):
+            return None
+        mappings = self.mappings(tid)
+        call_at = self.call_place(tid, mappings)
+        if not call_at:
+            return None
+        for place in _gaps(mappings, address):
+            result = injection.system_call(
+                tid, call_at, injection.MAP,
+                place, _AREA, _READ_EXECUTE, _PRIVATE | _ANONYMOUS | _EXACTLY, -1, 0,
+            )  # fmt: skip
+            if result == place:
+                area = _Area(place, place + _AREA)
+                self._areas.append(area)
+                self._free[area] = 0
+                return area
+        return None
+
+
+def may_be_refused(tid: int) -> bool:
+    """Whether the thread has a seccomp filter of its own, which may end it for a call that it would not make."""
+    found, own = proc.status(tid), proc.status(os.getpid())
+    if found.get("Seccomp", "0") == "0":
+        return False
+    more = int(found.get("Seccomp_filters", "2")) - int(own.get("Seccomp_filters", "0"))
+    return found["Seccomp"] != "2" or more > 1
+
+
+def _is_area(mapping: Mapping, area: _Area) -> bool:
+    """Whether the area is there yet: the process may have mapped something else."""
+    is_around = mapping.start <= area.start and area.end <= mapping.end
+    return is_around and mapping.executable and not mapping.path
+
+
+def initial_trap_action(tid: int) -> bytes:
+    """What a process does for SIGTRAP, as far as /proc tells: a handler, which it does not, is UNTOLD. Raises
+    OSError."""
+    found = proc.status(tid)
+    if int(found["SigIgn"], 16) & TRAP:
+        return IGNORE
+    return UNTOLD if int(found["SigCgt"], 16) & TRAP else b""
+
+
+_TRIED = 4
+_LOWEST = 1 << 16
+
+
+def _gaps(mappings: Sequence[Mapping], address: int) -> Iterator[int]:
+    """Places for an area, the nearest to the address first, a page apart from what is mapped; not right below what may
+    grow."""
+    found = []
+    end = _LOWEST
+    for each in mappings:
+        room = _AREA + 2 * pages.PAGE
+        if each.start - end >= room:
+            found.append(end + pages.PAGE)
+            found.append(each.start - pages.PAGE - _AREA if "stack" not in each.path else end + pages.PAGE)
+        end = max(end, each.end)
+    near = sorted((abs(place - address), place) for place in found)
+    for distance, place in near[:_TRIED]:
+        if distance < displacement.REACH // 2:
+            yield place
