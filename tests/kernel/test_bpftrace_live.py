@@ -201,3 +201,29 @@ def test_a_block_that_may_not_be_asked_for_is_refused(value):
     """Its statements would run all the same."""
     done = sonde("bt", "-e", f"begin {{ $x = {value.replace('{}', '{ @a = 1; 1 }')}; exit() }}", status=1)
     assert "a block as a value is not supported where a condition decides on it" in done.stderr
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_functions_of_texts_and_of_types(engine):
+    program = """
+        begin {
+            $x = "abracadabra";
+            printf("%d %d %d %d\\n", strstr($x, "cad"), strstr($x, "x"), strlen(str_concat($x, "!")), strcap("abc"));
+            printf("%d %d %d\\n", strncmp($x, "abrupt", 3), strncmp($x, "abrupt", 4), strncmp("ab", "abc", 5));
+            printf("%d %d %d\\n", memcmp("a", "b", 1), memcmp("b", "a", 1), memcmp("ab", "ac", 1));
+            print((is_str($x), is_integer(3), is_ptr(3), is_unsigned_integer((uint8)1)));
+            print((is_literal(1), is_literal($x)));
+            if (is_str($x)) { print(strcontains($x, "dab")); } else { fail("a string is %s", "none"); }
+            static_assert(is_str($x), "a string");
+            assert_str($x);
+            printf("%d %d\\n", tid == tid(curr_ns), is_err((void *)-5));
+            assert(strlen($x) == 11, "not here");
+            assert(strlen($x) != 11, "eleven");
+        }
+    """
+    done = sonde("bt", "--engine", engine, "-q", "-e", program, "-c", "true", status=1)
+    assert done.stdout.splitlines()[:7] == [
+        "4 -1 12 4", "0 1 1", "-1 1 0", "(true, true, false, true)", "(true, false)",
+        "true", "1 1",
+    ]  # fmt: skip
+    assert done.stderr == "stdlib/base.bt:6:5-37: ERROR: assert failed: eleven\n"

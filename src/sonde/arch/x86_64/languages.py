@@ -15,3 +15,9 @@ REGISTER_NAMES = {
     "ip": "R_RIP", "sp": "R_RSP", "bp": "R_RBP", "ax": "R_RAX", "di": "R_RDI", "si": "R_RSI", "dx": "R_RDX",
 }  # fmt: skip
 """Indexes by what other tracers call registers; those with numbers are R_R8 to R_R15."""
+
+REGISTER_ORDER = (
+    "r15", "r14", "r13", "r12", "bp", "bx", "r11", "r10", "r9", "r8", "ax", "cx", "dx", "si", "di", "orig_ax", "ip",
+    "cs", "flags", "sp", "ss",
+)  # fmt: skip
+"""Names of the members of struct pt_regs (arch/x86/include/asm/ptrace.h), by the indexes of uregs[]."""

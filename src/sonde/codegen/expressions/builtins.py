@@ -206,11 +206,15 @@ def _numa_node(g: Generation, e: tree.Builtin) -> Operand:
     return g.b.extend(g.call("get_numa_node_id"), 4, False)
 
 
+def _cgroup(g: Generation, e: tree.Builtin) -> Operand:
+    return g.call("get_current_cgroup_id")
+
+
 _VALUES: dict[str, Callable[[Generation, tree.Builtin], Operand]] = {
     "$target": _target,
     "pid": _pid, "tid": _tid, "ppid": _ppid, "uid": _uid, "gid": _gid, "timestamp": _timestamp,
     "walltimestamp": _walltimestamp, "cpu": _cpu, "id": _id, "epid": _epid, "curthread": _curthread,
-    "curcpu": _curcpu, "jiffies": _jiffies, "numa_node": _numa_node,
+    "curcpu": _curcpu, "jiffies": _jiffies, "numa_node": _numa_node, "cgroup": _cgroup,
     "stackdepth": _depth(0), "ustackdepth": _depth(USER_STACK), "caller": _caller(0), "ucaller": _caller(USER_STACK),
     "errno": _errno, "ipl": _ipl, "pktlen": _pktlen, "ifindex": _ifindex,
 }  # fmt: skip

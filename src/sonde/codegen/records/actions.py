@@ -164,7 +164,8 @@ def act(g: Generation, s: tree.Statement) -> None:
 
         captures.record(g, s)
     elif s.name == "raise":
-        g.call("send_signal", g.value(s.arguments[0]))
+        # A second argument asks for the thread alone.
+        g.call("send_signal_thread" if len(s.arguments) > 1 else "send_signal", g.value(s.arguments[0]))
     elif s.name == "stop":
         g.call("send_signal", Imm(_SIGSTOP))
     elif s.name in ("inject", "delay"):

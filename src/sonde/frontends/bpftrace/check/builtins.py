@@ -92,8 +92,7 @@ def _rand(span: SourceSpan, scope: BtScope) -> Expr:
 _MADE: dict[str, Callable[[SourceSpan, BtScope], Expr]] = {
     "retval": _retval, "elapsed": _elapsed, "curtask": _curtask, "probe": _probe, "probetype": _probetype,
     "jiffies": numbers.of_machine("jiffies", UINT64), "numaid": numbers.of_machine("numa_node", UINT32),
-    "cpid": numbers.of_machine("$target", UINT32), "pcomm": numbers.name_of_task("real_parent"),
-    "leader_comm": numbers.name_of_task("group_leader"), "usermode": numbers.usermode,
+    "cpid": numbers.of_machine("$target", UINT32), "usermode": numbers.usermode,
     "username": shown_numbers.username, "func": _func, "kstack": _stack(False), "ustack": _stack(True), "rand": _rand,
 }  # fmt: skip
 

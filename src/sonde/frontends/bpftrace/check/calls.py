@@ -12,11 +12,11 @@ from sonde.frontends.bpftrace.check.conversions import (
     constant_value,
     integer_value,
     number_value,
-    string_value,
 )
 from sonde.frontends.bpftrace.check.function_table import ACTIONS as MORE_ACTIONS
 from sonde.frontends.bpftrace.check.function_table import VALUES as MORE_VALUES
 from sonde.frontends.bpftrace.check.maps import key_values, keys_of, of_tuple
+from sonde.frontends.bpftrace.check.refusals import REASONS
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.check.types import INT32, INT64, UINT64, is_integer, is_text, spelled
 from sonde.frontends.bpftrace.errors import BtError, SourceSpan
@@ -63,6 +63,12 @@ def value(call: nodes.Call, scope: BtScope) -> Expr:
     raise _unknown(call.name, call.at, scope)
 
 
+def is_bare(name: str) -> bool:
+    """Whether the function may be called without parentheses."""
+    found = MORE_VALUES.get(name)
+    return found is not None and not found.least
+
+
 def action(call: nodes.Call, scope: BtScope) -> Statement | None:
     """A call as a statement, None if it gives a value."""
     found = _ACTIONS.get(call.name) or MORE_ACTIONS.get(call.name)
@@ -70,18 +76,15 @@ def action(call: nodes.Call, scope: BtScope) -> Statement | None:
 
 
 def _unknown(name: str, span: SourceSpan, scope: BtScope) -> BtError:
+    if name in REASONS:
+        return scope.mistake(f"{name}() is not supported: {REASONS[name]}", span)
     if name in _PENDING:
         return scope.mistake(f"{name}() is not supported", span)
     return scope.mistake(f"Unknown function: '{name}'", span)
 
 
 _PENDING = frozenset({
-    "assert", "assert_str", "buf", "cgroup_path", "cgroupid", "cgroup", "container_of", "debugf",
-    "fail", "find", "getopt", "is_array", "is_literal", "is_ptr", "is_str", "join", "kaddr",
-    "memcmp", "override", "percpu_kaddr", "pton", "signal",
-    "signal_thread", "skboutput", "socket_cookie", "static_assert", "syscall_name", "str_concat", "strcap",
-    "strcontains", "strstr", "uaddr", "unwatch",
-    "write_user", "tseries", "path", "ncpus",
+    "buf", "cgroup_path", "comm", "container_of", "getopt", "join", "pton", "syscall_name", "tseries",
 })  # fmt: skip
 
 
@@ -111,18 +114,6 @@ def _str(call: nodes.Call, scope: BtScope) -> Expr:
     most = integer_value(arguments[1], scope, "str()")
     length = tree.Binary(INT64, at, "-", most, constant(1, at, INT64))
     return tree.Call(STRING, at, "substr", (base, constant(0, at, INT), tree.Cast(INT, at, length)))
-
-
-def _strlen(call: nodes.Call, scope: BtScope) -> Expr:
-    (argument,) = require(call, scope, 1)
-    return tree.Call(UINT64, scope.at(call.at), "strlen", (string_value(argument, scope, "strlen()"),))
-
-
-def _strcontains(call: nodes.Call, scope: BtScope) -> Expr:
-    whole, part = (string_value(each, scope, "strcontains()") for each in require(call, scope, 2))
-    at = scope.at(call.at)
-    found = tree.Call(INT, at, "index", (whole, part))
-    return tree.Cast(BOOL, at, tree.Binary(INT, at, ">=", tree.Cast(INT64, at, found), constant(0, at, INT64)))
 
 
 def _stack(is_user: bool) -> Value:
@@ -195,7 +186,7 @@ def _sizeof(call: nodes.Call, scope: BtScope) -> Expr:
 
 
 _VALUES: dict[str, Value] = {
-    "str": _str, "strlen": _strlen, "strcontains": _strcontains, "kstack": _stack(False), "ustack": _stack(True),
+    "str": _str, "kstack": _stack(False), "ustack": _stack(True),
     "ksym": _symbol, "usym": _symbol, "delete": _delete, "has_key": _has_key, "sizeof": _sizeof,
 }  # fmt: skip
 

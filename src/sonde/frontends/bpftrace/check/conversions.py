@@ -123,13 +123,6 @@ def number_value(node: nodes.Expr, scope: BtScope, what: str) -> Expr:
     return wide(e)
 
 
-def string_value(node: nodes.Expr, scope: BtScope, what: str) -> Expr:
-    e = scope.expression(node, scope)
-    if not is_text(e.type):
-        raise scope.mistake(f"{what} only supports string arguments ({spelled(e.type)} provided)", node.at)
-    return string(e)
-
-
 def constant_value(node: nodes.Expr, scope: BtScope, what: str) -> int:
     """The value of a literal or a macro argument."""
     e = scope.expression(node, scope)

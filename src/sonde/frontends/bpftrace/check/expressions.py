@@ -5,6 +5,7 @@ from __future__ import annotations
 from sonde.frontends.bpftrace.check import operators
 from sonde.frontends.bpftrace.check.blocks import block_value, macro_value
 from sonde.frontends.bpftrace.check.builtins import argument, builtin
+from sonde.frontends.bpftrace.check.calls import is_bare
 from sonde.frontends.bpftrace.check.calls import value as call_value
 from sonde.frontends.bpftrace.check.conversions import constant, converted, member_of, wide
 from sonde.frontends.bpftrace.check.maps import element, increment, scratch
@@ -60,6 +61,8 @@ def _name(node: nodes.Name, scope: BtScope) -> Expr:
     found = builtin(node.name, node.at, scope)
     if found is not None:
         return found
+    if is_bare(node.name):
+        return call_value(nodes.Call(node.at, node.name, ()), scope)
     enumerator = scope.catalog.enumerator(node.name)
     if enumerator is not None:
         return tree.Const(enumerator[0], scope.at(node.at), enumerator[1])

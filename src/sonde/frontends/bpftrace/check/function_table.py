@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sonde.frontends.bpftrace.check import deferred, elements, numbers, shown_numbers
+from sonde.frontends.bpftrace.check import (
+    addresses,
+    deferred,
+    elements,
+    failing,
+    numbers,
+    predicates,
+    shown_numbers,
+    signals,
+    tasks,
+    texts,
+)
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model.program import Expr, Statement
@@ -33,9 +44,42 @@ VALUES: dict[str, ValueCall] = {
     "nsecs": ValueCall(0, 1, numbers.clock),
     "len": ValueCall(1, 1, elements.length),
     "find": ValueCall(3, 3, elements.find),
-    "ppid": ValueCall(0, 1, numbers.parent),
+    "pid": ValueCall(0, 1, tasks.number_of("pid", "tgid")),
+    "tid": ValueCall(0, 1, tasks.number_of("tid", "pid")),
+    "ppid": ValueCall(0, 1, tasks.parent),
+    "pcomm": ValueCall(0, 1, tasks.relative("real_parent", "comm")),
+    "leader_comm": ValueCall(0, 1, tasks.relative("group_leader", "comm")),
+    "leader_tid": ValueCall(0, 1, tasks.relative("group_leader", "pid")),
+    "ncpus": ValueCall(0, 0, tasks.processors),
+    "has_cpid": ValueCall(0, 0, tasks.has_child),
+    "cgroup": ValueCall(0, 0, tasks.control_group),
+    "cgroupid": ValueCall(1, 1, addresses.group_of_path),
+    "is_ptr": ValueCall(1, 1, predicates.of_type(predicates.is_pointer_type)),
+    "is_array": ValueCall(1, 1, predicates.of_type(predicates.is_array_type)),
+    "is_str": ValueCall(1, 1, predicates.of_type(predicates.is_string_type)),
+    "is_integer": ValueCall(1, 1, predicates.of_type(predicates.is_integer_type)),
+    "is_unsigned_integer": ValueCall(1, 1, predicates.of_type(predicates.is_unsigned)),
+    "is_literal": ValueCall(1, 1, predicates.is_literal),
+    "is_err": ValueCall(1, 1, predicates.is_error),
+    "strlen": ValueCall(1, 1, texts.length),
+    "strcap": ValueCall(1, 1, texts.capacity),
+    "strstr": ValueCall(2, 2, texts.index),
+    "strcontains": ValueCall(2, 2, texts.contains),
+    "strncmp": ValueCall(3, 3, texts.compared),
+    "memcmp": ValueCall(3, 3, texts.ordered),
+    "str_concat": ValueCall(2, 2, texts.joined),
+    "default_str_length": ValueCall(0, 0, texts.default_length),
+    "kaddr": ValueCall(1, 1, addresses.of_kernel),
+    "reg": ValueCall(1, 1, addresses.register),
+    "socket_cookie": ValueCall(1, 1, addresses.cookie),
+    "path": ValueCall(1, 2, addresses.path),
+    "kfunc_exist": ValueCall(1, 1, addresses.has_kernel_function),
+    "kfunc_allowed": ValueCall(1, 1, addresses.may_call),
+    "write_user": ValueCall(3, 3, addresses.write),
 }
 
 ACTIONS: dict[str, Callable[[nodes.Call, BtScope], Statement]] = {
     "cat": deferred.cat, "time": deferred.time, "warnf": deferred.complaint, "errorf": deferred.complaint,
+    "assert": failing.assertion, "fail": failing.failure, "static_assert": predicates.static_assert,
+    "assert_str": predicates.assert_string, "signal": signals.send, "signal_thread": signals.send,
 }  # fmt: skip

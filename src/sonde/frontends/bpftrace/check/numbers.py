@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 from sonde.frontends.bpftrace.check.conversions import constant, integer_value
 from sonde.frontends.bpftrace.check.scope import BtScope
-from sonde.frontends.bpftrace.check.types import UINT32, UINT64, spelled
+from sonde.frontends.bpftrace.check.types import UINT64, spelled
 from sonde.frontends.bpftrace.errors import SourceSpan
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model import program as tree
 from sonde.model.probe import Internal, StaticProbe, Uprobe
 from sonde.model.program import Expr
-from sonde.model.types import STRING, Pointer, Struct, Type, resolve, size_of
+from sonde.model.types import Pointer, Struct, Type, resolve, size_of
+from sonde.model.units import SECOND
 
 _SWAPS = {2: "htons", 4: "htonl", 8: "htonll"}
 """What swaps integers of so many bytes."""
@@ -42,37 +44,14 @@ def of_space(is_user: bool) -> Callable[[nodes.Call, list[nodes.Expr], BtScope],
     return made
 
 
-def parent(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Expr:
-    """ppid([task]): the process that has started this one, or that of a task."""
-    at = scope.at(call.at)
-    if not arguments:
-        return tree.Builtin(UINT32, at, "ppid")
-    task = scope.expression(arguments[0], scope)
-    found = _member(_member(task, "real_parent", call.at, scope), "tgid", call.at, scope)
-    return tree.Cast(UINT32, at, found)
-
-
-def _member(task: Expr, name: str, span: SourceSpan, scope: BtScope) -> Expr:
+def member_of(task: Expr, name: str, span: SourceSpan, scope: BtScope) -> Expr:
+    """A member of the kernel's structure that a pointer leads to."""
     kind = resolve(task.type)
     structure = resolve(kind.to) if isinstance(kind, Pointer) else None
     member = structure.find(name) if isinstance(structure, Struct) else None
     if member is None or not isinstance(kind, Pointer):
-        raise scope.mistake(f"struct task_struct is not known here: it has no '{name}' to be found", span)
+        raise scope.mistake(f"{spelled(task.type)} has no member '{name}' that is known here", span)
     return tree.MemberOf(member.type, task.position, tree.Deref(kind.to, task.position, task), member)
-
-
-def name_of_task(relative: str) -> Callable[[SourceSpan, BtScope], Expr]:
-    """pcomm and leader_comm: the name of the thread that `relative` of struct task_struct is."""
-
-    def made(span: SourceSpan, scope: BtScope) -> Expr:
-        task = scope.catalog.tagged_type("struct", "task_struct")
-        if task is None:
-            raise scope.mistake("struct task_struct is not known here", span)
-        own = tree.Builtin(Pointer(task), scope.at(span), "curthread")
-        name = _member(_member(own, relative, span, scope), "comm", span, scope)
-        return tree.Cast(STRING, scope.at(span), name)
-
-    return made
 
 
 def of_machine(name: str, kind: Type) -> Callable[[SourceSpan, BtScope], Expr]:
@@ -99,7 +78,17 @@ def clock(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Expr
     model = _CLOCKS.get(name)
     if model is None:
         raise scope.mistake(f"Invalid timestamp mode: {name}: there are {', '.join(_CLOCKS)}", call.at)
-    return tree.Builtin(UINT64, scope.at(call.at), model)
+    at = scope.at(call.at)
+    found = tree.Builtin(UINT64, at, model)
+    if name not in _ATOMIC:
+        return found
+    return tree.Binary(UINT64, at, "+", found, constant(_leap_seconds() * SECOND, at, UINT64))
 
 
-_CLOCKS = {"boot": "timestamp", "monotonic": "timestamp", "sw_tai": "walltimestamp"}
+def _leap_seconds() -> int:
+    """What the clock of atomic time is ahead of the wall clock, as far as the machine has been told."""
+    return round((time.clock_gettime_ns(time.CLOCK_TAI) - time.time_ns()) / SECOND)
+
+
+_CLOCKS = {"boot": "timestamp", "monotonic": "timestamp", "tai": "walltimestamp", "sw_tai": "walltimestamp"}
+_ATOMIC = ("tai", "sw_tai")

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from sonde.frontends.bpftrace.check.aggregations import aggregate, is_aggregating
 from sonde.frontends.bpftrace.check.calls import action
 from sonde.frontends.bpftrace.check.conversions import constant, constant_value, converted, integer_value, test
+from sonde.frontends.bpftrace.check.failing import taken_branch
 from sonde.frontends.bpftrace.check.macros import expanded, require_end
 from sonde.frontends.bpftrace.check.map_loops import over_map
 from sonde.frontends.bpftrace.check.maps import assign_map, assign_scratch
@@ -102,6 +103,9 @@ def _let(node: nodes.Let, scope: BtScope) -> list[Statement]:
 
 def _if(node: nodes.If, scope: BtScope) -> list[Statement]:
     condition = test(node.test, scope)
+    taken = taken_branch(node, condition)
+    if taken is not None:
+        return [*statements(taken, scope)]
     then, otherwise = statements(node.then, scope), statements(node.otherwise, scope)
     return [tree.If(scope.at(node.at), condition, then, otherwise)]
 
