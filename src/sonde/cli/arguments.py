@@ -21,6 +21,8 @@ _FLAGS = {
 _NONE: Mapping[str, str] = {}
 _WITH_VALUE = frozenset("36bcDfiIkLmnopPsUxX")
 _VALUES = {"k": "btf", "o": "output"}
+_FORMATS = ("json", "text")
+"""What -f takes for a format of the output; functions of these names are `:json` and `:text`."""
 
 _LONG = {
     "--act": "act", "--btf": "btf", "--disasm": "disassemble", "--dry-run": "dry_run", "--dump": "dump",
@@ -132,6 +134,8 @@ class _Collected:
             self.settings.append(Setting(f"-x {name}", name, text if equals else None))
         elif letter in _SETTINGS:
             self.settings.append(Setting(f"-{letter}", _SETTINGS[letter], value))
+        elif letter == "f" and value in _FORMATS:
+            self.settings.append(Setting(f"-f {value}", "format", value))
         elif letter in _SPECIFIERS:
             self.programs.append(GivenProgram(_SPECIFIERS[letter], value or ""))
         else:

@@ -191,6 +191,8 @@ _ALL = (
     Option("heatrate", RATE, STARTING, COMMAND, 20 * MILLISECOND,
            "a [heat map](#heat-maps) has a column for so much time", is_late=True),
     # The output
+    Option("format", TEXT, COMPILING, REPORT, "text", "`json`: a line of [JSON](data.md) for each event, as `-f json`",
+           choices=("text", "json"), is_late=True),
     Option("quiet", SWITCH, TRACING, REPORT, False, "as `-q`"),
     Option("flowindent", SWITCH, TRACING, REPORT, False, "as `-F`"),
     Option("aggrate", RATE, TRACING, REPORT, 0,

@@ -1,0 +1,1 @@
+"""What a run gives as data for other programs: lines of JSON."""

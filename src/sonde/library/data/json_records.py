@@ -1,0 +1,106 @@
+"""From the bytes of records to lines of JSON: one function for each layout, compiled when its first record comes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from sonde.consume.decode import RecordColumns, columns, compile_comprehension
+from sonde.consume.generated import GeneratedExpression, code, constant, tuple_of
+from sonde.formats.bpf_ring import RING_HEADER
+from sonde.library.data.json_values import JsonStrings, encode, json_text, json_value
+from sonde.library.record_reader import fields_of
+from sonde.library.values import Values
+from sonde.model.probe import Probe
+from sonde.model.spec import CPU_AT, PROBE_AT, Action, Field, PrintfAction, RecordLayout, TraceAction
+from sonde.typed import Any
+
+RecordLines = Callable[[memoryview], "list[bytes]"]
+
+_STRINGS = ("string", "interned", "long_string", "named", "noted")
+
+
+class JsonHeads(dict[int, bytes]):
+    """How lines of records begin, by the identifiers of their probes."""
+
+    def learn(self, probes: Sequence[Probe]) -> None:
+        for each in probes:
+            name = f"{each.provider}:{each.module}:{each.function}:{each.name}"
+            self[each.id] = b'{"type":"record","probe":%b,"time":' % encode(json_text(name)).encode()
+
+
+def distinct(names: Sequence[str]) -> list[str]:
+    """Names for an object's members: the place where there is none, and behind a name that was there before."""
+    found: list[str] = []
+    for place, name in enumerate(names):
+        wanted = name or str(place)
+        found.append(f"{wanted}#{place}" if wanted in found else wanted)
+    return found
+
+
+def record_lines(
+    layout: RecordLayout, strings: Sequence[bytes], stride: int, heads: JsonHeads, texts: JsonStrings, values: Values
+) -> RecordLines:
+    """A function from the bytes of a run of records (`Sink.run`) to a line for each statement of each, in order."""
+    shown = [action for action in layout.actions if fields_of(action) or constant_text(action) is not None]
+    fields = [field for action in shown for field in fields_of(action)]
+    if layout.time is not None:
+        fields.append(layout.time)
+    header = (RING_HEADER + PROBE_AT, code("probe")), (RING_HEADER + CPU_AT, code("cpu"))
+    found = columns(fields, strings, RING_HEADER, stride, header)
+    time = found.expressions[layout.time] if layout.time is not None else constant(0)
+    extra: dict[str, Any] = {"heads": heads, "texts": texts, "shown": _shown, **values.functions}
+    called = iter(layout.names)
+    made = [_line(action, time, values.names(action, called), found, values) for action in shown]
+    lines = code(" + ".join(["{}"] * len(made)), *made) if made else constant(b"")
+    return compile_comprehension(lines, found, stride, extra)
+
+
+def constant_text(action: Action) -> str | None:
+    """The text of a printf() that has no values."""
+    if not isinstance(action, PrintfAction) or action.fields:
+        return None
+    return "".join(each.text for each in action.conversions)
+
+
+def _shown(value: Any) -> bytes:
+    return encode(json_value(value)).encode()
+
+
+def _line(
+    action: Action, time: GeneratedExpression, names: Sequence[str], found: RecordColumns, values: Values
+) -> GeneratedExpression:
+    """The expression of what one statement has recorded, as a line."""
+    text = constant_text(action)
+    if text is not None:
+        rest = _literal(f'"text":{encode(json_text(text))}')
+        return code("{} % (heads[probe], {}, cpu)", constant(b'%b%d,"cpu":%d,"values":{},' + rest + b"}\n"), time)
+    members = [_member(each, found, values) for each in _plain(action)]
+    if not members:
+        taken = values.expressions(action, [found.expressions[each] for each in fields_of(action)])
+        members = [(b"%b", code("shown({})", each)) for each in taken]
+    forms = b",".join(
+        _literal(encode(json_text(name)) + ":") + form for name, (form, _) in zip(distinct(names), members, strict=True)
+    )
+    template = b'%b%d,"cpu":%d,"values":{' + forms + b"}}\n"
+    shown = [code("heads[probe]"), time, code("cpu"), *(each for _, each in members)]
+    return code("{} % {}", constant(template), tuple_of(shown))
+
+
+def _literal(text: str) -> bytes:
+    """Text of a format."""
+    return text.encode().replace(b"%", b"%%")
+
+
+def _plain(action: Action) -> tuple[Field, ...]:
+    """The fields that are a value each."""
+    return fields_of(action) if isinstance(action, TraceAction | PrintfAction) else ()
+
+
+def _member(field: Field, found: RecordColumns, values: Values) -> tuple[bytes, GeneratedExpression]:
+    """How a value is formatted, and its expression."""
+    decoded = found.expressions[field]
+    if field.kind == "int":
+        return b"%d", decoded
+    if field.kind in _STRINGS:
+        return b"%b", code("texts[{}]", decoded)
+    return b"%b", code("shown({})", values.expression(field, decoded))

@@ -1,0 +1,191 @@
+"""The report of a session as lines of JSON, one object for each event ([Data](docs/data.md) has their schema)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
+
+from sonde.consume import events as consumed
+from sonde.consume.events import Drop, Fault, Table
+from sonde.consume.options import Options
+from sonde.library.aggregations import Look
+from sonde.library.data.json_records import JsonHeads, RecordLines, distinct, record_lines
+from sonde.library.data.json_values import JsonStrings, encode, json_text, json_value
+from sonde.library.event_sink import EventSink
+from sonde.library.events import Aggregation, Event, Exit, Loss, Message, ProbeError, Record, Text
+from sonde.library.foreground import Ended, Job, Tell, run_here
+from sonde.library.holding import Held
+from sonde.library.source_positions import SourcePositions
+from sonde.library.values import Values
+from sonde.model.conversions import Conversion
+from sonde.model.probe import Probe
+from sonde.model.samples import SampleSink
+from sonde.model.spec import Action, RecordLayout, TracingSpec
+from sonde.report.output import Output
+from sonde.session.names import Names
+from sonde.session.participants import MakeReport
+from sonde.typed import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sonde.captures.sink import Texts
+
+_AT_ONCE = 1 << 12
+"""Records that are formatted before they are written."""
+
+
+class JsonReport:
+    """A `session.Report` that writes a line for each event to the file descriptor `output`."""
+
+    def __init__(self, spec: TracingSpec, options: Options, output: int, values: Values) -> None:
+        self._spec = spec
+        self._values = values
+        self._output = Output(output)
+        self._heads = JsonHeads()
+        self._heads.learn(spec.probes)
+        self._texts = JsonStrings()
+        self._lines: dict[tuple[int, int], RecordLines] = {}
+        self._events = EventSink(spec, options, values, self._write)
+        self.label = self._events.label
+
+    def run(self, layout: RecordLayout, data: memoryview, stride: int) -> None:
+        lines = self._lines.get((layout.number, stride))
+        if lines is None:
+            lines = self._lines[layout.number, stride] = record_lines(
+                layout, self._spec.strings, stride, self._heads, self._texts, self._values
+            )
+        most = stride * _AT_ONCE
+        for start in range(0, len(data), most):
+            self._output.write(b"".join(lines(data[start : start + most])))
+
+    def begin(self, record: consumed.Record) -> None:
+        self.run(record.layout, record.data, len(record.data))
+
+    def end(self, record: consumed.Record) -> None:
+        """Nothing follows."""
+
+    def action(self, record: consumed.Record, action: Action) -> None:
+        self._events.action(record, action)
+        self._events.flush()
+
+    def table(self, table: Table, conversions: tuple[Conversion, ...] | None) -> None:
+        self._events.table(table, conversions)
+        self._events.flush()
+
+    def remaining(self, tables: Sequence[Table]) -> None:
+        self._events.remaining(tables)
+        self._events.flush()
+
+    def refusal(self, record: consumed.Record, reason: str) -> None:
+        self._events.refusal(record, reason)
+        self._events.flush()
+
+    def fault(self, fault: Fault) -> None:
+        self._events.fault(fault)
+        self._events.flush()
+
+    def drop(self, drop: Drop) -> None:
+        self._events.drop(drop)
+        self._events.flush()
+
+    def learn(self, probes: Iterable[Probe]) -> None:
+        found = [*probes]
+        self._heads.learn(found)
+        self._events.learn(found)
+
+    def missing(self, text: str) -> None:
+        self._events.missing(text)
+        self._events.flush()
+
+    def gone(self, device: str) -> None:
+        self._events.gone(device)
+        self._events.flush()
+
+    def blank_line(self) -> None:
+        """For terminals."""
+
+    def sample_lines(self) -> SampleSink:
+        return self._events.sample_lines()
+
+    @property
+    def is_switched(self) -> bool:
+        """The output stays the same."""
+        return False
+
+    def texts(self, actions: Sequence[Action], stride: int) -> Texts:
+        return self._events.texts(actions, stride)
+
+    def flush(self) -> None:
+        self._output.flush()
+
+    def close(self) -> None:
+        self._output.close()
+
+    def _write(self, events: list[Event]) -> None:
+        for each in events:
+            self._output.write(event_line(each))
+
+
+def event_line(event: Event) -> bytes:
+    """The line of an event."""
+    return encode(_object(event)).encode() + b"\n"
+
+
+def _object(event: Event) -> dict[str, Any]:
+    match event:
+        case Record():
+            members = dict(zip(distinct(event.names), map(json_value, event.values), strict=True))
+            probe = json_text(str(event.probe))
+            return {"type": "record", "probe": probe, "time": event.time, "cpu": event.cpu, "values": members}
+        case Aggregation():
+            rows = [{"key": json_value(key), "values": json_value(found)} for key, found in event.rows.items()]
+            return {"type": "aggregation", "names": [*event.names], "rows": rows}
+        case Loss():
+            return {"type": "loss", "kind": event.kind, "lost": event.lost, "cpu": event.cpu, "text": event.text}
+        case ProbeError():
+            probe, text = json_text(str(event.probe)), json_text(event.text)
+            return {"type": "error", "probe": probe, "reason": event.reason, "text": text}
+        case Message():
+            return {"type": "message", "text": json_text(event.text)}
+        case Text():
+            return {"type": "text", "text": event.text.decode(errors="backslashreplace")}
+        case Exit():
+            return {"type": "exit", "status": event.status}
+
+
+class JsonOutput:
+    """The output of one run: its events, and behind them its end."""
+
+    def __init__(self) -> None:
+        self._descriptor = -1
+
+    def report_to(self, descriptor: int, names: Names) -> MakeReport:
+        """What makes the report (`sonde.library.foreground.ReportTo`)."""
+        self._descriptor = os.dup(descriptor)
+
+        def report(spec: TracingSpec, options: Options) -> JsonReport:
+            return JsonReport(spec, options, descriptor, Values(names, spec.types, SourcePositions(names).find))
+
+        return report
+
+    def end(self, status: int) -> None:
+        """The run has ended with that argument of exit(). Raises OSError."""
+        try:
+            os.write(self._descriptor, event_line(Exit(status)))
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Let go of the output, also where there was no end."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+
+def run_as_json(job: Job, held: Held, tell: Tell, output: str | None, begun: Callable[[Look], None]) -> Ended:
+    """Trace to the end, as `run_here` does, and print events. Raises Error."""
+    lines = JsonOutput()
+    with closing(lines):
+        ended = run_here(job, held, tell, output=output, begun=begun, report_to=lines.report_to)
+        lines.end(ended.status)
+    return ended
