@@ -221,6 +221,7 @@ SERIALISING = {
     "consume.recorder": "the name of a map",
     "consume.recorded": "the name of a map",
     "frontends.bpftrace.report.json_objects": "lines of `sonde bt -f json`, for programs that read them",
+    "library.data.json_values": "lines of `sonde -f json`, for programs that read them",
     "formats.speedscope": "a file of another program's",
     "recording.firing_file": "bytes of what the serialiser has made",
     "pictures.page": "numbers of a picture, for its script",

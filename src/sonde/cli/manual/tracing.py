@@ -45,6 +45,7 @@ _OUTPUT = ManualSection(
     (
         ManualOption(("-q",), "", "only what the program prints"),
         ManualOption(("-F",), "", "indent by function entry and return"),
+        ManualOption(("-f",), "json", "print lines of JSON; a function of that name is :json", ("json", "text")),
         ManualOption(("-o",), "FILE", "append the output to it; packets replace one named *.pcapng", (FILE,)),
         ManualOption(
             ("--record",), "FILE",

@@ -30,11 +30,13 @@ class JsonHeads(dict[int, bytes]):
 
 def distinct(names: Sequence[str]) -> list[str]:
     """Names for an object's members: the place where there is none, and behind a name that was there before."""
-    found: list[str] = []
+    found: dict[str, int] = {}
     for place, name in enumerate(names):
         wanted = name or str(place)
-        found.append(f"{wanted}#{place}" if wanted in found else wanted)
-    return found
+        while wanted in found:
+            wanted += f"#{place}"
+        found[wanted] = place
+    return [*found]
 
 
 def record_lines(
@@ -48,10 +50,10 @@ def record_lines(
     header = (RING_HEADER + PROBE_AT, code("probe")), (RING_HEADER + CPU_AT, code("cpu"))
     found = columns(fields, strings, RING_HEADER, stride, header)
     time = found.expressions[layout.time] if layout.time is not None else constant(0)
-    extra: dict[str, Any] = {"heads": heads, "texts": texts, "shown": _shown, **values.functions}
+    extra: dict[str, Any] = {"heads": heads, "texts": texts, "shown": _shown, "join": b"".join, **values.functions}
     called = iter(layout.names)
     made = [_line(action, time, values.names(action, called), found, values) for action in shown]
-    lines = code(" + ".join(["{}"] * len(made)), *made) if made else constant(b"")
+    lines = made[0] if len(made) == 1 else code("join({})", tuple_of(made))
     return compile_comprehension(lines, found, stride, extra)
 
 
