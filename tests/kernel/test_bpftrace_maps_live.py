@@ -40,6 +40,27 @@ def test_what_aggregations_have_come_to(engine):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+def test_maps_are_emptied_and_full_ones_are_told(engine):
+    program = """
+        let @few = percpuhash(3); let @last = percpulruhash(1);
+        begin {
+            @one = 5; @m["a"] = (1, "b"); @m["c"] = (2, "d"); @z[1, 7] = -3; @s[1] = "text"; @n[5] = count();
+            for ($i : 0..7) { @few[$i] = count(); @last[$i] = max($i); }
+            print(@m); print(@n); clear(@m); clear(@one); clear(@n); zero(@z); zero(@s);
+        }
+    """
+    done = sonde("bt", "--engine", engine, "-e", program, "-c", "true")
+    printed, _, maps = done.stdout.partition("\n\n\n")
+    assert printed.splitlines() == ["@m[a]: (1, b)", "@m[c]: (2, d)", "@n[5]: 1"]
+    assert maps.splitlines() == [
+        "@few[0]: 1", "@few[1]: 1", "@few[2]: 1", "@last[6]: 6", "@s[1]: ", "@z[1, 7]: 0",
+    ]  # fmt: skip
+    assert "Map full; can't update element: 4 updates" in done.stderr
+    declared = sonde("bt", "-e", "let @m = hash(5); begin { @m[1] = count(); }", "--dry-run", status=1)
+    assert "Type from declaration: hash. Type from value/key type: percpuhash" in declared.stderr
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 def test_loops_over_maps(engine):
     filled = "".join(f'@m[{v}, comm] = {v * v}; @n[{v}] = count(); @t[{v}] = ({v}, "x");' for v in VALUES)
     program = f"""begin {{ {filled}

@@ -175,6 +175,7 @@ _STATEMENTS: dict[type, Any] = {
     tree.Exit: actions.exit_,
     tree.Clear: actions.on_aggregation,
     tree.Trunc: actions.on_aggregation,
+    tree.Empty: actions.on_aggregation,
     tree.Normalize: actions.on_aggregation,
     tree.SetOption: actions.set_option,
     tree.Act: actions.act,

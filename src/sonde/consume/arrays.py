@@ -1,4 +1,4 @@
-"""Associative arrays that are kept, read from their maps."""
+"""Associative arrays that are kept, in their maps."""
 
 from __future__ import annotations
 
@@ -13,3 +13,12 @@ def contents(spec: TracingSpec, array: ArraySpec, tracing: Tracing) -> Contents:
     elements = tracing.read_map(array.map)
     keys = key_reader(array.keys, spec.strings, array.key_size)([key for key, _ in elements])
     return Contents(array, [(key, value) for key, (_, value) in zip(keys, elements, strict=True)])
+
+
+def empty(array: ArraySpec, keeps_keys: bool, tracing: Tracing) -> None:
+    """Delete all elements, or make their values zero."""
+    for key, value in tracing.read_map(array.map):
+        if keeps_keys:
+            tracing.write_map(array.map, key, bytes(len(value)))
+        else:
+            tracing.remove_from_map(array.map, key)

@@ -22,6 +22,7 @@ from sonde.model.spec import (
     CaptureAction,
     ClearAction,
     CommandAction,
+    EmptyAction,
     ExitAction,
     Field,
     NormalizeAction,
@@ -254,6 +255,10 @@ class Consumer:
                 self._aggregate(record, action, moment)
             case ShowAction():
                 self._show(record, action)
+            case EmptyAction():
+                from sonde.consume.arrays import empty  # as above
+
+                empty(self._spec.arrays[action.array], action.keeps_keys, self._tracing)
             case SetOptionAction():
                 self._setopt(record, action)
             case OtherAction():

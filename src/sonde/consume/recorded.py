@@ -153,6 +153,9 @@ class Replay:
     def write_map(self, name: str, key: bytes, value: bytes) -> None:
         """What was written showed in what was read later, and is in the file."""
 
+    def remove_from_map(self, name: str, key: bytes) -> None:
+        """As above."""
+
     def adopt_descendants(self, pid: int) -> None:
         """Who descends from whom was asked by programs."""
 

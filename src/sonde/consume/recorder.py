@@ -63,6 +63,7 @@ class Recorder:
         self.answer = tracing.answer
         self.run = tracing.run
         self.write_map = tracing.write_map
+        self.remove_from_map = tracing.remove_from_map
         self.adopt_descendants = tracing.adopt_descendants
         self.close = tracing.close
         self.block(DESCRIPTION, describe(spec, len(self.rings), options or Options()))

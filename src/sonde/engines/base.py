@@ -152,6 +152,9 @@ class Tracing(Protocol):
     def write_map(self, name: str, key: bytes, value: bytes) -> None:
         """Set one element."""
 
+    def remove_from_map(self, name: str, key: bytes) -> None:
+        """Delete one element, if it is there."""
+
     def adopt_descendants(self, pid: int) -> None:
         """Let the programs know who descends from the process by now, in the map `spec.FAMILY`. Raises EngineError."""
 

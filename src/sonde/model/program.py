@@ -46,6 +46,7 @@ class Aggregation(Node):
 
     `parameters` are the constants of the function: lquantize (base, limit, step), llquantize (factor, low, high,
     steps), else (). `keys` are the types of the tuple. `name` is without the `@`; `@` alone is `_`.
+    With `kept` it has room for so many elements, else for as many as the option aggsize says.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Aggregation(Node):
     function: str
     parameters: tuple[int, ...]
     keys: tuple[Type, ...]
+    kept: Kept | None = None
 
 
 # Expressions
@@ -392,6 +394,14 @@ class Trunc(Node):
     keep: Expr | None
 
 
+class Empty(Node):
+    """Delete all elements of an array that is kept or, with `keeps_keys`, make their values zero."""
+
+    position: Position
+    of: Variable
+    keeps_keys: bool
+
+
 class Normalize(Node):
     """Divide by `factor` when printing; None takes an earlier factor back (denormalize)."""
 
@@ -470,8 +480,8 @@ class Return(Node):
 
 
 Statement: TypeAlias = (
-    Evaluate | Aggregate | Trace | Printf | Print | Printa | Show | Tracemem | Exit | Clear | Trunc | Normalize
-    | SetOption | FormattedCommand | Act | If | Loop | Each | Leave | Return
+    Evaluate | Aggregate | Trace | Printf | Print | Printa | Show | Tracemem | Exit | Clear | Trunc | Empty
+    | Normalize | SetOption | FormattedCommand | Act | If | Loop | Each | Leave | Return
 )  # fmt: skip
 
 

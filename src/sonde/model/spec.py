@@ -416,6 +416,14 @@ class ClearAction(NamedTuple):
     aggregation: int
 
 
+class EmptyAction(NamedTuple):
+    """All elements of an array that is kept, by its index in `TracingSpec.arrays`, are deleted or, with `keeps_keys`,
+    become zero."""
+
+    array: int
+    keeps_keys: bool
+
+
 class TruncAction(NamedTuple):
     """`keep` None removes all keys."""
 

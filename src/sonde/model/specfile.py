@@ -16,6 +16,7 @@ from sonde.model.spec import (
     SITES,
     AggregationSpec,
     CommandAction,
+    EmptyAction,
     Field,
     PrintaAction,
     PrintAction,
@@ -217,7 +218,7 @@ def check_layouts(spec: TracingSpec) -> None:
         fields = sum(len(getattr(action, "fields", "1")) for action in layout.actions)
         _require(fields <= _MOST_FIELDS, "a record has more values than any program records")
         for action in layout.actions:
-            _check_action(action, layout.size, len(spec.aggregations))
+            _check_action(action, layout.size, len(spec.aggregations), len(spec.arrays))
             if isinstance(action, PrintAction):
                 _require(0 <= action.type < len(spec.types), "an action names no type")
     for number, described in enumerate(spec.types):
@@ -235,7 +236,7 @@ def _check_values(aggregation: AggregationSpec) -> None:
     _require(aggregation.words == function.size(*parameters), f"aggregation @{aggregation.name} has other values")
 
 
-def _check_action(action: Any, size: int, aggregations: int) -> None:
+def _check_action(action: Any, size: int, aggregations: int, arrays: int) -> None:
     for value in action:
         parts = value if isinstance(value, tuple) and not hasattr(value, "_fields") else (value,)
         _check_fields([part for part in parts if isinstance(part, Field)], size)
@@ -245,8 +246,10 @@ def _check_action(action: Any, size: int, aggregations: int) -> None:
             _require(all(map(_is_width, stars)), "a format has an unknown width")
             _require(_FLAGS.issuperset(each.flags), "a format has an unknown flag")
             _require(all(c.isalnum() or c in "@%" for c in each.letters), "a format has an unknown conversion")
-    if isinstance(action, ShowAction) and not action.is_array:
-        _require(0 <= action.number < aggregations, "an action names no aggregation")
+    if isinstance(action, ShowAction):
+        _require(0 <= action.number < (arrays if action.is_array else aggregations), "an action names nothing to show")
+    if isinstance(action, EmptyAction):
+        _require(0 <= action.array < arrays, "an action names no array")
     used = getattr(action, "aggregations", ()) or (getattr(action, "aggregation", 0),)
     if hasattr(action, "aggregation") or hasattr(action, "aggregations"):
         _require(all(0 <= number < aggregations for number in used), "an action names no aggregation")

@@ -50,6 +50,9 @@ def _map(shared: Shared, aggregation: Aggregation, memory: int) -> MapSpec:
     value_size = 8 * (words(aggregation) + has_mark(aggregation, len(fields)))
     if not fields:
         return MapSpec(name, kinds.PERCPU_ARRAY, 4, value_size, 1)
+    if aggregation.kept is not None:
+        kind = kinds.LRU_PERCPU_HASH if aggregation.kept.evicts else kinds.PERCPU_HASH
+        return MapSpec(name, kind, key_size, value_size, aggregation.kept.entries)
     entries = max(64, memory // (key_size + value_size + ELEMENT_COST))
     return MapSpec(name, kinds.PERCPU_HASH, key_size, value_size, entries)
 

@@ -18,6 +18,7 @@ from sonde.model.spec import (
     CaptureAction,
     ClearAction,
     CommandAction,
+    EmptyAction,
     ExitAction,
     Field,
     NormalizeAction,
@@ -114,6 +115,8 @@ class RecordPlan:
             return ClearAction(self._numbers[s.aggregation])
         if isinstance(s, tree.Trunc):
             return TruncAction(self._numbers[s.aggregation], self._optional(s.keep))
+        if isinstance(s, tree.Empty):
+            return EmptyAction(self._shared.arrays[s.of], s.keeps_keys)
         if isinstance(s, tree.Normalize):
             return NormalizeAction(self._numbers[s.aggregation], self._optional(s.factor))
         if isinstance(s, tree.SetOption):
@@ -169,7 +172,7 @@ class RecordPlan:
 
 
 _RECORDED = (
-    tree.Trace, tree.Printf, tree.Print, tree.Printa, tree.Tracemem, tree.Exit, tree.Clear, tree.Trunc, tree.Normalize,
+    tree.Trace, tree.Printf, tree.Print, tree.Printa, tree.Show, tree.Tracemem, tree.Exit, tree.Clear, tree.Trunc, tree.Empty, tree.Normalize,
     tree.SetOption, tree.FormattedCommand,
 )  # fmt: skip
 _UNRECORDED = ("speculate", "sample")

@@ -146,6 +146,14 @@ class SessionMaps:
         if result:
             raise EngineError(f"cannot write map {name}: {os.strerror(-result)}")
 
+    def remove(self, name: str, key: bytes) -> None:
+        """Delete one element of a hash, if it is there."""
+        from sonde.runtime.maps.hash import Hash  # few programs have it
+
+        found = self._find(name)
+        assert isinstance(found, Hash)
+        found.remove(key)
+
     def replace(self, name: str) -> list[tuple[bytes, bytes]]:
         """Put an empty map in the place of a replaceable one; return the old one's final contents."""
         if name not in self._elements:

@@ -166,6 +166,10 @@ class EmbeddedTracing:
         """Set one element."""
         self._maps.write(name, key, value)
 
+    def remove_from_map(self, name: str, key: bytes) -> None:
+        """Delete one element, if it is there."""
+        self._maps.remove(name, key)
+
     def adopt_descendants(self, pid: int) -> None:
         """Nothing: who was started before tracing is not traced, but where the kernel records."""
         if self._firings is not None:

@@ -67,6 +67,11 @@ def update_element(map_descriptor: int, key: bytes, value: bytes, flags: int = 0
     _element(MAP_UPDATE_ELEM, map_descriptor, bytearray(key), bytearray(value), flags)
 
 
+def delete_element(map_descriptor: int, key: bytes) -> None:
+    """FileNotFoundError where it is not there."""
+    _element(MAP_DELETE_ELEM, map_descriptor, bytearray(key), bytearray())
+
+
 def lookup_element(map_descriptor: int, key: bytes, value_size: int) -> bytes:
     """`value_size` is what the kernel writes: for per-CPU maps all CPUs' values, each padded to 8 bytes."""
     value = bytearray(value_size)

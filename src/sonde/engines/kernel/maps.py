@@ -73,6 +73,15 @@ class KernelMap:
         except OSError as error:
             raise explain(error, f"cannot write map {self.spec.name}") from None
 
+    def remove(self, key: bytes) -> None:
+        """Delete one element, if it is there."""
+        try:
+            commands.delete_element(self.descriptor, key)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise explain(error, f"cannot change map {self.spec.name}") from None
+
     def put(self, key: int, descriptor: int) -> None:
         """Make a map or a program the element of a u32 key."""
         self.write(_native(key), _native(descriptor))

@@ -246,6 +246,10 @@ class KernelTracing:
         """Set one element, of a per-CPU map on all CPUs."""
         self._map(name).write(key, value)
 
+    def remove_from_map(self, name: str, key: bytes) -> None:
+        """Delete one element, if it is there."""
+        self._map(name).remove(key)
+
     def adopt_descendants(self, pid: int) -> None:
         """Let the programs know who descends from the process by now."""
         from sonde.engines.kernel.family import adopt_descendants  # few programs ask who descends from whom

@@ -83,7 +83,7 @@ class Hash:
         return lambda key, value, flags: update(key_at(key), value_at(value), flags)
 
     def _make_delete(self) -> Callable[[int], int]:
-        key_at, remove = _reader(self._memory, self.spec.key_size), self._remove
+        key_at, remove = _reader(self._memory, self.spec.key_size), self.remove
         return lambda key: remove(key_at(key))
 
     def _set(self, key: bytes, value: bytes, flags: int) -> int:
@@ -128,7 +128,7 @@ class Hash:
             return -EPERM
         return self._set(bytes(key), value[: self.spec.value_size], flags)
 
-    def _remove(self, key: bytes) -> int:
+    def remove(self, key: bytes) -> int:
         address = self._values.pop(key, 0)
         if not address:
             return -ENOENT

@@ -236,9 +236,11 @@ def _clear(call: nodes.Call, scope: BtScope) -> Statement:
         raise scope.mistake(f"{call.name}() expects a map", call.at)
     use = scope.map(argument.name, argument.at)
     if not use.function:
-        if scope.known.changed:
+        if use.value is None and not scope.known.changed:
+            raise scope.mistake(f"Undefined map: {argument.name}", argument.at)
+        if use.value is None or use.keys is None:
             return tree.Evaluate(scope.at(call.at), constant(0, scope.at(call.at)))
-        raise scope.mistake(f"{call.name}() of a map without an aggregating function is not supported", call.at)
+        return tree.Empty(scope.at(call.at), scope.array(use), call.name == "zero")
     aggregation = scope.aggregation(use)
     if call.name == "zero":
         return tree.Clear(scope.at(call.at), aggregation)

@@ -69,9 +69,22 @@ def check(items: Sequence[nodes.Item], given: CheckInput) -> CheckedProgram:
         clauses = _clauses(probes, scope)
         if not known.changed or (started_unknown and not known.maps and not known.scratch):
             break
+    _require_kinds(items, known, given)
     declared = (each for each in items if isinstance(each, nodes.MapDeclaration) and each.name not in known.maps)
     warnings += [BtError(f"Unused map: {each.name}", each.at, "", given.file) for each in declared]
     return _whole(clauses, scope, given, probes)._replace(warnings=tuple(warnings))
+
+
+def _require_kinds(items: Sequence[nodes.Item], known: Knowledge, given: CheckInput) -> None:
+    """Raises BtError for a map that is declared as one that cannot hold what it has."""
+    for each in items:
+        use = known.maps.get(each.name) if isinstance(each, nodes.MapDeclaration) else None
+        if use is None or not isinstance(each, nodes.MapDeclaration):
+            continue
+        of_value = "percpuhash" if use.function else "hash"
+        if each.kind.startswith("percpu") != bool(use.function):
+            text = f"Incompatible map types. Type from declaration: {each.kind}. Type from value/key type: {of_value}"
+            raise BtError(text, use.span, "", given.file)
 
 
 def _refuse_others(items: Sequence[nodes.Item], given: CheckInput) -> None:

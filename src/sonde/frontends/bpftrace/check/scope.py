@@ -217,7 +217,9 @@ class BtScope:
         if found is None:
             number = len(self._aggregations) + 1
             keys = use.keys or ()
-            found = Aggregation(use.name[1:] or "_", number, model_function(use.function), use.parameters, keys)
+            found = Aggregation(
+                use.name[1:] or "_", number, model_function(use.function), use.parameters, keys, use.kept
+            )
             self._aggregations[use.name] = found
         return found
 
