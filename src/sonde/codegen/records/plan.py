@@ -172,8 +172,8 @@ class RecordPlan:
 
 
 _RECORDED = (
-    tree.Trace, tree.Printf, tree.Print, tree.Printa, tree.Show, tree.Tracemem, tree.Exit, tree.Clear, tree.Trunc, tree.Empty, tree.Normalize,
-    tree.SetOption, tree.FormattedCommand,
+    tree.Trace, tree.Printf, tree.Print, tree.Printa, tree.Show, tree.Tracemem, tree.Exit, tree.Clear, tree.Trunc,
+    tree.Empty, tree.Normalize, tree.SetOption, tree.FormattedCommand,
 )  # fmt: skip
 _UNRECORDED = ("speculate", "sample")
 """Actions that only the program itself knows of."""
