@@ -461,6 +461,7 @@ class OtherAction(NamedTuple):
 
 Action: TypeAlias = (
     TraceAction | TracememAction | PrintfAction | PrintAction | PrintaAction | ShowAction | ExitAction | ClearAction
+    | EmptyAction
     | PacketAction | CaptureAction | TruncAction | NormalizeAction | SetOptionAction | CommandAction | OtherAction
 )  # fmt: skip
 
