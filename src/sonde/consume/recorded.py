@@ -177,6 +177,9 @@ class Replay:
     def attach_sites(self, program: str, path: str, sites: Sequence[SiteOfFile], pid: int) -> None:
         pass
 
+    def await_files(self, mapped: Callable[[int], None]) -> bool:
+        return False
+
     def run(self, program: str) -> None:
         pass
 

@@ -7,7 +7,7 @@ comes out as it did or would have.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from sonde.consume.description import describe, describe_found
 from sonde.consume.options import Options
@@ -70,6 +70,9 @@ class Recorder:
 
     def attach_sites(self, program: str, path: str, sites: Sequence[SiteOfFile], pid: int) -> None:
         self._tracing.attach_sites(program, path, sites, pid)
+
+    def await_files(self, mapped: Callable[[int], None]) -> bool:
+        return self._tracing.await_files(mapped)
 
     def learn(self, strings: Sequence[bytes], probes: Sequence[Probe]) -> None:
         """Keep the names of probes that were found while tracing, and the strings that they have added."""

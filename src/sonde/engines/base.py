@@ -118,6 +118,9 @@ class Tracing(Protocol):
         """Attach a program to places in a file, in a process or, if `pid` is 0, in all, those to come included. Raises
         EngineError."""
 
+    def await_files(self, mapped: Callable[[int], None]) -> bool:
+        """Call this with a process that has mapped code of a file, before it executes that; whether the engine can."""
+
     def process_events(self) -> ProcessEvents | None:
         """Begin to note what processes map, so that their addresses can be named after their end; None if the engine
         cannot."""

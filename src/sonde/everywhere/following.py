@@ -45,7 +45,8 @@ class Everywhere:
         self._files = StaticFiles()
         self._late: list[Late] = []
         # Before processes are looked at, so that nothing is mapped between the two.
-        self._events: ProcessEvents | None = tracing.process_events()
+        self._is_asked = tracing.await_files(self._mapped)
+        self._events: ProcessEvents | None = None if self._is_asked else tracing.process_events()
 
     @property
     def descriptors(self) -> Sequence[int]:
@@ -61,13 +62,21 @@ class Everywhere:
             for pid in (self._files.processes() if 0 in wanted else sorted(wanted))
             for file in self._files.of(pid)
         ]
-        everything: list[tuple[StaticFile, int | None]] = [*found, *((file, None) for file in self._files.installed())]
+        everything: list[tuple[StaticFile, int | None]] = list(found)
+        if not self._is_asked:
+            everything += [(file, None) for file in self._files.installed()]
         for file in dict.fromkeys(file for file, _ in everything):
             for table in self._tables:
                 table.prepare(file)
         for file, process in everything:
             self._attach(file, process)
         self._files.unreadable = 0
+
+    def _mapped(self, pid: int) -> None:
+        """The process waits."""
+        if any(table.pid in (0, pid) for table in self._tables):
+            for file in self._files.of(pid):
+                self._attach(file, pid)
 
     def poll(self) -> None:
         """Attach to what processes have mapped since the last time."""
@@ -80,7 +89,9 @@ class Everywhere:
     def summary(self) -> FollowingSummary:
         refused = *self._files.given_up.items(), *(each for table in self._tables for each in table.refused)
         lost = self._events.lost if self._events is not None else 0
-        return FollowingSummary(tuple(self._late), refused, self._files.unreadable, lost, self._events is not None)
+        return FollowingSummary(
+            tuple(self._late), refused, self._files.unreadable, lost, self._is_asked or self._events is not None
+        )
 
     def _attach(self, file: StaticFile, pid: int | None) -> bool:
         """Attach to a file that a process has mapped, or, if that is None, may map; whether it has such sites."""

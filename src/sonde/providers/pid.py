@@ -18,13 +18,8 @@ from sonde.providers.pattern import Pattern, plain
 from sonde.providers.source_lines import source_line
 
 UNAVAILABLE = (
-    "the embedded engine has no static probes of all processes; the kernel engine (root, or CAP_BPF and "
-    "CAP_PERFMON) has them"
-)
-
-UNAWAITED = (
-    "the embedded engine waits for no static probes of files that a process maps later, but where the file is named: "
-    "usdt:/path/of/file:PROVIDER:NAME; the kernel engine (root, or CAP_BPF and CAP_PERFMON) does"
+    "the embedded engine has no static probes of all processes, but those of one, PROVIDER$target or PROVIDER123; the "
+    "kernel engine (root, or CAP_BPF and CAP_PERFMON) has them"
 )
 
 _OFFSET = re.compile(r"(0[xX])?[0-9a-fA-F]+")

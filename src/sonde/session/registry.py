@@ -92,7 +92,7 @@ class Registry:
         the process that it names."""
         pattern = Pattern(provider, module, function, name)
         head, process = _of_process(provider)
-        if process and self._offer is None and head not in ("pid", STATIC):
+        if process and head not in ("pid", STATIC):
             return self._known.static_probes.awaited(pattern._replace(provider=head), process)
         if process or plain(provider) or not self._has_static(pattern, ()):
             return None
@@ -165,12 +165,7 @@ class Registry:
 
     def unawaited(self, provider: str) -> str:
         """Why static probes that may come are not waited for, "" where they are or where none can come."""
-        head, process = _of_process(provider)
-        if self._offer is None or not process or head in ("pid", STATIC):
-            return self.absence(provider)
-        from sonde.providers.pid import UNAWAITED
-
-        return UNAWAITED
+        return self.absence(provider)
 
     def lacks(self, what: str, name: str) -> tuple[str, str]:
         """That a program may not use something that D has, and what would help; "" where it may."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
+from sonde.engines.base import SiteOfFile
 from sonde.engines.embedded.events import Events
 from sonde.engines.embedded.followed import FollowedGroup, adopt_present, present_threads, require_native
 from sonde.engines.embedded.program_world import ProgramWorld
@@ -43,6 +44,7 @@ class LiveSources:
         self._user_probes: UserProbes | None = None
         self._stops: StopSource | None = None
         self._breakpoints_lost = 0
+        self._has_begun = False
         self._events: Events | None = None
         self.packets: FiledPackets | None = None
         try:
@@ -155,10 +157,25 @@ class LiveSources:
             if each is not None:
                 each.start()
 
+    def attach_sites(self, program: str, path: str, sites: Sequence[SiteOfFile], pid: int) -> None:
+        """As EmbeddedTracing's. Raises EngineError."""
+        assert self._user_probes is not None
+        assert self._followed is not None
+        self._user_probes.add(program, path, sites, pid)
+        if self._has_begun:
+            self._followed.tracees.want_sites(self._user_probes.files)
+
+    def await_files(self, mapped: Callable[[int], None]) -> bool:
+        """As EmbeddedTracing's."""
+        if self._user_probes is not None:
+            self._user_probes.mapped = mapped
+        return True
+
     def _begin(self, followed: FollowedGroup) -> None:
         with followed.tracees.watched():
             if self._user_probes is not None:
                 followed.tracees.want_sites(self._user_probes.files)
+                self._has_begun = True
             followed.tracees.begin(self._plan, followed.evaluation)
             if self._plan.refusals:
                 require_native(followed)

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sonde.model.probe import Internal, Packet, PerfEvent, Probe, RawTracepoint, StaticProbe, Syscall, Timer, Uprobe
+from sonde.model.probe import (
+    Internal,
+    Packet,
+    PerfEvent,
+    Probe,
+    RawTracepoint,
+    StaticPattern,
+    StaticProbe,
+    Syscall,
+    Timer,
+    Uprobe,
+)
 from sonde.model.samples import CLOCKS
 from sonde.runtime.kernel_types import TRACEPOINTS, description
 
@@ -88,7 +99,7 @@ class EmbeddedOffer:
                 return counts(event)
             case Syscall(compat=compat):
                 return not compat
-            case Uprobe() | StaticProbe():
+            case Uprobe() | StaticProbe() | StaticPattern():
                 return True
             case RawTracepoint(name=name):
                 return name in TRACEPOINTS

@@ -14,7 +14,7 @@ from sonde.engines.embedded.sources.threads import Threads
 from sonde.engines.embedded.sources.wishes import plan_of
 from sonde.engines.embedded.tracer.memory import ProcessMemory
 from sonde.engines.embedded.tracer.plan import StopPlan
-from sonde.engines.embedded.tracer.stops import FORK
+from sonde.engines.embedded.tracer.stops import EXEC, FORK, MAPPED
 from sonde.model.spec import TracingSpec, has_samples, has_user_addresses
 from sonde.runtime.machine.memory import MachineMemory
 from sonde.runtime.structures import Structures
@@ -82,4 +82,6 @@ def _plan(spec: TracingSpec, followed: FollowedGroup | None, reads_more: bool) -
         plan = with_images(plan)
     if firings.has_user_probes(spec):
         plan = plan._replace(maps=True)
+    if firings.awaits_files(spec):
+        plan = plan._replace(events=plan.events | {MAPPED}, held=plan.held | {EXEC})
     return plan

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
+from sonde.engines.base import SiteOfFile
 from sonde.engines.embedded.events import Events
 from sonde.engines.embedded.program_world import ProgramWorld
 from sonde.engines.embedded.sources.replayed import ReplayedFirings, clocks_of
 from sonde.engines.embedded.sources.timers import TimerSource
 from sonde.engines.fired import FiringSource
+from sonde.model.errors import EngineError
 from sonde.model.spec import FAMILY
 from sonde.runtime.structures import Structures
 
@@ -62,6 +64,14 @@ class ReplayedSources:
     def is_hasty(self) -> bool:
         """Whether what programs have written is to be read at once also where records may gather."""
         return self.firings.is_hasty
+
+    def attach_sites(self, program: str, path: str, sites: Sequence[SiteOfFile], pid: int) -> None:
+        """Raises EngineError: recordings keep none."""
+        raise EngineError(f"a recording has no static probes of {path}")
+
+    def await_files(self, mapped: Callable[[int], None]) -> bool:
+        """No: all that was mapped is in the recording."""
+        return False
 
     def losses(self) -> tuple[int, int, int, int]:
         """Ticks, switches and breakpoints: none, as nothing of this session's own runs."""

@@ -115,8 +115,12 @@ class EmbeddedTracing:
         return access.images if firings is None else firings.noted
 
     def attach_sites(self, program: str, path: str, sites: Sequence[SiteOfFile], pid: int) -> None:
-        """Raises EngineError: uprobes are the kernel's."""
-        raise EngineError(f"static probes of {path} are for --engine kernel")
+        """Attach a program to places in a file, in the process. Raises EngineError."""
+        self._connected.attach_sites(program, path, sites, pid)
+
+    def await_files(self, mapped: Callable[[int], None]) -> bool:
+        """Call this with a process that has mapped code, before it goes on."""
+        return self._connected.await_files(mapped)
 
     def samples(self) -> SampleRing | None:
         """The samples that programs let through, None where no program does."""

@@ -195,6 +195,10 @@ class KernelTracing:
         loaded = loaded._replace(probes=served(path, sites, pid))
         links.attach(loaded, self._attachments.append, self._attach_overflows, links.KernelSymbols())
 
+    def await_files(self, mapped: Callable[[int], None]) -> bool:
+        """No: processes are not stopped."""
+        return False
+
     def run(self, program: str) -> None:
         """Run a program of an internal probe (BEGIN, END) once, on one CPU, to its end. Raises EngineError."""
         cpu = current_cpu() if self._cpu is None else self._cpu

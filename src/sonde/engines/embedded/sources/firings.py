@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from sonde.engines.embedded.sources.contexts import Contexts, event_of
 from sonde.formats.perf_events import SOFTWARE_CPU_CLOCK
-from sonde.model.probe import Firing, PerfEvent, Probe, RawTracepoint, Syscall, Timer, Tracepoint, Uprobe
+from sonde.model.probe import Firing, PerfEvent, Probe, RawTracepoint, StaticPattern, Syscall, Timer, Tracepoint, Uprobe
 from sonde.model.samples import CLOCKS
 from sonde.model.spec import ProbeSpec, TracingSpec
 from sonde.runtime.programs.ready import ReadyProgram, Run
@@ -133,7 +133,12 @@ def clocks(programs: Iterable[ReadyProgram]) -> tuple[Clock, ...]:
 
 def has_user_probes(spec: TracingSpec) -> bool:
     """Whether anything fires at instructions of processes."""
-    return any(isinstance(each, Uprobe) for each in _firings(spec))
+    return any(isinstance(each, (StaticPattern, Uprobe)) for each in _firings(spec))
+
+
+def awaits_files(spec: TracingSpec) -> bool:
+    """Whether anything fires in files that processes have not mapped."""
+    return any(isinstance(each, StaticPattern) for each in _firings(spec))
 
 
 SWITCHES = ("switch_out", "switch_in")

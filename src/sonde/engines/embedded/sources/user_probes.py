@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 
 from sonde.arch import registers
 from sonde.bpf import programs
+from sonde.engines.base import SiteOfFile
 from sonde.engines.embedded.sources.buffers import Buffers
 from sonde.engines.embedded.sources.contexts import Contexts
 from sonde.engines.embedded.sources.fetched import FetchedMemory
@@ -70,6 +71,10 @@ class UserProbes:
         needs = {each.name: standing or _needs_of(callees.running(each)) for each in spec.programs}
         self.files = self._sites(spec.programs, needs)
         self.fetches = {site.number: site.fetches for file in self.files for site in file.sites}
+        self._contexts, self._needs = contexts, needs
+        self._programs = {each.spec.name: each for each in programs}
+        self.mapped: Callable[[int], None] = lambda pid: None
+        """Called with a process that has mapped code, which waits."""
         self._hits: dict[int, list[UserShot]] = {}
         self._returns: dict[int, list[UserShot]] = {}
         for program in programs:
@@ -79,6 +84,24 @@ class UserProbes:
                     by_number = self._returns if firing.kind == "return" else self._hits
                     shot = UserShot(contexts.run(program, served.probe), served.cookie, firing.pid)
                     by_number.setdefault(self._numbers[self._place(served)], []).append(shot)
+
+    def add(self, program: str, path: str, sites_: Sequence[SiteOfFile], pid: int) -> None:
+        """Also these places of a file fire the program, for the process. Raises EngineError."""
+        ready, holds = self._programs[program], self._needs[program].stands_still
+        run = self._contexts.run(ready, ready.spec.probes[0].probe)
+        try:
+            status = os.stat(path)
+        except OSError as error:
+            raise EngineError(f"cannot attach to {path}: {error.strerror}") from None
+        file = status.st_dev, status.st_ino
+        found = []
+        for each in sites_:
+            number = self._numbers.setdefault((*file, each.offset), len(self._numbers))
+            self._hits.setdefault(number, []).append(UserShot(run, each.cookie, pid))
+            found.append(BreakpointSite(each.offset, number, _wanted(False, holds), each.semaphore, pid))
+        before = [site for known in self.files if known[:2] == file for site in known.sites]
+        self.files = [known for known in self.files if known[:2] != file]
+        self.files.append(FileSites(*file, (*before, *found)))
 
     def _place(self, served: ProbeSpec) -> _Place:
         firing = served.probe.firing
@@ -133,6 +156,15 @@ class UserProbes:
     def watch(self, handlers: dict[int, Handler], task: Callable[[int], TracedTask | None], world: FiringWorld) -> None:
         """Fire with the records of breakpoints."""
         world.fetched.know_sites(self.fetches)
+        executed = handlers[stops.EXEC]
+
+        def look(record: Record) -> None:
+            if record[0] == stops.EXEC:
+                executed(record)
+            if (found := task(record[2])) is not None:
+                self.mapped(found.pid)
+
+        handlers |= {stops.EXEC: look, stops.MAPPED: look}
         handlers[stops.HIT] = _handler(self._hits, task, world)
         handlers[stops.FUNCTION_RETURN] = _handler(self._returns, task, world)
 

@@ -75,11 +75,12 @@ def _enters(threads: TracedThreads, tid: int) -> None:
         threads.proceed(tid)
 
 
-def _mapped(threads: TracedThreads, tid: int, number: int, result: int) -> None:
-    """The thread has mapped something, or may execute more: what is wanted there is put in before it goes on."""
+def _mapped(threads: TracedThreads, tid: int, number: int, result: int) -> bool:
+    """The thread has mapped something, or may execute more: what is wanted there is put in before it goes on. Whether
+    there may be more code."""
     space = threads.spaces.by_tid.get(tid)
     if space is None or -MAX_ERRNO <= result < 0:
-        return
+        return False
     with suppress(OSError):
         given = [ptrace.call(ptrace.PEEKUSER, tid, place) for place in registers.CALL_ARGUMENTS[1:5]]
         size, protection, _, file = given
@@ -87,6 +88,8 @@ def _mapped(threads: TracedThreads, tid: int, number: int, result: int) -> None:
             space.without(result & _U64, (result & _U64) + size)
         if (number == system_calls.MMAP and file & _U32 != _U32) or protection & _EXECUTE:
             threads.spaces.look(tid, space.pid)
+        return bool(protection & _EXECUTE)
+    return False
 
 
 def _leaves(threads: TracedThreads, tid: int, wanted: int | None) -> None:
@@ -99,16 +102,20 @@ def _leaves(threads: TracedThreads, tid: int, wanted: int | None) -> None:
         interruptions.ask_again(threads, tid)
         threads.proceed(tid)
     elif wanted is not None and wanted & RETURN:
-        number = wanted >> 4
+        number, is_more = wanted >> 4, False
         if threads.plan.maps and number in FOLLOWED:
             if number in MAPPING:
-                _mapped(threads, tid, number, result)
+                is_more = _mapped(threads, tid, number, result) and stops.MAPPED in threads.plan.events
             elif tid in threads.spaces.by_tid and result < -MAX_ERRNO:
                 with suppress(OSError):
                     trap_action.changed(tid, threads.spaces.by_tid[tid])
             wanted = threads.plan.calls.get(number, 0)
+        if is_more and wanted & RETURN:
+            threads.note(tid, stops.MAPPED)
         if wanted & RETURN:
-            threads.tell(tid, stops.RETURN, wanted & HOLD_RETURN, number)
+            threads.tell(tid, stops.RETURN, is_more or wanted & HOLD_RETURN, number)
+        elif is_more:
+            threads.tell(tid, stops.MAPPED, True)
         else:
             threads.proceed(tid)
     else:

@@ -46,13 +46,15 @@ class CodeSpaces:
         self.are_for_all = False
         """Whether any site is for all processes."""
         self.losses = Losses()
+        self._is_asked = False
 
     @property
     def wanted(self) -> bool:
-        return bool(self._files)
+        return self._is_asked
 
     def want(self, files: Sequence[FileSites]) -> None:
-        """From here on these sites are wanted."""
+        """From here on these sites are wanted, if any yet."""
+        self._is_asked = True
         self._files = {(each.device, each.inode): each for each in files}
         self._inodes = {each.inode for each in files}
         self.are_for_all = any(not site.pid for each in files for site in each.sites)
@@ -71,6 +73,12 @@ class CodeSpaces:
             self.look(tid, pid)
         else:
             self.by_tid[tid] = known
+
+    def look_again(self) -> None:
+        """More is wanted than before."""
+        for space in self.all():
+            tid = next(tid for tid, each in self.by_tid.items() if each is space)
+            self.look(tid, space.pid)
 
     def look(self, tid: int, pid: int) -> None:
         """The thread has a memory that is not known, or has changed: put in what is wanted there."""

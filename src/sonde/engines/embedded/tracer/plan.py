@@ -108,4 +108,4 @@ def _bits(kinds: frozenset[int]) -> int:
 
 
 def _set(bits: int) -> frozenset[int]:
-    return frozenset(kind for kind in range(stops.GROUP_STOP + 1) if bits >> kind & 1)
+    return frozenset(kind for kind in range(stops.MAPPED + 1) if bits >> kind & 1)

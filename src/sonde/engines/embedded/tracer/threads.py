@@ -125,6 +125,8 @@ class TracedThreads:
         self.site_fetcher = Fetcher(self._memory, self.writer.info_words, {})
         self.site_fetcher.want_sites(fetches)
         self.writer.limit(stops.PLACES)
+        if self.tracing:
+            self.spaces.look_again()
 
     def answer(self, what: int, tid: int, value: int, data: bytes = b"") -> None:
         """Tell sonde, who waits for it. Raises SondeEnded."""

@@ -164,7 +164,8 @@ class Tracees:
             self._answer(pid, commands.STOPPED, commands.ENDED)
 
     def want_sites(self, files: Sequence[FileSites]) -> None:
-        """Have breakpoints at these places of files, in all that is traced, from go() on; called before begin()."""
+        """Have breakpoints at these places of files and no others, in all that is traced, from go() on; called before
+        begin(), and again where there are more, if any may come by the plan (StopPlan.maps)."""
         data = sites.to_bytes(files)
         self._send(commands.SITES, 0, len(data), data)
 
