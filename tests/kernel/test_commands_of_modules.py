@@ -23,6 +23,17 @@ def executed(directory, words):
     return unwrapped(done.stdout + done.stderr), modules(notes)
 
 
+C_PROGRAM = """
+#define SEVEN (N + 4)
+#define N 3
+    struct one { char c; struct list_head list; };
+    begin {
+        $bytes = (int8[8])12345; $same = $bytes == (int8[8])12345;
+        printf("%d %d %d %d\\n", SEVEN, EINVAL, offsetof(struct one, list), $bytes[0]);
+        print(container_of((struct list_head *)1000, struct one, list));
+    }
+"""
+
 TEXTS = {
     "codegen.routines.strings": (["-qn", 'BEGIN /execname < "~"/ { trace("before"); exit(0); }'], "before"),
     "codegen.routines.waiting": (["-wqn", 'BEGIN { chill(1000); trace("waited"); exit(0); }'], "waited"),
@@ -42,6 +53,7 @@ TEXTS = {
     "frontends.bpftrace.check.signals": (["bt", "-e", "begin { signal(7); }"], "can not be used"),
     "frontends.bpftrace.check.tasks": (["bt", "-e", "begin { print(pid(curr_ns) == pid); }"], "true"),
     "frontends.bpftrace.check.texts": (["bt", "-e", 'begin { print(strstr("abc", "bc")); }'], "1"),
+    "frontends.bpftrace.check.definitions.declarations": (["bt", "--include", "errno.h", "-e", C_PROGRAM], "7 22 8 57"),
     "frontends.bpftrace.report.json_objects": (["bt", "-f", "json", "-e", "begin { print(7); }"], '"data": 7'),
     "frontends.bpftrace.report.number_forms": (["bt", "-e", "begin { print(strerror(22)); }"], "Invalid argument"),
     "frontends.bpftrace.report.outside": (["bt", "-e", 'begin { time("at %%H"); }'], "at %H"),

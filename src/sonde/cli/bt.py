@@ -26,7 +26,7 @@ _VALUES = ("-e", "-c", "-p", "-f", "-o", "-B", "-d", "-I", "--include", "--probe
 _SYNONYMS = {"--pid": "-p", "--format": "-f", "--output": "-o", "--cmd": "-c"}
 _REFUSED = {
     "list": "-l", "errors": "-k", "info": "--info", "test": "--test", "bench": "--bench", "fmt": "--fmt",
-    "activation": "--usdt-file-activation", "-d": "-d", "-I": "-I", "--include": "--include",
+    "activation": "--usdt-file-activation", "-d": "-d",
     "--probe-filter": "--probe-filter", "--aot": "--aot", "--mode": "--mode",
 }  # fmt: skip
 _FORMATS = ("text", "json")
@@ -34,10 +34,13 @@ _BUFFERING = ("none", "line", "full")
 
 
 class BtArguments(NamedTuple):
-    """A parsed command line; `words` are the file, if no -e gives the program, and positional parameters."""
+    """A parsed command line; `headers` are those of --include, `folders` those of -I; `words` are the file, if no -e
+    gives the program, and positional parameters."""
 
     flags: frozenset[str]
     values: dict[str, str]
+    headers: tuple[str, ...]
+    folders: tuple[str, ...]
     words: tuple[str, ...]
 
 
@@ -46,6 +49,7 @@ def parse(words: Sequence[str]) -> BtArguments:
     flags: set[str] = set()
     values: dict[str, str] = {}
     found: list[str] = []
+    repeated: dict[str, list[str]] = {"--include": [], "-I": []}
     remaining = list(reversed(words))
     while remaining:
         word = remaining.pop()
@@ -60,11 +64,13 @@ def parse(words: Sequence[str]) -> BtArguments:
             if not equals and not remaining:
                 raise UsageError(f"option requires an argument -- {name.lstrip('-')}")
             values[name] = value if equals else remaining.pop()
+            repeated.get(name, []).append(values[name])
         elif word.startswith("-") and len(word) > 1 and not word[1:].isdigit():
             raise UsageError(f"invalid option {word}")
         else:
             found.append(word)
-    return BtArguments(frozenset(flags), values, tuple(found))
+    headers, folders = (tuple(each) for each in repeated.values())
+    return BtArguments(frozenset(flags), values, headers, folders, tuple(found))
 
 
 def trace_bt(words: Sequence[str], messages: Messages) -> int:
@@ -138,6 +144,8 @@ def _options(arguments: BtArguments) -> OptionTable:
     given = [("quiet", "yes"), ("strsize", "1024")]
     if "unsafe" in arguments.flags:
         given.append(("destructive", "yes"))
+    given += [("incdir", each) for each in arguments.folders]
+    given += [("cppargs", each) for name in arguments.headers for each in ("-include", name)]
     if "--engine" in arguments.values:
         given.append(("engine", arguments.values["--engine"]))
     return option_table(given)

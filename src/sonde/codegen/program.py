@@ -202,7 +202,7 @@ def _plan_lasting(g: Generation, own: Sequence[Clause]) -> None:
 
 
 def _local_variables(g: Generation, planned: Sequence[Planned]) -> list[Variable]:
-    """Those of all clauses, each with its place; what a loop uses is in memory."""
+    """Those of all clauses, each with its place; what a loop uses is in memory, and what is pointed to."""
     g.in_memory = loops.variables(clause for clause, _ in planned)
     found: dict[Variable, None] = {}
     for clause, *_ in planned:

@@ -247,7 +247,8 @@ class Call(Node):
 
 
 class Compose(Node):
-    """A structure of these values, one for each member in their order; a string fills an array of characters."""
+    """A structure of these values, one for each member in their order; a string fills an array of characters. An array
+    is made of one integer of its size, whose bytes it has."""
 
     type: Type
     position: Position

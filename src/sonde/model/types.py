@@ -146,9 +146,10 @@ class Struct:
             self._size = found.size
             self._load = lambda: found.members
 
-    def define(self, size: int, members: tuple[Member, ...], packed: bool = False) -> None:
-        """Complete a forward declaration; a packed structure may lie at any address."""
+    def define(self, size: int, members: tuple[Member, ...], packed: bool = False, alignment: int = 0) -> None:
+        """Complete a forward declaration; a packed structure may lie at any address, unless an alignment is given."""
         self._size = size
+        self._alignment = alignment
         self._find_other = None
         self.packed = packed
         self._members = members

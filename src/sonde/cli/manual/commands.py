@@ -177,6 +177,8 @@ BT = Command(
                 ManualOption(("-q",), "", "do not say how many probes are attached"),
                 ManualOption(("-f",), "FORMAT", "of the output", ("text", "json")),
                 ManualOption(("-B",), "MODE", "how the output is buffered: it is always written at once", _BUFFERING),
+                ManualOption(("-I",), "FOLDER", "look for files that C definitions include there, too", (FILE,)),
+                ManualOption(("--include",), "FILE", "a file of C definitions, before those of the program", (FILE,)),
                 ManualOption(("--unsafe",), "", "allow system()"),
                 ManualOption(("--no-warnings",), "", "no warnings about the program"),
                 ManualOption(("--dry-run",), "", "compile, and end"),

@@ -37,9 +37,10 @@ _DONE, _FINISHED, _FAULTED = range(3)
 
 
 def variables(clauses: Iterable[Clause]) -> set[Variable]:
-    """The clause-local variables that loops use."""
-    loops = (node for clause in clauses for node in nodes(clause) if isinstance(node, turns.LOOPS))
-    found = (node for loop in loops for node in below(loop) if isinstance(node, tree.Var))
+    """The clause-local variables that loops use, and those whose address is taken."""
+    all_nodes = (node for clause in clauses for node in nodes(clause))
+    within = (node for node in all_nodes if isinstance(node, (*turns.LOOPS, tree.AddressOf)))
+    found = (node for each in within for node in below(each) if isinstance(node, tree.Var))
     return {node.variable for node in found if node.variable.scope == "this"}
 
 

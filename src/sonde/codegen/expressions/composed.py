@@ -14,6 +14,10 @@ from sonde.model.units import whole_words
 def place(g: Generation, e: tree.Compose) -> Memory:
     """The structure in temporary memory, which is never on the stack: members may be at any offset."""
     base = resolve(e.type)
+    if isinstance(base, Array):
+        from sonde.codegen.expressions import whole_objects  # few programs have them
+
+        return whole_objects.of_number(g, e)
     assert isinstance(base, Struct)
     size = whole_words(base.size)
     memory = g.framed(size)

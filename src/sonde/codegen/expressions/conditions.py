@@ -7,7 +7,7 @@ from sonde.codegen.expressions import strings
 from sonde.codegen.expressions.integers import compared
 from sonde.codegen.intermediate.ir import Imm
 from sonde.model import program as tree
-from sonde.model.types import Pointer, String, is_signed, resolve
+from sonde.model.types import Array, Pointer, String, Struct, is_signed, resolve
 from sonde.model.walk import is_zero
 
 _SIGNED = {"<": "slt", "<=": "sle", ">": "sgt", ">=": "sge"}
@@ -54,6 +54,11 @@ def _exclusive(g: Generation, e: tree.Binary, then: int, otherwise: int) -> None
 def _compare(g: Generation, e: tree.Binary, then: int, otherwise: int) -> None:
     if isinstance(resolve(e.left.type), String):
         strings.compare(g, e, then, otherwise)
+        return
+    if isinstance(resolve(e.left.type), (Array, Struct)):
+        from sonde.codegen.expressions import whole_objects  # few programs compare them
+
+        whole_objects.compare(g, e, then, otherwise)
         return
     text = _compared_with_null(e)
     if text is not None:

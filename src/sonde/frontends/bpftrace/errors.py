@@ -26,6 +26,8 @@ class BtError(SourceError):
     def __init__(self, text: str, span: SourceSpan, hint: str = "", file: str | None = None) -> None:
         super().__init__(errors.LANGUAGE, text, position(span, file), hint)
         self.span = span
+        self.told = ""
+        """What is told below it: a compiler's message for C text."""
 
 
 def position(span: SourceSpan, file: str | None) -> Position:

@@ -57,7 +57,7 @@ def group_of_path(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope)
 def cookie(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Expr:
     """socket_cookie(sock): the number that the socket has, 0 of none; it is given none here."""
     at = scope.at(call.at)
-    kind = scope.catalog.tagged_type("struct", "sock")
+    kind = scope.types.tagged_type("struct", "sock")
     sock = scope.expression(arguments[0], scope)
     if kind is None:
         raise scope.mistake("struct sock is not known here", call.at)
@@ -85,7 +85,7 @@ def path(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Expr:
     """path(struct path *, [size]): its name; one that is too long loses its beginning."""
     at = scope.at(call.at)
     e = scope.expression(arguments[0], scope)
-    kind = scope.catalog.tagged_type("struct", "path")
+    kind = scope.types.tagged_type("struct", "path")
     if not isinstance(resolve(e.type), Pointer) or kind is None:
         raise scope.mistake("path() only supports pointers to struct path", call.at)
     whole = tree.Call(STRING, at, "d_path", (tree.Cast(Pointer(kind), at, e),))

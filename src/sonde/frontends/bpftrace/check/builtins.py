@@ -61,7 +61,7 @@ def _elapsed(span: SourceSpan, scope: BtScope) -> Expr:
 
 
 def _curtask(span: SourceSpan, scope: BtScope) -> Expr:
-    found = scope.catalog.tagged_type("struct", "task_struct")
+    found = scope.types.tagged_type("struct", "task_struct")
     return tree.Builtin(Pointer(found or VOID), scope.at(span), "curthread")
 
 

@@ -84,7 +84,7 @@ def _unknown(name: str, span: SourceSpan, scope: BtScope) -> BtError:
 
 
 _PENDING = frozenset({
-    "buf", "cgroup_path", "comm", "container_of", "getopt", "join", "pton", "syscall_name", "tseries",
+    "buf", "cgroup_path", "comm", "getopt", "join", "pton", "syscall_name", "tseries",
 })  # fmt: skip
 
 
@@ -185,9 +185,16 @@ def _sizeof(call: nodes.Call, scope: BtScope) -> Expr:
     return constant(size_of(kind), scope.at(call.at), UINT64)
 
 
+def _container_of(call: nodes.Call, scope: BtScope) -> Expr:
+    from sonde.frontends.bpftrace.check.offsets import container_of  # few programs have it
+
+    return container_of(call, scope)
+
+
 _VALUES: dict[str, Value] = {
     "str": _str, "kstack": _stack(False), "ustack": _stack(True),
     "ksym": _symbol, "usym": _symbol, "delete": _delete, "has_key": _has_key, "sizeof": _sizeof,
+    "container_of": _container_of,
 }  # fmt: skip
 
 

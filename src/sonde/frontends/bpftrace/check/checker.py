@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from sonde.frontends.bpftrace.check.conversions import test
 from sonde.frontends.bpftrace.check.expressions import expression
+from sonde.frontends.bpftrace.check.known_types import KnownTypes
 from sonde.frontends.bpftrace.check.macros import of_items
 from sonde.frontends.bpftrace.check.probes import Machine, NoSuchProbeError, attached
 from sonde.frontends.bpftrace.check.scope import AttachedProbes, BtScope, Knowledge
@@ -33,6 +34,7 @@ class CheckInput(NamedTuple):
     machine: Machine
     is_unsafe: bool
     settings: Mapping[str, int | str]
+    types: KnownTypes
 
 
 class CheckedProgram(NamedTuple):
@@ -61,6 +63,7 @@ def check(items: Sequence[nodes.Item], given: CheckInput) -> CheckedProgram:
             given.machine.catalog, known, given.file, given.arguments, expression, in_block, given.is_unsafe
         )
         scope.macros = macros
+        scope.types = given.types
         scope.strsize = int(given.settings["max_strlen"])
         scope.entries = int(given.settings["max_map_keys"])
         scope.kept = {each.name: _kept(each, given) for each in items if isinstance(each, nodes.MapDeclaration)}
@@ -95,7 +98,7 @@ def _refuse_others(items: Sequence[nodes.Item], given: CheckInput) -> None:
 
 
 _NAMES: dict[type, str] = {
-    nodes.Import: "imports", nodes.SubprogramItem: "functions", nodes.CDefinition: "C definitions",
+    nodes.Import: "imports", nodes.SubprogramItem: "functions",
 }  # fmt: skip
 
 

@@ -20,7 +20,7 @@ from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model import program as tree
 from sonde.model.errors import Position
 from sonde.model.program import Expr
-from sonde.model.types import INT, STRING, ULONG, Member, Pointer, Struct, Type, is_signed, resolve, size_of
+from sonde.model.types import INT, STRING, ULONG, Array, Member, Pointer, Struct, Type, is_signed, resolve, size_of
 
 
 def constant(value: int, at: Position, type_: Type | None = None) -> tree.Const:
@@ -40,6 +40,8 @@ def converted(e: Expr, type_: Type) -> Expr:
     if e.type == type_:
         return e
     base = resolve(type_)
+    if base == resolve(e.type) and isinstance(base, (Array, Struct)):
+        return e
     if isinstance(base, Struct) and is_composed(base):
         return _recomposed(e, base)
     if is_text(type_):
@@ -141,3 +143,15 @@ def literal_text(node: nodes.Expr | nodes.TypeName, scope: BtScope, what: str, s
     if not isinstance(e, tree.StringConst):
         raise scope.mistake(f"{what} expects a string literal", span)
     return e.value
+
+
+def of_space(e: Expr) -> Expr:
+    """A pointer in memory of the process is one of the process."""
+    root = e
+    while isinstance(root, (tree.MemberOf, tree.Index)):
+        root = root.object
+    is_user = isinstance(root, tree.Deref) and getattr(resolve(root.pointer.type), "user", False)
+    kind = resolve(e.type)
+    if is_user and isinstance(kind, Pointer) and not kind.user:
+        return tree.Cast(kind._replace(user=True), e.position, e)
+    return e

@@ -7,7 +7,7 @@ from sonde.frontends.bpftrace.check.blocks import block_value, macro_value
 from sonde.frontends.bpftrace.check.builtins import argument, builtin
 from sonde.frontends.bpftrace.check.calls import is_bare
 from sonde.frontends.bpftrace.check.calls import value as call_value
-from sonde.frontends.bpftrace.check.conversions import constant, converted, member_of, wide
+from sonde.frontends.bpftrace.check.conversions import constant, converted, member_of, of_space, wide
 from sonde.frontends.bpftrace.check.maps import element, increment, scratch
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.check.tuples import composed
@@ -22,10 +22,7 @@ from sonde.typed import Any
 
 
 def expression(node: nodes.Expr, scope: BtScope) -> Expr:
-    found = _CHECKS.get(type(node))
-    if found is None:
-        raise scope.mistake(f"{_NAMES.get(type(node), 'this')} is not supported", node.at)
-    checked: Expr = found(node, scope)
+    checked: Expr = _CHECKS[type(node)](node, scope)
     return checked
 
 
@@ -56,6 +53,11 @@ def _name(node: nodes.Name, scope: BtScope) -> Expr:
     made = macro_value(node, scope)
     if made is not None:
         return made
+    text = scope.types.macro(node.name)
+    if text is not None:
+        from sonde.frontends.bpftrace.check.c_macros import c_macro  # few programs have macros of C
+
+        return scope.expression(c_macro(node, text, scope), scope)
     if node.name in ("true", "false"):
         return tree.Const(BOOL, scope.at(node.at), int(node.name == "true"))
     found = builtin(node.name, node.at, scope)
@@ -63,7 +65,7 @@ def _name(node: nodes.Name, scope: BtScope) -> Expr:
         return found
     if is_bare(node.name):
         return call_value(nodes.Call(node.at, node.name, ()), scope)
-    enumerator = scope.catalog.enumerator(node.name)
+    enumerator = scope.types.enumerator(node.name)
     if enumerator is not None:
         return tree.Const(enumerator[0], scope.at(node.at), enumerator[1])
     raise scope.mistake(f"Unknown identifier: '{node.name}'", node.at)
@@ -86,20 +88,7 @@ def _member(node: nodes.Member, scope: BtScope) -> Expr:
     member = base.find(node.name)
     if member is None:
         raise scope.mistake(f"{base} does not contain a field named '{node.name}'", node.at)
-    found = member_of(of, member, scope.at(node.at))
-    return _of_space(found, of)
-
-
-def _of_space(found: Expr, of: Expr) -> Expr:
-    """A pointer in memory of the process is one of the process."""
-    root = of
-    while isinstance(root, (tree.MemberOf, tree.Index)):
-        root = root.object
-    is_user = isinstance(root, tree.Deref) and getattr(resolve(root.pointer.type), "user", False)
-    kind = resolve(found.type)
-    if is_user and isinstance(kind, Pointer) and not kind.user:
-        return tree.Cast(kind._replace(user=True), found.position, found)
-    return found
+    return of_space(member_of(of, member, scope.at(node.at)))
 
 
 def _index(node: nodes.Index, scope: BtScope) -> Expr:
@@ -112,14 +101,20 @@ def _index(node: nodes.Index, scope: BtScope) -> Expr:
     if isinstance(base, Pointer):
         moved = tree.Binary(INT64, at, "*", wide(subscript), constant(size_of(base.to) or 1, at, INT64))
         address = tree.Binary(UINT64, at, "+", tree.Cast(UINT64, at, of), converted(moved, UINT64))
-        return tree.Deref(base.to, at, tree.Cast(of.type, at, address))
+        return of_space(tree.Deref(base.to, at, tree.Cast(of.type, at, address)))
     if isinstance(base, Array):
-        return tree.Index(base.of, at, of, wide(subscript))
+        return of_space(tree.Index(base.of, at, of, wide(subscript)))
     if is_text(of.type):
         return tree.Index(CHAR, at, of, wide(subscript))
     raise scope.mistake(
         f"The array index operator [] can not be used on expressions of type '{spelled(of.type)}'", node.at
     )
+
+
+def _offset(node: nodes.Offset, scope: BtScope) -> Expr:
+    from sonde.frontends.bpftrace.check.offsets import offset  # as above
+
+    return offset(node, scope)
 
 
 def _cast(node: nodes.Cast, scope: BtScope) -> Expr:
@@ -132,6 +127,11 @@ def _cast(node: nodes.Cast, scope: BtScope) -> Expr:
         return _kept(kind, node, operand, scope)
     if is_text(kind) and is_text(operand.type):
         return operand
+    from sonde.frontends.bpftrace.check.arrays import array_cast  # few programs have such casts
+
+    array = array_cast(kind, operand, node.at, scope)
+    if array is not None:
+        return array
     raise scope.mistake(f'Cannot cast from "{spelled(operand.type)}" to "{spelled(kind)}"', node.at)
 
 
@@ -150,5 +150,5 @@ _CHECKS: dict[type, Any] = {
     nodes.Call: _call, nodes.Unary: operators.unary, nodes.Increment: increment,
     nodes.Binary: operators.binary, nodes.Ternary: operators.ternary, nodes.Cast: _cast,
     nodes.BlockValue: block_value, nodes.Tuple: composed, nodes.RecordExpression: composed,
+    nodes.Offset: _offset,
 }  # fmt: skip
-_NAMES: dict[type, str] = {nodes.Offset: "offsetof()"}

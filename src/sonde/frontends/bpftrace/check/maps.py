@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sonde.frontends.bpftrace.check.conversions import converted, member_of, string
 from sonde.frontends.bpftrace.check.scope import BtScope, MapUse
-from sonde.frontends.bpftrace.check.types import INT64, UINT64, is_composed, is_scalar, is_string, is_text, spelled
+from sonde.frontends.bpftrace.check.types import INT64, UINT64, is_object, is_scalar, is_string, is_text, spelled
 from sonde.frontends.bpftrace.errors import SourceSpan
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model import program as tree
@@ -38,7 +38,7 @@ def key_values(values: list[Expr], span: SourceSpan, scope: BtScope, use: MapUse
 def _key(e: Expr, span: SourceSpan, scope: BtScope) -> Expr:
     if is_text(e.type):
         return string(e)
-    if is_scalar(e.type) or is_composed(e.type) or isinstance(e, (tree.StackTrace, tree.Call)):
+    if is_scalar(e.type) or is_object(e.type) or isinstance(e, (tree.StackTrace, tree.Call)):
         return e
     raise scope.mistake(f"{spelled(e.type)} cannot be part of a map's key", span)
 
@@ -101,7 +101,7 @@ def _kept(kind: Type) -> Type:
 def _value(e: Expr, span: SourceSpan, scope: BtScope) -> Expr:
     if is_text(e.type):
         return string(e)
-    if not is_scalar(e.type) and not is_composed(e.type):
+    if not is_scalar(e.type) and not is_object(e.type):
         raise scope.mistake(f"{spelled(e.type)} cannot be assigned", span)
     return e
 

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sonde.frontends.bpftrace.check.blocks import unhurried
-from sonde.frontends.bpftrace.check.conversions import bare, constant, converted, is_pointer, string, wide, wrapped
+from sonde.frontends.bpftrace.check.conversions import (
+    bare,
+    constant,
+    converted,
+    is_pointer,
+    of_space,
+    string,
+    wide,
+    wrapped,
+)
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.check.types import INT64, UINT64, is_integer, is_scalar, is_text, merged, spelled
 from sonde.frontends.bpftrace.errors import BtError
@@ -40,12 +49,17 @@ def binary(node: nodes.Binary, scope: BtScope) -> Expr:
 def _comparison(node: nodes.Binary, left: Expr, right: Expr, scope: BtScope) -> Expr:
     at = scope.at(node.at)
     if is_text(left.type) and is_text(right.type) and node.op in ("==", "!="):
-        made = tree.Binary(INT, at, node.op, string(left), string(right))
+        made: Expr = tree.Binary(INT, at, node.op, string(left), string(right))
     elif is_scalar(left.type) and is_scalar(right.type):
         kind = UINT64 if not is_signed(left.type) and not is_signed(right.type) else INT64
         made = tree.Binary(INT, at, node.op, converted(left, kind), converted(right, kind))
     else:
-        raise _mismatch(node, left, right, scope)
+        from sonde.frontends.bpftrace.check.arrays import compared_objects  # few programs compare objects
+
+        objects = compared_objects(node.op, left, right)
+        if objects is None:
+            raise _mismatch(node, left, right, scope)
+        made = objects
     return tree.Cast(BOOL, at, made)
 
 
@@ -127,7 +141,7 @@ def unary(node: nodes.Unary, scope: BtScope) -> Expr:
 def _dereferenced(node: nodes.Unary, pointer: Expr, scope: BtScope) -> Expr:
     base = resolve(pointer.type)
     if isinstance(base, Pointer):
-        return tree.Deref(base.to, scope.at(node.at), pointer)
+        return of_space(tree.Deref(base.to, scope.at(node.at), pointer))
     raise scope.mistake(f"Can not dereference type '{spelled(pointer.type)}'. Did you forget a cast?", node.at)
 
 

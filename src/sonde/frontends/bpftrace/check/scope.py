@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from sonde.frontends.bpftrace.check.known_types import KnownTypes
 from sonde.frontends.bpftrace.check.types import merged, spelled
 from sonde.frontends.bpftrace.errors import BtError, SourceSpan, position
 from sonde.frontends.bpftrace.syntax import nodes
@@ -90,6 +91,7 @@ class BtScope:
         self.kept: Mapping[str, Kept] = {}
         """How maps are kept that are declared."""
         self.macros: Mapping[tuple[str, int], nodes.Macro] = {}
+        self.types = KnownTypes(catalog)
         self.expansions = 0
         self.depth = 0
         """Macros that the one which is being checked stands in."""

@@ -22,17 +22,23 @@ _BYTES = {2: 4, 10: 16}
 
 
 def is_shown(e: Expr) -> bool:
-    """Whether the value is one of these numbers."""
-    kind = resolve(e.type)
-    return isinstance(kind, Enum) and kind.name.startswith(FORM)
+    """Whether the value is one of these numbers, or an enumerator, which is shown by its name."""
+    return isinstance(resolve(e.type), Enum)
 
 
 def noted(e: Expr) -> Expr:
     """What printf() records of one."""
     kind = resolve(e.type)
     assert isinstance(kind, Enum)
-    form = tree.StringConst(STRING, e.position, kind.name.encode())
+    name = kind.name if kind.name.startswith(FORM) else _names(kind)
+    form = tree.StringConst(STRING, e.position, name.encode())
     return tree.Call(TEXT, e.position, "flagstr", (form, converted(e, INT64)))
+
+
+def _names(kind: Enum) -> str:
+    """The form of an enumeration: of several enumerators with one value the first is shown."""
+    names = {value: name for name, value in reversed(kind.values)}
+    return f"{FORM}enumerator " + " ".join(f"{name}={value}" for value, name in names.items())
 
 
 def _shown(form: str, value: Expr) -> Expr:

@@ -36,7 +36,7 @@ def number_of(name: str, member: str) -> Callable[[nodes.Call, list[nodes.Expr],
 
 
 def _task(span: SourceSpan, scope: BtScope) -> Expr:
-    found = scope.catalog.tagged_type("struct", "task_struct")
+    found = scope.types.tagged_type("struct", "task_struct")
     if found is None:
         raise scope.mistake("struct task_struct is not known here", span)
     return tree.Builtin(Pointer(found), scope.at(span), "curthread")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sonde.frontends.bpftrace.check.conversions import converted
 from sonde.frontends.bpftrace.check.scope import BtScope
-from sonde.frontends.bpftrace.check.types import is_composed, is_scalar, is_text, spelled, structure_of
+from sonde.frontends.bpftrace.check.types import is_object, is_scalar, is_text, spelled, structure_of
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model import program as tree
 from sonde.model.errors import Position
@@ -39,7 +39,7 @@ def _member(value: Expr, node: nodes.Expr, scope: BtScope) -> Type:
     """The type of a member that holds a value."""
     if is_text(value.type):
         return Array(CHAR, text_size(value, scope))
-    if is_scalar(value.type) or is_composed(value.type):
+    if is_scalar(value.type) or is_object(value.type):
         return value.type
     raise scope.mistake(f"{spelled(value.type)} cannot be part of a tuple", node.at)
 

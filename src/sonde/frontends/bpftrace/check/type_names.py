@@ -23,6 +23,9 @@ def type_named(node: nodes.TypeName, scope: BtScope) -> Type:
     else:
         of = _base(node, scope)
     for suffix in node.suffixes:
+        if of == STRING and not isinstance(suffix, str):
+            # So many characters, not so many strings.
+            continue
         of = Pointer(of) if isinstance(suffix, str) else Array(of, None if suffix < 0 else suffix)
     return of
 
@@ -30,12 +33,13 @@ def type_named(node: nodes.TypeName, scope: BtScope) -> Type:
 def _base(node: nodes.TypeName, scope: BtScope) -> Type:
     words = [word for word in node.words.split() if word not in _QUALIFIERS]
     if len(words) == 2 and words[0] in ("struct", "union", "enum"):
-        found = scope.catalog.tagged_type(words[0], words[1])
+        found = scope.types.tagged_type(words[0], words[1])
         if found is None:
             raise scope.mistake(f'Cannot resolve unknown type "{" ".join(words)}"', node.at)
         return found
     name = _c_name(words)
-    found = _NAMED.get(name) or BUILTIN_TYPEDEFS.get(name) or scope.catalog.type_named(name)
+    found = scope.types.named.get(name) or _NAMED.get(name) or BUILTIN_TYPEDEFS.get(name)
+    found = found or scope.types.type_named(name)
     if found is None:
         raise scope.mistake(f'Cannot resolve unknown type "{name}"', node.at)
     return found

@@ -6,6 +6,7 @@ from functools import lru_cache
 
 from sonde.model.types import (
     BOOL,
+    CHAR,
     STRING,
     Array,
     Enum,
@@ -68,8 +69,9 @@ def is_text(kind: Type) -> bool:
 
 
 def is_character(kind: Type) -> bool:
+    """Whether arrays of it are strings: int8 is a number."""
     base = resolve(kind)
-    return isinstance(base, Int) and base.size == 1 and base.name in ("char", "int8", "signed char")
+    return isinstance(base, Int) and base.size == 1 and base.name == CHAR.name
 
 
 @lru_cache(_MOST_STRUCTURES)
@@ -86,6 +88,14 @@ def structure_of(keyword: str, names: tuple[str, ...], kinds: tuple[Type, ...]) 
     made = Struct(keyword, f"({','.join(map(spelled, kinds))})", 0)
     made.define((end + alignment - 1) & -alignment, tuple(members))
     return made
+
+
+def is_object(kind: Type) -> bool:
+    """Whether values of the type are structures or arrays of a known size, which are kept as a whole."""
+    base = resolve(kind)
+    if isinstance(base, Array):
+        return base.length is not None and size_of(base) > 0
+    return isinstance(base, Struct) and base.size > 0
 
 
 def is_composed(kind: Type) -> bool:

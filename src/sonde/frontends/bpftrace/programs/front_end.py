@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 from sonde.frontends.bpftrace.check.checker import CheckedProgram, CheckInput
 from sonde.frontends.bpftrace.check.checker import check as check_items
+from sonde.frontends.bpftrace.check.known_types import KnownTypes
 from sonde.frontends.bpftrace.check.probes import Machine
 from sonde.frontends.bpftrace.check.settings import settings_of
 from sonde.frontends.bpftrace.errors import BtError, SourceSpan
@@ -65,7 +67,23 @@ def _checked(
         stream.fail("syntax error, unexpected end of file, expecting a probe", stream.peek())
     settings = settings_of([each for each in found if isinstance(each, tree_of.ConfigSetting)], os.environ, file)
     options.set_in_program("strsize", str(settings["max_strlen"]))
-    return check_items(found, CheckInput(file, arguments, machine, options.on("destructive"), settings))
+    types = _types(found, machine.catalog, options)
+    return check_items(found, CheckInput(file, arguments, machine, options.on("destructive"), settings, types))
+
+
+def _types(found: Sequence[tree_of.Item], catalog: Catalog, options: OptionTable) -> KnownTypes:
+    """The kernel's, and those that the program defines in C. Raises BtError."""
+    known = KnownTypes(catalog)
+    definitions = [each for each in found if isinstance(each, tree_of.CDefinition)]
+    arguments = options.texts("cppargs")
+    included = [name for option, name in pairwise(arguments) if option == "-include"]
+    if definitions or included:
+        from sonde.frontends.bpftrace.check.definitions.reading import read_definitions  # few programs have them
+        from sonde.frontends.bpftrace.programs.headers import HeaderFiles
+
+        headers = HeaderFiles(options.texts("incdir"), catalog.tagged_type("struct", "task_struct") is not None)
+        read_definitions(definitions, headers.find, included, os.uname().machine, known)
+    return known
 
 
 def _content(path: str) -> str:

@@ -13,7 +13,10 @@ def told(error: SourceError, text: str, file: str | None) -> ProgramError:
     name = file or "stdin"
     if span is None:
         return ProgramError(f"{name}: ERROR: {error.text}", error.hint, mistake=error, source=text)
-    return ProgramError(_placed("ERROR", error.text, span, text, name), error.hint, True, mistake=error, source=text)
+    message = _placed("ERROR", error.text, span, text, name)
+    if isinstance(error, BtError) and error.told:
+        message = f"{message}\n{error.told}"
+    return ProgramError(message, error.hint, True, mistake=error, source=text)
 
 
 def warned(error: BtError, text: str, file: str | None) -> str:

@@ -68,7 +68,17 @@ def _ipv4(number: int, _: str) -> str:
     return ".".join(str(byte) for byte in (number & 0xFFFFFFFF).to_bytes(4, "little"))
 
 
+@lru_cache(64)
+def _names(enumerators: str) -> dict[int, str]:
+    pairs = (each.split("=") for each in enumerators.split())
+    return {int(value): name for name, value in pairs}
+
+
+def _enumerator(number: int, rest: str) -> str:
+    return _names(rest).get(number) or str(number)
+
+
 _FORMS: dict[str, Callable[[int, str], str]] = {
     "strftime": _strftime, "strerror": _strerror, "signal": _signal, "username": _username,
-    "mac": _mac, "ipv4": _ipv4,
+    "enumerator": _enumerator, "mac": _mac, "ipv4": _ipv4,
 }  # fmt: skip

@@ -1,0 +1,88 @@
+"""Arrays and integers cast to each other, and arrays, tuples and structures compared."""
+
+from __future__ import annotations
+
+from sonde.frontends.bpftrace.check.conversions import constant, converted, wrapped
+from sonde.frontends.bpftrace.check.scope import BtScope
+from sonde.frontends.bpftrace.check.types import integer, is_composed, is_integer, is_object, merged, spelled
+from sonde.frontends.bpftrace.errors import SourceSpan
+from sonde.model import program as tree
+from sonde.model.program import Expr
+from sonde.model.types import INT, Array, Pointer, Struct, Type, is_signed, resolve, size_of
+
+_SIZES = (1, 2, 4, 8)
+
+
+def array_cast(kind: Type, operand: Expr, span: SourceSpan, scope: BtScope) -> Expr | None:
+    """A cast between integers and arrays of them; None where it is none."""
+    to, of = resolve(kind), resolve(operand.type)
+    if isinstance(to, Array) and is_integer(to.of) and is_integer(of):
+        return _array_of(to, operand, span, scope)
+    if isinstance(to, Array) and is_integer(to.of) and isinstance(of, Array) and is_object(of):
+        whole = _sized(to, size_of(of), operand, span, scope)
+        return _reread(whole, operand)
+    if isinstance(of, Array) and is_integer(kind) and is_object(of):
+        if isinstance(operand, tree.Compose):
+            return converted(operand.values[0], kind)
+        _require_size(kind, size_of(of), operand, span, scope)
+        return _reread(kind, operand)
+    return None
+
+
+def _array_of(kind: Array, operand: Expr, span: SourceSpan, scope: BtScope) -> Expr:
+    size = size_of(operand.type)
+    if isinstance(operand, tree.Const) and size_of(kind) in _SIZES:
+        # A literal is as wide as it has to be.
+        size = max(size, size_of(kind))
+    whole = _sized(kind, size, operand, span, scope)
+    number = integer(size, is_signed(operand.type))
+    if isinstance(operand, tree.Const):
+        value: Expr = constant(wrapped(operand.value, number), operand.position, number)
+    else:
+        value = converted(operand, number)
+    return tree.Compose(whole, operand.position, (value,))
+
+
+def _sized(kind: Array, size: int, operand: Expr, span: SourceSpan, scope: BtScope) -> Type:
+    """The array, as long as what it is made of where the program does not say."""
+    if kind.length is None and not size % size_of(kind.of):
+        return Array(kind.of, size // size_of(kind.of))
+    _require_size(kind, size, operand, span, scope)
+    return kind
+
+
+def _require_size(kind: Type, size: int, operand: Expr, span: SourceSpan, scope: BtScope) -> None:
+    if size_of(kind) != size:
+        raise scope.mistake(f'Cannot cast from "{spelled(operand.type)}" to "{spelled(kind)}"', span)
+
+
+def _reread(kind: Type, of: Expr) -> Expr:
+    """The memory of an object as one of another type."""
+    root = of
+    while isinstance(root, (tree.MemberOf, tree.Index)):
+        root = root.object
+    pointed = resolve(root.pointer.type) if isinstance(root, tree.Deref) else None
+    is_user = isinstance(pointed, Pointer) and pointed.user
+    address = tree.AddressOf(Pointer(of.type, is_user), of.position, of)
+    return tree.Deref(kind, of.position, tree.Cast(Pointer(kind, is_user), of.position, address))
+
+
+def compared_objects(op: str, left: Expr, right: Expr) -> Expr | None:
+    """== or != of arrays, tuples or structures of one type, None where they are none."""
+    if op not in ("==", "!=") or not (is_object(left.type) and is_object(right.type)):
+        return None
+    kind = merged(left.type, right.type)
+    if kind is None or (_has_gaps(kind) and not is_composed(kind)):
+        return None
+    return tree.Binary(INT, left.position, op, converted(left, kind), converted(right, kind))
+
+
+def _has_gaps(kind: Type) -> bool:
+    """Whether bytes of a structure belong to no member: tuples have zeros there, others anything."""
+    base = resolve(kind)
+    if isinstance(base, Array):
+        return _has_gaps(base.of)
+    if not isinstance(base, Struct):
+        return False
+    used = sum(size_of(each.type) for each in base.members if not each.bits)
+    return used != base.size or any(_has_gaps(each.type) for each in base.members)

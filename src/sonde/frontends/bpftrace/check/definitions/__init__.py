@@ -1,0 +1,1 @@
+"""C definitions of a program: their text preprocessed, parsed and laid out."""

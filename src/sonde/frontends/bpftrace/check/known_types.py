@@ -1,0 +1,29 @@
+"""Types, enumerators and macros by name: those of the program's C text, and those of the kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sonde.model.catalog import Catalog
+from sonde.model.types import Type
+
+
+class KnownTypes:
+    """`tagged` are the program's structures, unions and enumerations by keyword and tag, `named` its typedefs; `macro`
+    gives what a macro without parameters stands for."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self.catalog = catalog
+        self.tagged: dict[tuple[str, str], Type] = {}
+        self.named: dict[str, Type] = {}
+        self.enumerators: dict[str, tuple[Type, int]] = {}
+        self.macro: Callable[[str], str | None] = lambda _: None
+
+    def tagged_type(self, keyword: str, name: str) -> Type | None:
+        return self.tagged.get((keyword, name)) or self.catalog.tagged_type(keyword, name)
+
+    def type_named(self, name: str) -> Type | None:
+        return self.named.get(name) or self.catalog.type_named(name)
+
+    def enumerator(self, name: str) -> tuple[Type, int] | None:
+        return self.enumerators.get(name) or self.catalog.enumerator(name)
