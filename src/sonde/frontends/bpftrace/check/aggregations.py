@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sonde.frontends.bpftrace.check.conversions import constant_value, integer_value
+from sonde.frontends.bpftrace.check.conversions import arguments_spelled, constant_value, integer_value
 from sonde.frontends.bpftrace.check.maps import keys_of
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.syntax import nodes
@@ -23,11 +23,12 @@ def aggregate(target: nodes.Expr, call: nodes.Expr, scope: BtScope) -> tree.Aggr
     """`@target = function(...)`."""
     assert isinstance(call, nodes.Call)
     if not isinstance(target, nodes.MapName):
-        raise scope.mistake(f"{call.name}() should be assigned to a map", call.at)
+        raise scope.mistake(f"{call.name}() must be assigned directly to a map", call.at)
     wanted, given = _VALUES[call.name], len(call.arguments)
     if given != wanted and not (call.name == "hist" and given == wanted + 1):
-        text = f"{call.name}() requires {wanted or 'no'} argument{'' if wanted == 1 else 's'}"
+        text = f"{call.name}() requires {arguments_spelled(wanted)}"
         raise scope.mistake(f"{text} ({given} provided)", call.at)
+    outer, scope.call = scope.call, call.at
     use = scope.map(target.name, target.at)
     keys = keys_of(target, scope, use)
     arguments = [each for each in call.arguments if not isinstance(each, nodes.TypeName)]
@@ -38,13 +39,16 @@ def aggregate(target: nodes.Expr, call: nodes.Expr, scope: BtScope) -> tree.Aggr
         value = integer_value(arguments[0], scope, f"{call.name}()")
         if is_signed(value.type) and not use.is_signed:
             use.is_signed = scope.known.changed = True
+    scope.call = outer
     return tree.Aggregate(scope.at(call.at), scope.aggregation(use), keys, value)
 
 
 def _parameters(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> tuple[int, ...]:
-    constants = [constant_value(each, scope, f"{call.name}: argument") for each in arguments[1:]]
+    constants = [constant_value(each, scope, f"{call.name}()") for each in arguments[1:]]
     if call.name == "hist":
         if constants and constants[0]:
+            if not 0 <= constants[0] <= _MOST_BITS:
+                raise scope.mistake(f"hist: bits {constants[0]} must be 0..{_MOST_BITS}", call.at)
             raise scope.mistake(
                 "hist() with bits is not supported: hist(n) has one bucket for each power of two", call.at
             )
@@ -55,7 +59,10 @@ def _parameters(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -
     if step <= 0:
         raise scope.mistake(f"lhist() step must be >= 1 ({step} provided)", call.at)
     if low >= high:
-        raise scope.mistake(f"lhist() min must be less than max ({low}, {high} provided)", call.at)
+        raise scope.mistake(f"lhist() min must be less than max (provided min {low} and max {high})", call.at)
+    if high - low < step:
+        text = f"lhist() step is too large for the given range (provided step {step} for range {high - low})"
+        raise scope.mistake(text, call.at)
     if (high - low) // step > _MOST_LEVELS:
         raise scope.mistake(
             f"lhist() too many buckets, must be <= {_MOST_LEVELS} (would need {(high - low) // step})", call.at
@@ -64,3 +71,4 @@ def _parameters(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -
 
 
 _MOST_LEVELS = 1000
+_MOST_BITS = 5

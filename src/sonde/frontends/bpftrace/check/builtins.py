@@ -25,6 +25,9 @@ FRAMES = 127
 """Frames of a stack, unless the program says how many."""
 
 
+_WITH_ARGUMENTS = ("kprobe", "uprobe", "usdt", "rawtracepoint")
+
+
 def builtin(name: str, span: SourceSpan, scope: BtScope) -> Expr | None:
     """The variable of that name, None if there is none."""
     if name.startswith("__builtin_"):
@@ -34,6 +37,9 @@ def builtin(name: str, span: SourceSpan, scope: BtScope) -> Expr | None:
         model, type_ = _PLAIN[name]
         return tree.Builtin(type_, at, model)
     if name in _ARGUMENTS:
+        if scope.attached.kind not in _WITH_ARGUMENTS:
+            text = f"The {name} builtin can only be used with 'kprobes', 'uprobes' and 'usdt' probes"
+            raise scope.mistake(text, span)
         return tree.Builtin(INT64, at, name)
     made = _MADE.get(name)
     return made(span, scope) if made else None
@@ -75,7 +81,21 @@ def _probetype(span: SourceSpan, scope: BtScope) -> Expr:
 
 
 def _func(span: SourceSpan, scope: BtScope) -> Expr:
+    if scope.attached.kind in _WITHOUT_FUNCTION:
+        raise scope.mistake(f"The func builtin can not be used with '{_provider(scope)}' probes", span)
     return tree.Builtin(STRING, scope.at(span), "probefunc")
+
+
+_WITHOUT_FUNCTION = ("special", "interval", "profile", "tracepoint", "rawtracepoint", "hardware", "software")
+
+
+def _provider(scope: BtScope) -> str:
+    """What the description calls its kind of probe."""
+    return scope.attached.point.text.partition(":")[0].lower()
+
+
+def _context(span: SourceSpan, scope: BtScope) -> Expr:
+    raise scope.mistake(f"The ctx builtin can not be used with '{_provider(scope)}' probes", span)
 
 
 def _stack(is_user: bool) -> Callable[[SourceSpan, BtScope], Expr]:
@@ -94,12 +114,19 @@ _MADE: dict[str, Callable[[SourceSpan, BtScope], Expr]] = {
     "jiffies": numbers.of_machine("jiffies", UINT64), "numaid": numbers.of_machine("numa_node", UINT32),
     "cpid": numbers.of_machine("$target", UINT32), "usermode": numbers.usermode,
     "username": shown_numbers.username, "func": _func, "kstack": _stack(False), "ustack": _stack(True), "rand": _rand,
+    "ctx": _context,
 }  # fmt: skip
+
+
+WITHOUT_NAMES = ("special", "interval", "profile", "hardware", "software")
 
 
 def argument(name: str, span: SourceSpan, scope: BtScope) -> Expr:
     """`args.name`: an argument of the probe by its name."""
     probes = scope.attached.probes
+    if scope.attached.kind in WITHOUT_NAMES:
+        text = "The args builtin can only be used with tracepoint, rawtracepoint, fentry/fexit, and uprobe probes"
+        raise scope.mistake(f"{text} ({_provider(scope)} used here)", span)
     number: int | None = None
     kinds: list[Type] = []
     for probe in probes:

@@ -8,17 +8,18 @@ from sonde.frontends.bpftrace.check import formats
 from sonde.frontends.bpftrace.check.aggregations import NAMES as AGGREGATING
 from sonde.frontends.bpftrace.check.builtins import FRAMES, builtin, is_in_process
 from sonde.frontends.bpftrace.check.conversions import (
+    arguments_spelled,
     constant,
     constant_value,
     integer_value,
-    number_value,
+    wide,
 )
 from sonde.frontends.bpftrace.check.function_table import ACTIONS as MORE_ACTIONS
 from sonde.frontends.bpftrace.check.function_table import VALUES as MORE_VALUES
 from sonde.frontends.bpftrace.check.maps import key_values, keys_of, of_tuple
 from sonde.frontends.bpftrace.check.refusals import REASONS
 from sonde.frontends.bpftrace.check.scope import BtScope
-from sonde.frontends.bpftrace.check.types import INT32, INT64, UINT64, is_integer, is_text, spelled
+from sonde.frontends.bpftrace.check.types import INT32, INT64, UINT64, is_integer, is_scalar, is_text, spelled
 from sonde.frontends.bpftrace.errors import BtError, SourceSpan
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model import program as tree
@@ -33,13 +34,13 @@ def require(call: nodes.Call, scope: BtScope, least: int, most: int | None = Non
     """The arguments, if there are as many as there have to be."""
     most, given = least if most is None else most, len(call.arguments)
     if not least <= given <= most:
-        if least == most:
-            wanted = f"{least or 'no'} argument{'' if least == 1 else 's'}"
+        if least == most or not most:
+            wanted = f"requires {arguments_spelled(least)}"
+        elif given < least:
+            wanted = f"requires at least {arguments_spelled(least)}"
         else:
-            wanted = f"at least {least} arguments" if given < least else f"up to {most} arguments"
-        raise scope.mistake(
-            f"{call.name}() {'takes' if given > most else 'requires'} {wanted} ({given} provided)", call.at
-        )
+            wanted = f"takes up to {arguments_spelled(most)}"
+        raise scope.mistake(f"{call.name}() {wanted} ({given} provided)", call.at)
     found = [each for each in call.arguments if not isinstance(each, nodes.TypeName)]
     if len(found) != given:
         raise scope.mistake(f"{call.name}() takes no types", call.at)
@@ -122,7 +123,7 @@ def _stack(is_user: bool) -> Value:
         for each in require(call, scope, 0, 2):
             if isinstance(each, nodes.Name):
                 raise scope.mistake(f"the stack mode {each.name} is not supported", each.at)
-            frames = constant_value(each, scope, f"{call.name}: frames")
+            frames = constant_value(each, scope, f"{call.name}()")
         return tree.StackTrace(STACK, scope.at(call.at), is_user, frames)
 
     return made
@@ -130,7 +131,10 @@ def _stack(is_user: bool) -> Value:
 
 def _symbol(call: nodes.Call, scope: BtScope) -> Expr:
     (argument,) = require(call, scope, 1)
-    address = number_value(argument, scope, f"{call.name}()")
+    address = scope.expression(argument, scope)
+    if not is_scalar(address.type):
+        raise scope.mistake(f"{call.name}() expects an integer or pointer argument", call.at)
+    address = wide(address)
     is_user = call.name == "usym"
     type_, name = (USYMADDR, "ufunc") if is_user else (SYMADDR, "func")
     return tree.Call(type_, scope.at(call.at), name, (address,))
@@ -240,7 +244,7 @@ def _exit(call: nodes.Call, scope: BtScope) -> Statement:
 def _clear(call: nodes.Call, scope: BtScope) -> Statement:
     (argument,) = require(call, scope, 1)
     if not isinstance(argument, nodes.MapName) or argument.keys is not None:
-        raise scope.mistake(f"{call.name}() expects a map", call.at)
+        raise scope.mistake(f"{call.name}() expects a map argument", argument.at)
     use = scope.map(argument.name, argument.at)
     if not use.function:
         if use.value is None and not scope.known.changed:

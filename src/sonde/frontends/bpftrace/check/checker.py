@@ -156,7 +156,7 @@ def _checked(
     item: nodes.ProbeItem, attached_to: AttachedProbes, number: int, identifier: int, scope: BtScope
 ) -> Clause:
     scope.begin_clause(number, attached_to)
-    predicate: Expr | None = None if item.predicate is None else test(item.predicate, scope)
+    predicate: Expr | None = None if item.predicate is None else test(item.predicate, scope, item.predicate_at)
     # A clause without statements would be one that shows its probe.
     body: tuple[Statement, ...] = statements(item.body, scope) or (tree.Return(scope.at(item.at)),)
     return Clause(identifier, attached_to.probes, predicate, body, scope.at(attached_to.point.at))

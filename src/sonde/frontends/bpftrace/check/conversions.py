@@ -94,11 +94,11 @@ def string(e: Expr) -> Expr:
     return e if is_string(e.type) else tree.Cast(STRING, e.position, e)
 
 
-def test(node: nodes.Expr, scope: BtScope) -> Expr:
-    """A condition."""
+def test(node: nodes.Expr, scope: BtScope, span: SourceSpan | None) -> Expr:
+    """A condition; `span` is where a mistake is told, if not at its expression."""
     e = scope.expression(node, scope)
     if not is_scalar(e.type):
-        raise scope.mistake(f"Invalid condition: {spelled(e.type)}", node.at)
+        raise scope.mistake(f"Invalid condition: {spelled(e.type)}", span or node.at)
     return bare(e)
 
 
@@ -113,15 +113,7 @@ def integer_value(node: nodes.Expr, scope: BtScope, what: str) -> Expr:
     """An integer, in 64 bits."""
     e = scope.expression(node, scope)
     if not is_integer(e.type):
-        raise scope.mistake(f"{what} only supports integer arguments ({spelled(e.type)} provided)", node.at)
-    return wide(e)
-
-
-def number_value(node: nodes.Expr, scope: BtScope, what: str) -> Expr:
-    """An integer or a pointer, in 64 bits."""
-    e = scope.expression(node, scope)
-    if not is_scalar(e.type):
-        raise scope.mistake(f"{what} only supports integer arguments ({spelled(e.type)} provided)", node.at)
+        raise scope.mistake(f"{what} only supports int arguments ({spelled(e.type)} provided)", scope.call or node.at)
     return wide(e)
 
 
@@ -129,8 +121,13 @@ def constant_value(node: nodes.Expr, scope: BtScope, what: str) -> int:
     """The value of a literal or a macro argument."""
     e = scope.expression(node, scope)
     if not isinstance(e, tree.Const):
-        raise scope.mistake(f"{what} must be a literal", node.at)
+        raise scope.mistake(f"{what} expects a int literal ({spelled(e.type)} provided)", scope.call or node.at)
     return e.value
+
+
+def arguments_spelled(count: int) -> str:
+    """How many arguments, as messages have it."""
+    return "one argument" if count == 1 else f"{count or 'no'} arguments"
 
 
 def is_pointer(e: Expr) -> bool:

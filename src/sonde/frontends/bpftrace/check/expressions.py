@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sonde.frontends.bpftrace.check import operators
 from sonde.frontends.bpftrace.check.blocks import block_value, macro_value
-from sonde.frontends.bpftrace.check.builtins import argument, builtin
+from sonde.frontends.bpftrace.check.builtins import WITHOUT_NAMES, argument, builtin
 from sonde.frontends.bpftrace.check.calls import is_bare
 from sonde.frontends.bpftrace.check.calls import value as call_value
 from sonde.frontends.bpftrace.check.conversions import constant, converted, member_of, of_space, wide
@@ -73,28 +73,47 @@ def _name(node: nodes.Name, scope: BtScope) -> Expr:
 
 def _call(node: nodes.Call, scope: BtScope) -> Expr:
     made = macro_value(node, scope)
-    return call_value(node, scope) if made is None else made
+    if made is not None:
+        return made
+    outer, scope.call = scope.call, node.at
+    value = call_value(node, scope)
+    scope.call = outer
+    return value
 
 
 def _member(node: nodes.Member, scope: BtScope) -> Expr:
     if isinstance(node.object, nodes.Name) and node.object.name == "args":
-        return argument(node.name, node.at, scope)
+        return argument(node.name, node.object.at if scope.attached.kind in WITHOUT_NAMES else node.at, scope)
     of = scope.expression(node.object, scope)
     base = resolve(of.type)
     if isinstance(base, Pointer) and isinstance(resolve(base.to), Struct):
         of, base = tree.Deref(base.to, scope.at(node.object.at), of), resolve(base.to)
     if not isinstance(base, Struct):
-        raise scope.mistake(f"Can not access field '{node.name}' on expression of type '{spelled(of.type)}'", node.at)
+        what = "index" if node.name.isdigit() else "field"
+        raise scope.mistake(f"Can not access {what} '{node.name}' on expression of type '{spelled(of.type)}'", node.at)
     member = base.find(node.name)
     if member is None:
-        raise scope.mistake(f"{base} does not contain a field named '{node.name}'", node.at)
+        raise scope.mistake(_no_member(base, node.name), node.at)
     return of_space(member_of(of, member, scope.at(node.at)))
+
+
+def _no_member(of: Struct, name: str) -> str:
+    if of.keyword == "tuple" and name.isdigit():
+        return f"Invalid tuple index: {name}. Found {len(of.members)} elements in tuple."
+    if of.keyword == "record":
+        return f"Record does not contain a field named '{name}'"
+    return f"Struct/union of type '{of}' does not contain a field named '{name}'"
 
 
 def _index(node: nodes.Index, scope: BtScope) -> Expr:
     of = scope.expression(node.object, scope)
     subscript = scope.expression(node.subscript, scope)
     base = resolve(of.type)
+    if isinstance(base, Struct) and base.keyword == "tuple" and isinstance(subscript, tree.Const):
+        member = base.find(str(subscript.value))
+        if member is None:
+            raise scope.mistake(_no_member(base, str(subscript.value)), node.at)
+        return tree.MemberOf(member.type, scope.at(node.at), of, member)
     if not is_integer(subscript.type):
         raise scope.mistake("The array index operator [] only accepts integer indices", node.subscript.at)
     at = scope.at(node.at)
@@ -107,7 +126,8 @@ def _index(node: nodes.Index, scope: BtScope) -> Expr:
     if is_text(of.type):
         return tree.Index(CHAR, at, of, wide(subscript))
     raise scope.mistake(
-        f"The array index operator [] can not be used on expressions of type '{spelled(of.type)}'", node.at
+        f"The array index operator [] can only be used on arrays, pointers, and tuples, found {spelled(of.type)}.",
+        node.at,
     )
 
 

@@ -19,7 +19,7 @@ def assertion(call: nodes.Call, scope: BtScope) -> Statement:
     if len(call.arguments) != 2 or isinstance(call.arguments[0], nodes.TypeName):
         raise scope.mistake(f"assert() requires 2 arguments ({len(call.arguments)} provided)", call.at)
     at = scope.at(call.at)
-    condition = test(call.arguments[0], scope)
+    condition = test(call.arguments[0], scope, None)
     message = literal_text(call.arguments[1], scope, "assert()", call.at).decode(errors="surrogateescape")
     text = f"{_ASSERTED}: ERROR: assert failed: {message}"
     told = tree.FormattedCommand(at, "errorf", (Conversion(text),), ())

@@ -46,15 +46,17 @@ def conversions(text: bytes, span: SourceSpan, scope: BtScope) -> tuple[Conversi
 def formatted(call: nodes.Call, scope: BtScope) -> tuple[tuple[Conversion, ...], tuple[Expr, ...]]:
     """The format that a call begins with, and the values that it shows."""
     first = scope.expression(_expression(call.arguments[0], scope), scope) if call.arguments else None
+    if not call.arguments:
+        raise scope.mistake(f"{call.name}() requires at least one argument (0 provided)", call.at)
     if not isinstance(first, tree.StringConst):
         raise scope.mistake(f"{call.name}() expects a string literal as its first argument", call.at)
     pieces = conversions(first.value, call.arguments[0].at, scope)
     letters = [each.letters for each in pieces if each.letters]
     rest = call.arguments[1:]
     if len(letters) != len(rest):
-        few = "Not enough" if len(letters) > len(rest) else "Too many"
+        few = "not enough" if len(letters) > len(rest) else "too many"
         raise scope.mistake(
-            f"{call.name}: {few} arguments for format string ({len(rest)} supplied, {len(letters)} expected)", call.at
+            f"{few} arguments for format string ({len(rest)} supplied, {len(letters)} expected)", call.at
         )
     values = [_value(each, letter, call.name, scope) for each, letter in zip(rest, letters, strict=True)]
     return pieces, tuple(values)
@@ -76,5 +78,5 @@ def _value(node: nodes.Expr | nodes.TypeName, letters: str, name: str, scope: Bt
         return string(e)
     if letters[-1] == "s" and isinstance(e, (tree.StackTrace, tree.Call)):
         return e
-    text = f"{name}: %{letters} specifier expects a value of type {'string' if letters == 's' else 'integer'}"
-    raise scope.mistake(f"{text} ({spelled(e.type)} supplied)", node.at)
+    text = f"{name}(): unsupported format specifier for type '{spelled(e.type)}': %{letters}"
+    raise scope.mistake(text, scope.call or node.at)

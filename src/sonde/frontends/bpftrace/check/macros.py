@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from sonde.frontends.bpftrace.check.scope import BtScope
+from sonde.frontends.bpftrace.errors import BtError
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.typed import Any
 
@@ -18,6 +19,8 @@ def expanded(call: nodes.Call | nodes.Name, scope: BtScope) -> nodes.BlockValue 
     arguments = call.arguments if isinstance(call, nodes.Call) else ()
     macro = scope.macros.get((call.name, len(arguments)))
     if macro is None:
+        if any(name == call.name for name, _ in scope.macros) and isinstance(call, nodes.Call):
+            raise _no_definition(call, scope, "they differ in the number of their arguments")
         return None
     scope.expansions += 1
     replaced = dict(
@@ -32,16 +35,21 @@ def expanded(call: nodes.Call | nodes.Name, scope: BtScope) -> nodes.BlockValue 
 def require_end(depth: int, call: nodes.Call | nodes.Name, scope: BtScope) -> None:
     """Raises BtError where macros are nested too deeply."""
     if depth > _MOST_NESTED:
-        raise scope.mistake(f"Macro {call.name} calls itself", call.at)
+        raise scope.mistake(f"Recursive macro call detected: {call.name}", call.at)
+
+
+def _no_definition(call: nodes.Call | nodes.Name, scope: BtScope, why: str) -> BtError:
+    text = f"Call to {call.name}() has arguments that do not match any definition."
+    return scope.mistake(text, call.at, why)
 
 
 def _bound(parameter: str, argument: Any, call: nodes.Call | nodes.Name, scope: BtScope) -> tuple[str, Any]:
     """The parameter and what takes its place."""
     if parameter.startswith("$") and not isinstance(argument, nodes.ScratchVariable):
-        raise scope.mistake(f"Mismatched arg to {call.name}: {parameter} wants a variable", call.at)
+        raise _no_definition(call, scope, f"{parameter} wants a variable")
     is_map = isinstance(argument, nodes.MapName) and argument.keys is None
     if parameter.startswith("@") and not is_map:
-        raise scope.mistake(f"Mismatched arg to {call.name}: {parameter} wants a map", call.at)
+        raise _no_definition(call, scope, f"{parameter} wants a map")
     return parameter, argument
 
 
@@ -54,8 +62,11 @@ def _rewritten(node: Any, replaced: Mapping[str, Any], number: int) -> Any:
         return replaced[node.name]
     if isinstance(node, nodes.MapName):
         found = replaced.get(node.name)
+        if found is None:
+            text = f"Unhygienic access to map: {node.name}. Maps must be passed into the macro as arguments."
+            raise BtError(text, node.at)
         keys = _rewritten(node.keys, replaced, number)
-        return node._replace(keys=keys, name=found.name if found is not None else node.name)
+        return node._replace(keys=keys, name=found.name)
     if isinstance(node, tuple) and not hasattr(node, "_fields"):
         return tuple(_rewritten(each, replaced, number) for each in node)
     if not hasattr(node, "_fields") or type(node).__module__ != nodes.__name__:
@@ -72,5 +83,10 @@ def _own(name: str, number: int) -> str:
 
 
 def of_items(macros: Sequence[nodes.Macro]) -> dict[tuple[str, int], nodes.Macro]:
-    """Macros by their names and numbers of parameters."""
-    return {(each.name, len(each.parameters)): each for each in macros}
+    """Macros by their names and numbers of parameters. Raises BtError."""
+    found: dict[tuple[str, int], nodes.Macro] = {}
+    for each in macros:
+        if (each.name, len(each.parameters)) in found:
+            raise BtError(f"Redefinition of macro: {each.name}", each.at)
+        found[each.name, len(each.parameters)] = each
+    return found

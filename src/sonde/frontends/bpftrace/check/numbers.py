@@ -77,7 +77,8 @@ def clock(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Expr
     name = arguments[0].name if arguments and isinstance(arguments[0], nodes.Name) else "" if arguments else "boot"
     model = _CLOCKS.get(name)
     if model is None:
-        raise scope.mistake(f"Invalid timestamp mode: {name}: there are {', '.join(_CLOCKS)}", call.at)
+        text = f"Invalid timestamp mode: {name}: there are {', '.join(_CLOCKS)}"
+        raise scope.mistake(text, arguments[0].at)
     at = scope.at(call.at)
     found = tree.Builtin(UINT64, at, model)
     if name not in _ATOMIC:

@@ -156,6 +156,6 @@ def ternary(node: nodes.Ternary, scope: BtScope) -> Expr:
         return tree.Conditional(STRING, at, bare(test), string(then), string(otherwise))
     kind = merged(then.type, otherwise.type)
     if kind is None:
-        text = "Ternary operator must return the same type"
+        text = "Branches must return the same type or compatible types"
         raise scope.mistake(f"{text}: have '{spelled(then.type)}' and '{spelled(otherwise.type)}'", node.at)
     return tree.Conditional(kind, at, bare(test), converted(then, kind), converted(otherwise, kind))

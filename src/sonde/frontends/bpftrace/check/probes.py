@@ -76,7 +76,7 @@ def _each(
 
 def _special(point: nodes.AttachPoint, kind: str, fields: list[str], machine: Machine) -> list[AttachedProbes]:
     if fields:
-        _fail(point, f"{kind} probe should not have any arguments")
+        _fail(point, f"{kind} probe type requires 0 arguments, found {len(fields)}")
     found = machine.catalog.match("dtrace", "", "", _SPECIAL[kind])
     return [AttachedProbes(point, kind, "special", tuple(found))]
 
@@ -85,20 +85,32 @@ def _timer(point: nodes.AttachPoint, kind: str, fields: list[str], machine: Mach
     """`interval:s:1`, `profile:hz:99`, or a duration such as `interval:100ms`."""
     if len(fields) == 1:
         period = _duration(point, kind, fields[0])
+        if period < _SHORTEST:
+            text = f"Invalid rate of {kind} probe. Minimum is {_SHORTEST} or 1us. Found: {period} nanoseconds"
+            _fail(point, text)
         name = f"{period}ns"
     elif len(fields) == 2:
         unit, count = fields
         if unit not in _UNITS:
             _fail(point, f"{kind} probe must have a valid unit (us, ms, s, hz), not {unit}")
         if not count.isdigit() or not int(count):
-            _fail(point, f"Invalid rate of {kind} probe: {count}")
+            _fail(point, f"Invalid rate of {kind} probe: {_what_is_wrong(count)}")
         name = f"{count}{unit}"
     else:
-        _fail(point, f"{kind} probe type requires a unit and a rate, as in {kind}:ms:100")
+        _fail(point, f"{kind} probe type requires 1 or 2 arguments, found {len(fields)}")
     found = machine.catalog.match("profile", "", "", f"{'tick' if kind == 'interval' else 'profile'}-{name}")
     if not found:
         _fail(point, f"{kind}:{':'.join(fields)} fires too often or too seldom")
     return [AttachedProbes(point, ":".join((kind, *fields)), kind, tuple(found))]
+
+
+def _what_is_wrong(number: str) -> str:
+    """With what should have been a number."""
+    return f"{'invalid trailing bytes' if number[:1].isdigit() else 'invalid integer'}: {number}"
+
+
+_SHORTEST = 1000
+"""Nanoseconds of a period."""
 
 
 def _duration(point: nodes.AttachPoint, kind: str, text: str) -> int:
@@ -145,7 +157,7 @@ def _rest_of_glob(glob: str, begins: str) -> str | None:
 
 def _raw_tracepoint(point: nodes.AttachPoint, kind: str, fields: list[str], machine: Machine) -> list[AttachedProbes]:
     if len(fields) not in (1, 2):
-        _fail(point, f"{kind} probe type requires 1 or 2 arguments, found {len(fields)}")
+        _fail(point, f"{kind} probe type requires 2 or 1 arguments, found {len(fields)}")
     found = machine.catalog.match("rawtp", "", "", fields[-1])
     return _each(point, kind, found, lambda probe: f"vmlinux:{probe.name}")
 
@@ -156,6 +168,8 @@ def _function(point: nodes.AttachPoint, kind: str, fields: list[str], machine: M
         _fail(point, f"{kind} probe type requires 1 or 2 arguments, found {len(fields)}")
     module = fields[0] if len(fields) == 2 else ""
     function, plus, offset = fields[-1].partition("+")
+    if plus and kind != "kprobe":
+        _fail(point, "Offset not allowed")
     if plus and offset not in ("0", "0x0"):
         _fail(point, "offsets into functions are not supported")
     name = "return" if kind in ("kretprobe", "fexit") else "entry"
@@ -165,9 +179,11 @@ def _function(point: nodes.AttachPoint, kind: str, fields: list[str], machine: M
 
 def _user_function(point: nodes.AttachPoint, kind: str, fields: list[str], machine: Machine) -> list[AttachedProbes]:
     if len(fields) < 2:
-        _fail(point, f"{kind} probe type requires at least 2 arguments, found {len(fields)}")
+        _fail(point, f"{kind} probe type requires 2 or 3 arguments, found {len(fields)}")
     path, function = ":".join(fields[:-1]), fields[-1]
     name, plus, offset = function.partition("+")
+    if plus and kind == "uretprobe":
+        _fail(point, "Offset not allowed")
     if name.isdigit() or name.startswith("0x") or (plus and int(offset, 0)):
         _fail(point, "addresses in files are not supported")
     wanted = "return" if kind == "uretprobe" else "entry"
@@ -204,7 +220,7 @@ def _counted(point: nodes.AttachPoint, kind: str, fields: list[str], machine: Ma
     event = (_SOFTWARE if kind == "software" else _HARDWARE).get(fields[0], fields[0])
     count = fields[1] if len(fields) == 2 and fields[1] else str(_CLOCK_COUNT if "clock" in event else _COUNTS[kind])
     if not count.isdigit() or not int(count):
-        _fail(point, f"Invalid sample count of {kind} probe: {count}")
+        _fail(point, f"Invalid count for {kind} probe: {_what_is_wrong(count)}")
     source = "software" if kind == "software" else "cpu"
     found = machine.catalog.match("perf", source, "", f"{event}-{count}")
     return [AttachedProbes(point, ":".join((kind, *fields)), kind, tuple(found))] if found else []

@@ -82,6 +82,8 @@ class BtScope:
         """The clause asks for something that each of its probes has for itself."""
         self.clause = 0
         self.attached = AttachedProbes(nodes.AttachPoint(SourceSpan(1, 1, 1, 1), ""), "", "", ())
+        self.call: SourceSpan | None = None
+        """The call whose arguments are being checked: mistakes of theirs are told there."""
         self.before: list[list[Statement]] = []
         """Statements that come before the one that is being checked: those of blocks that are values in it."""
         self.body: CheckingBody = body
@@ -121,9 +123,6 @@ class BtScope:
 
     def find(self, name: str) -> Local | None:
         return next((block[name] for block in reversed(self._blocks) if name in block), None)
-
-    def is_in_block(self, name: str) -> bool:
-        return name in self._blocks[-1]
 
     def declare(self, name: str, type_: Type | None) -> Local:
         """A variable of the innermost block."""
@@ -176,9 +175,9 @@ class BtScope:
     def _wrong_keys(self, use: MapUse, keys: tuple[Type, ...], span: SourceSpan) -> BtError:
         assert use.keys is not None
         if not use.keys or not keys:
-            has = "no explicit keys (scalar map)" if not use.keys else "explicit keys (non-scalar map)"
-            how = "with explicit keys" if keys else "without explicit keys"
-            return self.mistake(f"{use.name} used as a map {how} (see previous usage): it has {has}", span)
+            with_, without = "with an explicit key (non-scalar map)", "without an explicit key (scalar map)"
+            now, before = (with_, without) if keys else (without, with_)
+            return self.mistake(f"{use.name} used as a map {now}, previously used {before}", span)
         given, wanted = (f"({','.join(map(spelled, each))})" for each in (keys, use.keys))
         text = (
             f"Argument mismatch for {use.name}: trying to access with arguments: '{given}' when map expects arguments"
@@ -202,10 +201,11 @@ class BtScope:
 
     def learn_function(self, use: MapUse, function: str, parameters: tuple[int, ...], span: SourceSpan) -> None:
         if use.value is not None or (use.function and (use.function, use.parameters) != (function, parameters)):
-            has = use.function + "()" if use.function else f"a value of type '{spelled(use.value)}'"  # type: ignore[arg-type]
-            raise self.mistake(
-                f"Type mismatch for {use.name}: trying to assign {function}() when map already has {has}", span
+            has = f"{use.function}_t" if use.function else spelled(use.value)  # type: ignore[arg-type]
+            text = (
+                f"Type mismatch for {use.name}: trying to assign value of type '{function}_t' when map already has a "
             )
+            raise self.mistake(f"{text}type '{has}'", span)
         self.known.changed |= not use.function
         use.function, use.parameters = function, parameters
 

@@ -53,7 +53,7 @@ def settings_of(
     for item in items:
         name = item.name.lower().removeprefix(_PREFIX.lower())
         if name not in SETTINGS:
-            raise BtError(f"Unrecognized config variable: {item.name}", item.at, "", file)
+            raise BtError(f"{item.name}: not a known configuration option", item.at, "", file)
         found[name] = _value(name, item.value, item, file)
     for name in SETTINGS:
         if _PREFIX + name.upper() in environment:
@@ -72,5 +72,5 @@ def _value(name: str, text: str, item: nodes.ConfigSetting | None, file: str | N
     if right and known.kind == SWITCH and text in (*_TRUE, *_FALSE):
         return int(text in _TRUE)
     span = item.at if item is not None else _NOWHERE
-    wanted = f": it takes {' or '.join(known.values)}" if known.values else f": it takes a {known.kind}"
-    raise BtError(f"Invalid value for {name}: {text}{wanted}", span, "", file)
+    wanted = f"one of {', '.join(known.values)}" if known.values else f"a {known.kind}"
+    raise BtError(f"{item.name if item else name}: expecting {wanted}, got {text}", span, "", file)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from sonde.frontends.bpftrace.check.aggregations import aggregate, is_aggregating
 from sonde.frontends.bpftrace.check.calls import action
-from sonde.frontends.bpftrace.check.conversions import constant, constant_value, converted, integer_value, test
+from sonde.frontends.bpftrace.check.conversions import constant, constant_value, converted, test, wide
 from sonde.frontends.bpftrace.check.failing import taken_branch
 from sonde.frontends.bpftrace.check.macros import expanded, require_end
 from sonde.frontends.bpftrace.check.map_loops import over_map
@@ -14,10 +14,10 @@ from sonde.frontends.bpftrace.check.maps import assign_map, assign_scratch
 from sonde.frontends.bpftrace.check.operators import arithmetic
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.check.type_names import type_named
-from sonde.frontends.bpftrace.check.types import INT64, is_scalar
+from sonde.frontends.bpftrace.check.types import INT64, is_integer, is_scalar
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model import program as tree
-from sonde.model.program import Statement
+from sonde.model.program import Expr, Statement
 from sonde.model.types import INT
 from sonde.typed import Any
 
@@ -52,7 +52,9 @@ def _evaluate(node: nodes.Evaluate, scope: BtScope) -> list[Statement]:
         scope.depth -= 1
         return body
     if isinstance(node.value, nodes.Call) and macro is None:
+        outer, scope.call = scope.call, node.value.at
         found = action(node.value, scope)
+        scope.call = outer
         if found is not None:
             return [found]
     if isinstance(node.value, nodes.Ternary):
@@ -85,8 +87,9 @@ def _assign(node: nodes.Assign, scope: BtScope) -> list[Statement]:
 
 
 def _let(node: nodes.Let, scope: BtScope) -> list[Statement]:
-    if scope.is_in_block(node.name):
-        raise scope.mistake(f"Variable {node.name} was already declared", node.at)
+    if scope.find(node.name) is not None:
+        text = f"Variable {node.name} was already declared. Variable shadowing is not allowed."
+        raise scope.mistake(text, node.declared_at)
     value = None if node.value is None else scope.expression(node.value, scope)
     kind = None if node.type is None else type_named(node.type, scope)
     if kind is not None and value is not None:
@@ -102,7 +105,7 @@ def _let(node: nodes.Let, scope: BtScope) -> list[Statement]:
 
 
 def _if(node: nodes.If, scope: BtScope) -> list[Statement]:
-    condition = test(node.test, scope)
+    condition = test(node.test, scope, None)
     taken = taken_branch(node, condition)
     if taken is not None:
         return [*statements(taken, scope)]
@@ -112,7 +115,7 @@ def _if(node: nodes.If, scope: BtScope) -> list[Statement]:
 
 def _while(node: nodes.While, scope: BtScope) -> list[Statement]:
     scope.before.append([])
-    condition = test(node.test, scope)
+    condition = test(node.test, scope, None)
     if scope.before.pop():
         raise scope.mistake("a block as a value is not supported in the condition of a loop", node.test.at)
     return [tree.Loop(scope.at(node.at), condition, statements(node.body, scope), ())]
@@ -121,10 +124,12 @@ def _while(node: nodes.While, scope: BtScope) -> list[Statement]:
 def _for_range(node: nodes.ForRange, scope: BtScope) -> list[Statement]:
     """The bounds are evaluated once."""
     at = scope.at(node.at)
+    if scope.find(node.name) is not None:
+        raise scope.mistake(f"Loop declaration shadows existing variable: {node.name}", node.name_at)
     scope.open()
     count, end, shown = (scope.declare(name, INT64) for name in ("count", "end", node.name))
     variables = [tree.Var(INT64, at, scope.local_variable(each)) for each in (count, end, shown)]
-    first, last = integer_value(node.start, scope, "a range"), integer_value(node.end, scope, "a range")
+    first, last = _bound(node.start, "start", node, scope), _bound(node.end, "end", node, scope)
     before = [
         tree.Evaluate(at, tree.Assign(INT64, at, variable, converted(value, INT64)))
         for variable, value in zip(variables, (first, last), strict=False)
@@ -138,6 +143,13 @@ def _for_range(node: nodes.ForRange, scope: BtScope) -> list[Statement]:
 
 def _for_map(node: nodes.ForMap, scope: BtScope) -> list[Statement]:
     return over_map(node, scope, statements)
+
+
+def _bound(value: nodes.Expr, which: str, node: nodes.ForRange, scope: BtScope) -> Expr:
+    e = scope.expression(value, scope)
+    if not is_integer(e.type):
+        raise scope.mistake(f"Loop range requires an integer for the {which} value", node.at)
+    return wide(e)
 
 
 def _unroll(node: nodes.Unroll, scope: BtScope) -> list[Statement]:

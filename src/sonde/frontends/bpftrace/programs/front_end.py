@@ -64,7 +64,7 @@ def _checked(
     stream = stream_of(text, arguments)
     found = tuple(items(stream))
     if not any(isinstance(each, tree_of.ProbeItem) for each in found):
-        stream.fail("syntax error, unexpected end of file, expecting a probe", stream.peek())
+        stream.fail("syntax: expected a probe", stream.peek())
     settings = settings_of([each for each in found if isinstance(each, tree_of.ConfigSetting)], os.environ, file)
     options.set_in_program("strsize", str(settings["max_strlen"]))
     types = _types(found, machine.catalog, options)

@@ -10,6 +10,10 @@ _OF_FILES = ("uprobe", "uretprobe", "usdt", "u", "ur", "U")
 """Types of probes whose descriptions have paths in them."""
 
 
+_MOST_DIGITS = 10
+"""A command line has fewer arguments than numbers of so many digits count."""
+
+
 def attach_points(stream: Stream) -> tuple[nodes.AttachPoint, ...]:
     """All that stand before one block, behind which the stream goes on with the predicate or the block."""
     found = []
@@ -31,7 +35,7 @@ def _one(stream: Stream, start: int) -> tuple[nodes.AttachPoint, int]:
         if character == '"':
             end = source.find('"', offset + 1)
             if end < 0:
-                stream.fail("syntax error, unterminated string", stream.peek())
+                stream.fail("syntax: unterminated string", stream.peek())
             text, offset = text + source[offset + 1 : end], end + 1
             continue
         if character in ",{" or (character == "/" and _is_predicate(text, source, offset)):
@@ -49,12 +53,12 @@ def _one(stream: Stream, start: int) -> tuple[nodes.AttachPoint, int]:
             continue
         text, offset = text + character, offset + 1
     if not text:
-        stream.unexpected("expecting a probe")
+        stream.missing("a probe")
     return nodes.AttachPoint(stream.source.span(start, offset), text), offset
 
 
 def _argument(stream: Stream, digits: str) -> str:
-    number = int(digits or "0")
+    number = int(digits or "0") if len(digits) < _MOST_DIGITS else 0
     return stream.arguments[number - 1] if 0 < number <= len(stream.arguments) else "0"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sonde.frontends.bpftrace.errors import SourceSpan
+from sonde.frontends.bpftrace.errors import BtError, SourceSpan
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.frontends.bpftrace.syntax.lexer import number_of, text_of
 from sonde.frontends.bpftrace.syntax.stream import Stream
@@ -32,7 +32,7 @@ def type_or_expression(stream: Stream) -> nodes.Expr | nodes.TypeName:
 
 def _binary(stream: Stream, level: int) -> nodes.Expr:
     if level == len(_LEVELS):
-        return _unary(stream)
+        return unary(stream)
     start = stream.peek().start
     left = _binary(stream, level + 1)
     while sign := stream.accept(*_LEVELS[level]):
@@ -41,23 +41,32 @@ def _binary(stream: Stream, level: int) -> nodes.Expr:
     return left
 
 
-def _unary(stream: Stream) -> nodes.Expr:
+def unary(stream: Stream) -> nodes.Expr:
     start = stream.peek().start
     if sign := stream.accept("-", "+", "~", "!", "*", "&"):
-        operand = _unary(stream)
+        behind = stream.peek()
+        operand = unary(stream)
+        if sign.text == "&" and not isinstance(
+            operand, (nodes.ScratchVariable, nodes.MapName, nodes.Member, nodes.Index)
+        ):
+            text = "syntax: address-of operator (&) can only be used on a map or variable"
+            stream.fail(text, behind)
         if sign.text == "-" and isinstance(operand, nodes.Number):
             if operand.value > _LARGEST_INT64 + 1:
                 stream.fail(f"Failed to parse integer: value too small: -{operand.value}", sign)
             return nodes.Number(stream.since(start), -operand.value)
         return nodes.Unary(stream.since(start), sign.text, operand)
     if sign := stream.accept("++", "--"):
-        target = _unary(stream)
+        behind = stream.peek()
+        target = unary(stream)
+        if not isinstance(target, _INCREMENTED):
+            stream.fail(_NOT_INCREMENTED, behind)
         return nodes.Increment(stream.since(start), target, 1 if sign.text == "++" else -1, True)
     if stream.at("(") and _begins_cast(stream):
         stream.next()
         kind = type_name(stream)
         stream.expect(")")
-        return nodes.Cast(stream.since(start), kind, _unary(stream))
+        return nodes.Cast(stream.since(start), kind, unary(stream))
     return _postfix(stream, start)
 
 
@@ -74,6 +83,8 @@ def _postfix(stream: Stream, start: int) -> nodes.Expr:
     found = _primary(stream)
     while True:
         if stream.at(".", "->"):
+            if isinstance(found, (nodes.Number, nodes.StringLiteral)):
+                stream.missing("';'")
             is_arrow = stream.next().text == "->"
             found = _member(stream, start, found, is_arrow)
         elif stream.accept("["):
@@ -81,6 +92,8 @@ def _postfix(stream: Stream, start: int) -> nodes.Expr:
             stream.expect("]")
             found = nodes.Index(stream.since(start), found, subscript)
         elif sign := stream.accept("++", "--"):
+            if not isinstance(found, _INCREMENTED):
+                stream.fail(_NOT_INCREMENTED, sign)
             found = nodes.Increment(stream.since(start), found, 1 if sign.text == "++" else -1, False)
         else:
             return found
@@ -102,9 +115,9 @@ def _primary(stream: Stream) -> nodes.Expr:
             return _parenthesized(stream)
         if token.text == "{":
             return stream.grammar.block_value(stream)
-        stream.unexpected()
+        stream.missing("expression")
     if not token.kind:
-        stream.unexpected()
+        stream.missing("expression")
     if token.kind == "name":
         return _named(stream)
     stream.next()
@@ -117,8 +130,20 @@ def _primary(stream: Stream) -> nodes.Expr:
     if token.kind == "scratch":
         return nodes.ScratchVariable(span, token.text)
     if token.kind == "positional":
-        return nodes.Positional(span, 0 if token.text == "$#" else int(token.text[1:]))
+        return nodes.Positional(span, 0 if token.text == "$#" else _position(token.text, span))
     return _map(stream, token.start, token.text)
+
+
+def _position(text: str, span: SourceSpan) -> int:
+    """The number of a positional parameter."""
+    number = int(text[1:]) if len(text) <= len(str(_LARGEST_INT64)) + 1 else 0
+    if not 0 < number <= _LARGEST_INT64:
+        raise BtError(f"syntax: param {text} is out of integer range [1, {_LARGEST_INT64}]", span)
+    return number
+
+
+_INCREMENTED = (nodes.ScratchVariable, nodes.MapName)
+_NOT_INCREMENTED = "syntax: increment/decrement requires a variable or map"
 
 
 def _text(stream: Stream, span: SourceSpan, value: bytes) -> nodes.StringLiteral:
@@ -161,7 +186,8 @@ def _parenthesized(stream: Stream) -> nodes.Expr:
     first = expression(stream)
     if stream.accept(")"):
         return first
-    stream.expect(",")
+    if not stream.accept(","):
+        stream.missing("')'")
     items = [first]
     while not stream.at(")"):
         items.append(expression(stream))
@@ -174,11 +200,17 @@ def _parenthesized(stream: Stream) -> nodes.Expr:
 def _record(stream: Stream, start: int) -> nodes.Expr:
     names, items = [], []
     while not stream.at(")"):
-        names.append(stream.name().text)
+        name = stream.name()
         stream.expect("=")
         items.append(expression(stream))
+        if name.text in names:
+            text = f"syntax: Named argument list already contains name: {name.text}"
+            raise BtError(text, stream.since(name.start))
+        names.append(name.text)
         if not stream.accept(","):
             break
+        if stream.at(")"):
+            stream.missing("identifier")
     stream.expect(")")
     return nodes.RecordExpression(stream.since(start), tuple(names), tuple(items))
 

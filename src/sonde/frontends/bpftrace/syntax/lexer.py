@@ -28,6 +28,8 @@ _C_SUFFIXES = frozenset({"", "u", "l", "ul", "lu", "ll", "ull", "llu"})
 _ESCAPE = re.compile(rb"\\(x[0-9a-fA-F]{1,2}|[0-7]{1,3}|.)", re.DOTALL)
 _ESCAPES = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b'"': b'"', b"\\": b"\\", b"a": b"\a", b"b": b"\b"}
 _LARGEST = (1 << 64) - 1
+_MOST_DIGITS = 80
+"""Of a number: zeros, underscores and binary forms of 64 bits have room."""
 
 
 class BtToken(NamedTuple):
@@ -70,13 +72,22 @@ def token_at(source: SourceText, offset: int) -> BtToken:
     if found is None:
         character = source.text[start]
         what = "unterminated string" if character == '"' else f"invalid character '{character}'"
-        raise BtError(f"syntax error, {what}", source.span(start, start + 1))
+        if character == "$":
+            raise BtError("syntax: expected identifier after '$'", source.span(start + 1, start + 2))
+        raise BtError(f"syntax: {what}", source.span(start, start + 1))
     return BtToken(found.lastgroup or "", found[0], start, found.end())
 
 
 def number_of(text: str, span: SourceSpan) -> tuple[int, bool]:
     """The value of a number, and whether its suffix makes it unsigned."""
     digits, suffix = _split(text)
+    if len(digits) > _MOST_DIGITS:
+        raise BtError(f"syntax: overflow error, maximum value is {_LARGEST}: {text[:_MOST_DIGITS]}", span)
+    if digits.endswith("_"):
+        behind = span.column + len(digits)
+        raise BtError(
+            "syntax: trailing underscore in integer literal", span._replace(column=behind - 1, end_column=behind)
+        )
     if digits[:2] in ("0x", "0X"):
         value = int(digits.replace("_", ""), 16)
     elif "e" in digits or "E" in digits:
@@ -88,9 +99,10 @@ def number_of(text: str, span: SourceSpan) -> tuple[int, bool]:
     if suffix in _UNITS:
         value *= _UNITS[suffix]
     elif suffix.lower() not in _C_SUFFIXES:
-        raise BtError(f"syntax error, invalid integer: {text}", span)
+        place = span._replace(column=span.column + len(digits))
+        raise BtError(f"syntax: invalid integer suffix '{suffix}'", place)
     if value > _LARGEST:
-        raise BtError(f"Failed to parse integer: value too large: {text}", span)
+        raise BtError(f"syntax: overflow error, maximum value is {_LARGEST}: {text}", span)
     return value, "u" in suffix.lower() and suffix not in _UNITS
 
 
@@ -106,8 +118,10 @@ def _split(text: str) -> tuple[str, str]:
 
 def _power(digits: str, span: SourceSpan) -> int:
     mantissa, _, exponent = digits.replace("_", "").replace("E", "e").partition("e")
-    if len(mantissa) > 1 or int(exponent) > len(str(_LARGEST)):
-        raise BtError(f"syntax error, coefficient part of scientific literal must be 1-9: {digits}", span)
+    if len(mantissa) > 1:
+        raise BtError(f"syntax: coefficient part of scientific literal must be 1-9: {digits}", span)
+    if int(exponent) > len(str(_LARGEST)):
+        raise BtError(f"syntax: overflow error, maximum value is {_LARGEST}: {digits}", span)
     power: int = 10 ** int(exponent)
     return int(mantissa) * power
 
@@ -116,7 +130,17 @@ def _octal(digits: str, span: SourceSpan) -> int:
     try:
         return int(digits.replace("_", ""), 8)
     except ValueError:
-        raise BtError(f"syntax error, invalid octal integer: {digits}", span) from None
+        raise BtError(f"syntax: invalid octal integer: {digits}", span) from None
+
+
+def _character(digits: bytes, found: re.Match[bytes], span: SourceSpan) -> int:
+    """Of an octal escape; its place counts characters, of which one may be several bytes."""
+    value = int(digits, 8)
+    if value > 0xFF:
+        start = span.column + 1 + len(found.string[: found.start()].decode(errors="replace"))
+        place = span._replace(column=start, end_column=start + len(found[0]))
+        raise BtError(f"syntax: octal escape sequence out of range '\\{digits.decode()}'", place)
+    return value
 
 
 def text_of(text: str, span: SourceSpan) -> bytes:
@@ -129,7 +153,7 @@ def text_of(text: str, span: SourceSpan) -> bytes:
         if name[:1] == b"x" and len(name) > 1:
             return bytes([int(name[1:], 16)])
         if name.isdigit():
-            return bytes([int(name, 8) & 0xFF])
-        raise BtError(f"syntax error, invalid escape character '\\{name.decode(errors='replace')}'", span)
+            return bytes([_character(name, found, span)])
+        raise BtError(f"syntax: invalid escape character '\\{name.decode(errors='replace')}'", span)
 
     return _ESCAPE.sub(replaced, text[1:-1].encode(errors="surrogateescape"))

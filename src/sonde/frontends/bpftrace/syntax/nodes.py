@@ -190,6 +190,8 @@ class Let(Node):
     name: str
     type: TypeName | None
     value: Expr | None
+    declared_at: SourceSpan
+    """`let $x` alone."""
 
 
 class If(Node):
@@ -205,6 +207,7 @@ class ForRange(Node):
     start: Expr
     end: Expr
     body: tuple[Statement, ...]
+    name_at: SourceSpan
 
 
 class ForMap(Node):
@@ -257,6 +260,8 @@ class ProbeItem(Node):
     points: tuple[AttachPoint, ...]
     predicate: Expr | None
     body: tuple[Statement, ...]
+    predicate_at: SourceSpan
+    """With its slashes; nothing behind the points without one."""
 
 
 class ConfigSetting(Node):

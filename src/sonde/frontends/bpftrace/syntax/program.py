@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from sonde.frontends.bpftrace.errors import BtError
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.frontends.bpftrace.syntax.descriptions import attach_points
 from sonde.frontends.bpftrace.syntax.expressions import expression, type_or_expression
@@ -34,9 +33,9 @@ def items(stream: Stream) -> Iterator[nodes.Item]:
             yield _directive(stream)
         elif token.kind == "name" and token.text in (*TAGGED, "typedef"):
             yield _definition(stream)
-        elif token.text == "config" and stream.peek(1).text in ("=", "{"):
+        elif token.text == "config":
             yield from _settings(stream)
-        elif token.text == "import" and stream.peek(1).kind == "string":
+        elif token.text == "import":
             yield _import(stream)
         elif token.text == "let":
             yield _map_declaration(stream)
@@ -71,7 +70,7 @@ def _definition(stream: Stream) -> nodes.Item:
         token = stream.peek()
         if not token.kind:
             if depth or not had_body:
-                stream.unexpected()
+                stream.missing("the end of the definition")
             break
         if not depth and token.text == ";":
             stream.next()
@@ -97,17 +96,19 @@ def _is_attribute(stream: Stream) -> bool:
 
 def _settings(stream: Stream) -> Iterator[nodes.ConfigSetting]:
     stream.next()
-    stream.accept("=")
+    stream.expect("=")
     stream.expect("{")
     while not stream.accept("}"):
         if stream.accept(";"):
             continue
         start = stream.peek().start
+        if stream.peek().kind != "name":
+            stream.missing("config key")
         name = stream.name().text
         stream.expect("=")
         token = stream.next()
         if token.kind not in ("name", "number", "string"):
-            stream.fail(f"syntax error, unexpected {token.text}", token)
+            stream.fail("syntax: expected a value", token)
         value = text_of(token.text, stream.span(token)).decode() if token.kind == "string" else token.text
         yield nodes.ConfigSetting(stream.since(start), name, value)
         if not stream.at("}"):
@@ -117,6 +118,8 @@ def _settings(stream: Stream) -> Iterator[nodes.ConfigSetting]:
 def _import(stream: Stream) -> nodes.Item:
     start = stream.next().start
     token = stream.next()
+    if token.kind != "string":
+        stream.fail("syntax: expected string after 'import'", token)
     path = text_of(token.text, stream.span(token)).decode(errors="surrogateescape")
     stream.expect(";")
     return nodes.Import(stream.since(start), path)
@@ -126,17 +129,18 @@ def _map_declaration(stream: Stream) -> nodes.Item:
     start = stream.next().start
     name = stream.next()
     if name.kind != "map":
-        stream.fail(f"syntax error, unexpected {name.text}, expecting map", name)
+        stream.fail("syntax: expected '@' in map declaration", name)
     stream.expect("=")
     kind = stream.name().text
     stream.expect("(")
     size = stream.next()
     if size.kind != "number":
-        stream.fail(f"syntax error, unexpected {size.text}, expecting integer", size)
+        stream.fail("syntax: expected positive integer for map declaration max entries", size)
     stream.expect(")")
+    at = stream.since(start)
     stream.expect(";")
     entries, _ = number_of(size.text, stream.span(size))
-    return nodes.MapDeclaration(stream.since(start), name.text, kind, entries)
+    return nodes.MapDeclaration(at, name.text, kind, entries)
 
 
 def _macro(stream: Stream) -> nodes.Item:
@@ -147,7 +151,7 @@ def _macro(stream: Stream) -> nodes.Item:
     while not stream.at(")"):
         token = stream.next()
         if token.kind not in ("name", "scratch", "map"):
-            stream.fail(f"syntax error, unexpected {token.text}, expecting a parameter", token)
+            stream.fail("syntax: expected a parameter", token)
         parameters.append(token.text)
         if not stream.accept(","):
             break
@@ -165,7 +169,7 @@ def _function(stream: Stream) -> nodes.Item:
     while not stream.at(")"):
         token = stream.next()
         if token.kind != "scratch":
-            stream.fail(f"syntax error, unexpected {token.text}, expecting variable", token)
+            stream.fail("syntax: expected variable in function argument", token)
         stream.expect(":")
         parameters.append((token.text, type_name(stream)))
         if not stream.accept(","):
@@ -180,13 +184,14 @@ def _function(stream: Stream) -> nodes.Item:
 def _probe(stream: Stream) -> nodes.Item:
     start = skip_space(stream.source, stream.offset)
     points = attach_points(stream)
-    predicate = None
-    if stream.accept("/"):
-        predicate = _predicate(stream)
     at = stream.since(start)
+    predicate, slash = None, stream.accept("/")
+    if slash:
+        predicate = _predicate(stream)
+    predicate_at = stream.since(slash.start if slash else start)
     if not stream.at("{"):
-        stream.unexpected("expecting {")
-    return nodes.ProbeItem(at, points, predicate, block(stream))
+        stream.missing("'{'")
+    return nodes.ProbeItem(at, points, predicate, block(stream), predicate_at)
 
 
 def _predicate(stream: Stream) -> nodes.Expr:
@@ -198,7 +203,7 @@ def _predicate(stream: Stream) -> nodes.Expr:
     inner.jump(start)
     found = expression(inner)
     if inner.peek().kind:
-        inner.unexpected()
+        inner.missing("'/' to close predicate")
     stream.jump(end)
     stream.expect("/")
     return found
@@ -212,4 +217,7 @@ def _closing(stream: Stream, start: int) -> int:
         if token.text == "/" and probe.peek(1).text == "{":
             return token.start
         probe.next()
-    raise BtError("syntax error, unexpected end of file, expecting /", stream.since(start))
+    # Where the predicate's expression ends, the slash is missing.
+    probe.jump(start)
+    expression(probe)
+    return probe.missing("'/' to close predicate")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from sonde.frontends.bpftrace.errors import BtError
 from sonde.frontends.bpftrace.syntax import nodes
-from sonde.frontends.bpftrace.syntax.expressions import expression
+from sonde.frontends.bpftrace.syntax.expressions import expression, unary
+from sonde.frontends.bpftrace.syntax.lexer import BtToken
 from sonde.frontends.bpftrace.syntax.stream import Stream
 from sonde.frontends.bpftrace.syntax.types import type_name
+from sonde.typed import NoReturn
 
 _ASSIGNING = ("=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=")
 
@@ -21,7 +24,7 @@ def block_value(stream: Stream) -> nodes.Expr:
     start = stream.peek().start
     statements, value = _contents(stream)
     if value is None:
-        stream.unexpected("expecting an expression at the end of the block")
+        stream.missing("expression at the end of the block")
     return nodes.BlockValue(stream.since(start), statements, value)
 
 
@@ -80,19 +83,32 @@ def _simple(stream: Stream, start: int) -> nodes.Statement:
     if sign is None:
         return nodes.Evaluate(stream.since(start), target)
     if not isinstance(target, (nodes.ScratchVariable, nodes.MapName)):
-        stream.fail("syntax error, unexpected =, expecting a variable or a map on its left", sign)
+        _refuse(stream, target, sign)
     value = expression(stream)
     return nodes.Assign(stream.since(start), target, sign.text[:-1], value)
+
+
+def _refuse(stream: Stream, target: nodes.Expr, sign: BtToken) -> NoReturn:
+    """For what nothing can be assigned to."""
+    of = target
+    while isinstance(of, nodes.Member):
+        of = of.object
+    if of is not target and isinstance(of, (nodes.ScratchVariable, nodes.MapName)):
+        value = expression(stream)
+        text = "syntax: Tuples and records are immutable once created: assign another value to the whole"
+        raise BtError(text, target.at.to(value.at))
+    stream.fail(f"syntax: expected ';', not '{sign.text}'", sign)
 
 
 def _let(stream: Stream) -> nodes.Statement:
     start = stream.next().start
     name = stream.next()
     if name.kind != "scratch":
-        stream.fail(f"syntax error, unexpected {name.text}, expecting variable", name)
+        stream.fail("syntax: expected variable after 'let'", name)
+    declared_at = stream.since(start)
     kind = type_name(stream) if stream.accept(":") else None
     value = expression(stream) if stream.accept("=") else None
-    return nodes.Let(stream.since(start), name.text, kind, value)
+    return nodes.Let(stream.since(start), name.text, kind, value, declared_at)
 
 
 def _if(stream: Stream) -> nodes.Statement:
@@ -101,6 +117,8 @@ def _if(stream: Stream) -> nodes.Statement:
     then = block(stream)
     otherwise: tuple[nodes.Statement, ...] = ()
     if stream.accept("else"):
+        if not stream.at("{", "if"):
+            stream.fail("syntax: expected '{' or 'if' after 'else'", stream.peek())
         otherwise = (_if(stream),) if stream.at("if") else block(stream)
     return nodes.If(stream.since(start), test, then, otherwise)
 
@@ -110,16 +128,17 @@ def _for(stream: Stream) -> nodes.Statement:
     has_brackets = stream.accept("(") is not None
     name = stream.next()
     if name.kind != "scratch":
-        stream.fail(f"syntax error, unexpected {name.text}, expecting variable", name)
+        stream.fail("syntax: expected variable in for loop", name)
     stream.expect(":")
-    first = expression(stream)
-    end = expression(stream) if stream.accept("..") else None
+    first = unary(stream)
+    end = unary(stream) if stream.accept("..") else None
+    head = stream.since(start)
     if has_brackets:
         stream.expect(")")
     body = block(stream)
     if end is None:
         return nodes.ForMap(stream.since(start), name.text, first, body)
-    return nodes.ForRange(stream.since(start), name.text, first, end, body)
+    return nodes.ForRange(head, name.text, first, end, body, stream.span(name))
 
 
 def _while(stream: Stream) -> nodes.Statement:

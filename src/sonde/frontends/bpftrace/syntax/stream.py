@@ -73,15 +73,18 @@ class Stream:
         return self.next() if self.at(*texts) else None
 
     def expect(self, text: str) -> BtToken:
-        return self.next() if self.at(text) else self.unexpected(f"expecting {text}")
+        return self.next() if self.at(text) else self.missing(f"'{text}'")
 
     def name(self) -> BtToken:
-        return self.next() if self.peek().kind == "name" else self.unexpected("expecting identifier")
+        return self.next() if self.peek().kind == "name" else self.missing("identifier")
 
-    def unexpected(self, expected: str = "") -> NoReturn:
+    def missing(self, expected: str) -> NoReturn:
+        """Something else stands where `expected` should."""
         token = self.peek()
-        what = f"unexpected {token.text}" if token.text else "unexpected end of file"
-        self.fail(f"syntax error, {what}" + (f", {expected}" if expected else ""), token)
+        found = f"not '{token.text}'" if token.text else "but the program ends here"
+        # A word is marked whole, of signs the first character.
+        shown = token._replace(end=token.start + 1) if token.kind == "op" else token
+        self.fail(f"syntax: expected {expected}, {found}", shown)
 
     def fail(self, text: str, token: BtToken) -> NoReturn:
         raise BtError(text, self.span(token))

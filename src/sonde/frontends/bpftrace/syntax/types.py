@@ -33,7 +33,10 @@ def is_cast(stream: Stream) -> bool:
         return False
     while stream.peek(number).text == "*":
         number += 1
-    return number > 1 and stream.peek(number).text == ")"
+    if stream.peek(number).text != ")":
+        return False
+    # Behind a value in parentheses there is a sign, never another value.
+    return number > 1 or stream.peek(number + 1).kind in ("number", "string", "scratch", "map", "name")
 
 
 def type_name(stream: Stream) -> nodes.TypeName:
@@ -50,7 +53,8 @@ def type_name(stream: Stream) -> nodes.TypeName:
             words = [stream.next().text, stream.name().text]
         elif all(word in ("const", "volatile") for word in words):
             words.append(stream.name().text)
-    return nodes.TypeName(stream.since(start), " ".join(words), _suffixes(stream))
+    suffixes = _suffixes(stream)
+    return nodes.TypeName(stream.since(start), " ".join(words), suffixes)
 
 
 def _typeof(stream: Stream) -> nodes.TypeName:

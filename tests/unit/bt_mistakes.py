@@ -1,0 +1,221 @@
+"""Wrong programs of bpftrace's language: « and » stand around what bpftrace 0.26 marks, and behind each its kind.
+
+The kind is what its message says at least, whatever else it says. Numbers behind a mark count the characters up to the
+next word where a place is between two.
+"""
+
+SYNTAX = """
+begin { $x = «; » } ;; expected expression
+begin { $x = 1 + «) »} ;; expected expression
+begin { $x = 5 «print»($x) } ;; expected ';'
+begin { @a = 5 «@b» = 6 } ;; expected ';'
+begin { exit() «exit»() } ;; expected ';'
+begin { $n++ «print»($n); } ;; expected ';'
+begin { let $n = 4 «print»($n); } ;; expected ';'
+begin { $n: int16; } ;; expected ';' ;; 1:11-12
+begin { while (1) { break «print»(1); } } ;; expected ';'
+begin { while (1) { continue «print»(1); } } ;; expected ';'
+begin { return 7 «print»(1); } ;; expected ';'
+begin { $v = { $a = 3; $a + 1 } «exit»(); } ;; expected ';'
+begin { _ = 7 «print»(2); } ;; expected ';'
+begin { (3, 4) «=» 5 } ;; expected ';'
+begin { 2«.»5 } ;; expected ';'
+begin { print(«<») } ;; expected expression
+begin { $t = («,»); } ;; expected expression
+begin { print(1«;» } ;; expected ')'
+begin { if ($x «=» 1) { } } ;; expected ')'
+begin { for ($i : 3«+»1..9) { } } ;; expected ')'
+begin { for ($i : 0..9«-»1) { } } ;; expected ')'
+begin { for ($i : 4..«)» { } } ;; expected expression
+begin { for ($i : «.».8) { } } ;; expected expression
+begin { for («@kv» : @all) { } } ;; expected variable in for loop
+begin { for ($kv : @all) «print»($kv); } ;; expected '{'
+begin { @a[1«}» ;; expected
+begin { print((first=1, «7»)); } ;; expected identifier
+begin { print((first=1,«)»); } ;; expected identifier
+begin { print((one=1, «one=2»)); } ;; already contains name: one
+begin { @n = «4++»; } ;; increment/decrement requires a variable or map ;; 1:15-17
+begin { @n = --6; } ;; increment/decrement requires a variable or map ;; 1:16-17
+begin { @n = "text"++; } ;; increment/decrement requires a variable or map ;; 1:20-22
+begin { $x = 1; &«7»; } ;; address-of operator (&) can only be used on a map or variable
+begin { $p = (1, 2); «$p.0 = 3»; } ;; immutable
+begin { @p = (1, (2, 3)); «@p.1 = 3»; } ;; immutable
+begin { $x = $  ; } ;; expected identifier after '$' ;; 1:15-16
+begin { print(3_«_»); } ;; trailing underscore
+begin { print(55e1); } ;; coefficient part of scientific literal must be 1-9: 55e1 ;; 1:15-19
+begin { print(«3e25»); } ;; overflow error
+begin { print(«99999999999d»); } ;; overflow error
+begin { print(«36893488147419103232»); } ;; overflow error
+begin { print(7«x»); } ;; invalid integer suffix 'x'
+begin { print("«\\477»"); } ;; octal escape sequence out of range
+begin { print(«$0»); } ;; is out of integer range
+begin { print(«$99999999999999999999999»); } ;; is out of integer range
+begin { print("open); } ;; unterminated string
+begin /pid == 3 «{» exit() } ;; expected '/' to close predicate
+begin «exit»() ;; expected '{'
+begin { exit(); ;; expected
+begin «} » { } ;; expected '{'
+config «{» max_map_keys = 5 } begin { } ;; expected '='
+config = { max_map_keys 5 } begin { } ;; expected '=' ;; 1:25-26
+config = { «@key» = 5 } begin { } ;; expected config key
+let @a = hash(«)»; begin { @a = 1 } ;; expected positive integer
+import «5»; begin { } ;; expected string after 'import'
+macro «(»x) { x } begin { } ;; expected
+begin { if (1) { } else «print»(1) } ;; expected '{' or 'if' after 'else'
+begin { unroll(3) «print»(1) } ;; expected '{'
+begin { let «x» = 1 } ;; expected variable after 'let'
+"""
+
+PROBES = """
+«nothing» { } ;; Invalid probe type: nothing
+«nothing:at:all» { } ;; Invalid probe type: nothing
+«begin:x» { } ;; begin probe type requires 0 arguments, found 1
+«end:x:y» { } ;; end probe type requires 0 arguments, found 2
+«interval» { } ;; interval probe type requires 1 or 2 arguments, found 0
+«profile» { } ;; profile probe type requires 1 or 2 arguments, found 0
+«interval:s:2x» { } ;; Invalid rate of interval probe
+«profile:hz:often» { } ;; Invalid rate of profile probe: invalid integer: often
+«profile:500» { } ;; Minimum is 1000 or 1us. Found: 500 nanoseconds
+«interval:7» { } ;; Minimum is 1000 or 1us. Found: 7 nanoseconds
+«tracepoint» { } ;; tracepoint probe type requires 2 arguments, found 0
+«tracepoint:syscalls» { } ;; tracepoint probe type requires 2 arguments, found 1
+«rawtracepoint» { } ;; rawtracepoint probe type requires 2 or 1 arguments, found 0
+«kprobe:a:b:c» { } ;; kprobe probe type requires 1 or 2 arguments, found 3
+«uprobe» { } ;; uprobe probe type requires 2 or 3 arguments, found 0
+«uprobe:/bin/sh» { } ;; uprobe probe type requires 2 or 3 arguments, found 1
+«usdt» { } ;; usdt probe type requires 2 or 3 arguments, found 0
+«kretprobe:vfs_read+4» { } ;; Offset not allowed
+«uretprobe:/bin/sh:main+4» { } ;; Offset not allowed
+«software:faults:3x» { } ;; Invalid count for software probe
+«hardware:cycles:3x» { } ;; Invalid count for hardware probe
+begin { } «tracepoint:alone» { } ;; tracepoint probe type requires 2 arguments, found 1
+begin, «wrong:x» { } ;; Invalid probe type: wrong
+"""
+
+TYPES = """
+begin { @m = 1; «@m = "text"»; } ;; Type mismatch for @m: trying to assign value of type 'string
+begin { @m = "text"; «@m = 1»; } ;; Type mismatch for @m: trying to assign value
+begin { $v = 1; «$v = "text"»; } ;; Type mismatch for $v: trying to assign value of type 'string
+begin { $v = "text"; «$v = 7»; } ;; Type mismatch for $v: trying to assign value of type 'int8'
+begin { $v = (1, 2); «$v = 7»; } ;; Type mismatch for $v
+begin { $v = (1, 2); «$v = (1, "x")»; } ;; Type mismatch for $v
+begin { $v = (1, 2); «$v = (1, 2, 3)»; } ;; Type mismatch for $v
+begin { $v = (a=1, b=2); «$v = (a=1, c=2)»; } ;; Type mismatch for $v
+begin { @m = 1; @m = «count()»; } ;; Type mismatch for @m: trying to assign value of type 'count_t' when map already
+begin { @m = 1; @m = «hist(4)»; } ;; Type mismatch for @m: trying to assign value of type 'hist_t'
+begin { @m = count(); @m = «sum(4)»; } ;; Type mismatch for @m
+begin { @m = max(4); @m = «min(4)»; } ;; Type mismatch for @m
+begin { @m = count(); «@m = 4»; } ;; Type mismatch for @m
+begin { print(«1 + "x"»); } ;; Type mismatch for '+': comparing int8 with string
+begin { print(«"x" == 1»); } ;; Type mismatch for '==': comparing string
+begin { print(«(1, 2) == (1, "x")»); } ;; Type mismatch for '=='
+begin { print(«"a" * "b"»); } ;; operat
+begin { print(«"a" < 5»); } ;; Type mismatch for '<'
+begin { $s = "abc"; print(«-$s»); } ;; operator can not be used on expressions of type
+begin { $s = "abc"; print(«~$s»); } ;; operator can not be used on expressions of type
+begin { $s = "abc"; $s++; } ;; operator can not be used ;; 1:21-25
+begin { @v = «pid > 3 ? 1 : "x"»; } ;; Branches must return the same type or compatible types: have 'int8' and 'string
+begin { @v = «pid > 3 ? "x" : 1»; } ;; Branches must return the same type
+begin { @v = «pid > 3 ? (1, 2) : ("x", 2)»; } ;; Branches must return the same type
+begin «/ "text" /» { exit() } ;; Invalid condition: string
+begin { @k[1] = 1; «@k[1, 2]» = 1; } ;; Argument mismatch for @k
+begin { @k[1] = 1; «@k["x"]» = 1; } ;; Argument mismatch for @k
+begin { @k[1, "x"] = 1; «@k["x", 1]» = 1; } ;; Argument mismatch for @k
+begin { @k[1] = 1; «@k» = 1; } ;; @k used as a map without an explicit key (scalar map)
+begin { @k = 1; «@k[1]» = 1; } ;; @k used as a map with an explicit key (non-scalar map)
+begin { @k[«count()»] = 1; } ;; count() must be assigned directly to a map
+begin { print(«(nosuch)»7); } ;; Cannot resolve unknown type "nosuch" ;; 1:16-22
+begin { print((struct nosuch *)7); } ;; Cannot resolve unknown type "struct nosuch" ;; 1:16-31
+begin { print(«(uint16)»"abc"); } ;; Cannot cast from "string
+begin { print(«(uint16)»(1, 2)); } ;; Cannot cast from "(int8,int8)" to "uint16"
+begin { let $v: «nosuch»; print($v); } ;; Cannot resolve unknown type "nosuch"
+begin { print(«(1, 2).5»); } ;; Invalid tuple index: 5. Found 2 elements in tuple
+begin { $t = (1, 2); print(«$t[7]»); } ;; Invalid tuple index: 7. Found 2 elements in tuple
+begin { $r = (a=1); print(«$r.b»); } ;; Record does not contain a field named 'b'
+begin { $n = 5; print(«$n.b»); } ;; Can not access field 'b' on expression of type 'int8'
+begin { $n = 5; print(«$n.0»); } ;; Can not access index '0' on expression of type 'int8'
+begin { $n = 5; print(«$n[0]»); } ;; The array index operator [] can only be used on arrays, pointers, and tuples
+"""
+
+NAMES = """
+begin { print(«nosuch»); } ;; Unknown identifier: 'nosuch'
+begin { $a = «nosuch» + 1; } ;; Unknown identifier: 'nosuch'
+begin { print(«$v»); } ;; Undefined or undeclared variable: $v
+begin { $v = «$v» + 1; } ;; Undefined or undeclared variable: $v
+begin { «$v» += 1; } ;; Undefined or undeclared variable: $v
+begin { if (1) { $v = 1; } print(«$v»); } ;; Undefined or undeclared variable: $v
+begin { for ($v : 0..3) { } print(«$v»); } ;; Undefined or undeclared variable: $v
+begin { $v = 1 } end { print(«$v»); } ;; Undefined or undeclared variable: $v
+begin { let $v = 1; «let $v» = 2; } ;; Variable $v was already declared
+begin { $v = 1; if (1) { «let $v» = 2; } } ;; Variable $v was already declared
+begin { $v = 1; for («$v» : 0..3) { } } ;; Loop declaration shadows existing variable: $v
+begin { print(«@m»); } ;; Undefined map: @m
+begin { clear(«@m»); } ;; Undefined map: @m
+begin { zero(«@m»); } ;; Undefined map: @m
+begin { @x = «@m»; } ;; Undefined map: @m
+begin { «nosuch()»; } ;; Unknown function: 'nosuch'
+begin { @x = «nosuch(1, 2)»; } ;; Unknown function: 'nosuch'
+begin { print(«arg0»); } ;; The arg0 builtin can only be used with 'kprobes', 'uprobes' and 'usdt' probes
+interval:s:1 { print(«arg3»); } ;; The arg3 builtin can only be used with
+begin { print(«retval»); } ;; The retval builtin can only be used with 'kretprobe' and 'uretprobe'
+begin { print(«func»); } ;; The func builtin can not be used with 'begin' probes
+begin { print(«args».x); } ;; The args builtin can only be used with tracepoint
+begin { print(«ctx»); } ;; The ctx builtin can not be used with 'begin' probes
+config = { «no_such_key = 5» } begin { } ;; no_such_key: not a known configuration option
+config = { «max_map_keys = many» } begin { } ;; max_map_keys: expecting a number, got many
+«let @a = potato(5)»; begin { @a[1] = 1 } ;; Invalid bpf map type: potato
+macro one($v) { $v } begin { print(«one(5)»); } ;; one() has arguments that do not match any definition
+macro one(@v) { @v } begin { $x = 1; print(«one($x)»); } ;; one() has arguments that do not match any definition
+macro two(a, b) { a + b } begin { print(«two(5)»); } ;; two() has
+macro again(a) { «again(a)» } begin { print(again(5)); } ;; Recursive macro call
+macro free() { @m = 1; } begin { @m = 2; free(); } ;; Unhygienic access to map: @m ;; 1:16-18
+macro same(a) { a } macro same(b) { b } begin { print(same(1)); } ;; Redefinition of macro: same
+"""
+
+CALLS = """
+begin { «count()»; } ;; count() must be assigned directly to a map
+begin { «hist(5)»; } ;; hist() must be assigned directly to a map
+begin { $v = «lhist(5, 0, 9, 1)»; } ;; lhist() must be assigned directly to a map
+begin { if («hist(5)») { } } ;; hist() must be assigned directly to a map
+begin { @m = «count(5)»; } ;; count() requires no arguments (1 provided)
+begin { @m = «sum()»; } ;; sum() requires one argument (0 provided)
+begin { @m = «avg(1, 2)»; } ;; avg() requires one argument (2 provided)
+begin { @m = «lhist(5, 0, 9)»; } ;; lhist() requires 4 arguments (3 provided)
+begin { @m = «lhist(5, 9, 0, 1)»; } ;; lhist() min must be less than max
+begin { @m = «lhist(5, 0, 9, 0)»; } ;; lhist() step must be >= 1 (0 provided)
+begin { @m = «lhist(5, 0, 9000, 1)»; } ;; lhist() too many buckets, must be <= 1000 (would need 9000)
+begin { @m = «lhist(5, 0, 9, 50)»; } ;; lhist() step is too large for the given range
+begin { $n = 5; @m = «lhist(5, 0, 9, $n)»; } ;; lhist() expects a int literal
+begin { @m = «hist(5, 9)»; } ;; hist: bits 9 must be 0..5
+begin { $n = 5; @m = «hist(5, $n)»; } ;; hist() expects a int literal
+begin { @m = «sum("x")»; } ;; sum() only supports int
+begin { @m = «hist("x")»; } ;; hist() only supports int
+begin { «exit(1, 2)»; } ;; exit() takes up to one argument (2 provided)
+begin { «exit("x")»; } ;; exit() only supports int
+begin { «printf()»; } ;; printf() requires at least one argument (0 provided)
+begin { «printf(5)»; } ;; printf() expects a string literal
+begin { «printf("%d")»; } ;; not enough arguments for format string (0 supplied, 1 expected)
+begin { «printf("x", 5)»; } ;; too many arguments for format string (1 supplied, 0 expected)
+begin { «printf("%d", "x")»; } ;; %d
+begin { «system("true")»; } ;; system() is an unsafe function
+begin { «print()»; } ;; print() requires at least one argument (0 provided)
+begin { «print(1, 2)»; } ;; Non-map print() only takes 1 argument, 2 found
+begin { @m[1] = 1; «print(@m[1], 3)»; } ;; Non-map print() only takes 1 argument, 2 found
+begin { clear(«5»); } ;; clear() expects a map argument
+begin { zero(«"x"»); } ;; zero() expects a map argument
+begin { @m = 1; «clear(@m, 1)»; } ;; clear() requires one argument (2 provided)
+begin { «strlen()»; } ;; strlen() requires one argument (0 provided)
+begin { print(«strcontains("x")»); } ;; strcontains() requires 2 arguments (1 provided)
+begin { print(«strftime("%H")»); } ;; strftime() requires 2 arguments (1 provided)
+begin { «time("%H", 1)»; } ;; time() takes up to one argument (2 provided)
+begin { print(«ksym("x")»); } ;; ksym() expects an integer or pointer argument
+begin { print(«bswap(1, 2)»); } ;; bswap() requires one argument (2 provided)
+begin { print(«kstack(perf, 3, 4)»); } ;; kstack() takes up to 2 arguments (3 provided)
+begin { print(nsecs(«nosuch»)); } ;; Invalid timestamp mode: nosuch
+begin { for ($i : «"x"..5») { } } ;; Loop range requires an integer for the start value ;; 1:9-25
+begin { for ($i : 0.."x") { } } ;; Loop range requires an integer for the end value ;; 1:9-25
+begin { «unroll(101)» { } } ;; unroll maximum value is 100
+begin { «unroll(0)» { } } ;; unroll minimum value is 1
+"""
+
+MISTAKES = tuple(line for part in (SYNTAX, PROBES, TYPES, NAMES, CALLS) for line in part.strip().splitlines())

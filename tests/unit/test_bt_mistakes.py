@@ -1,0 +1,47 @@
+"""Mistakes in programs of bpftrace's language are told where bpftrace tells them, and for the same reason."""
+
+import pytest
+from bt_mistakes import MISTAKES
+
+from sonde.frontends.languages import front_end
+from sonde.library.settings import option_table
+from sonde.model.errors import ProgramError
+from sonde.session.kernels import registry_of
+
+
+@pytest.fixture(scope="module")
+def registry():
+    return registry_of("embedded", None, False, None, None)
+
+
+def told(program, registry):
+    """The message's first line, "" if the program is accepted."""
+    options = option_table([("quiet", "yes"), ("strsize", "1024")])
+    try:
+        front_end("bpftrace").check((("text", program),), options, registry, (), 0, "bpftrace")
+    except ProgramError as error:
+        return str(error).splitlines()[0]
+    return ""
+
+
+def wanted(line):
+    """A program, the columns that are marked, or "", and the kind."""
+    marked, kind, *place = line.split(" ;; ")
+    text = marked.replace("«", "").replace("»", "")
+    begin, _, rest = marked.partition("«")
+    start = len(begin) + 1
+    columns = f"1:{start}-{start + len(rest.partition('»')[0].rstrip())}" if "«" in marked else ""
+    return text, (place[0] if place else columns), kind
+
+
+@pytest.mark.parametrize("line", MISTAKES)
+def test_a_mistake_has_its_place_and_kind(line, registry):
+    program, columns, kind = wanted(line)
+    first = told(program, registry)
+    assert kind in first
+    assert first.startswith(f"stdin:{columns}: ERROR: " if columns else "stdin:1:")
+
+
+def test_there_are_many_kinds():
+    assert len(MISTAKES) >= 150
+    assert len({wanted(line)[2] for line in MISTAKES}) > 100
