@@ -17,7 +17,7 @@ def c_macro(node: nodes.Name, text: str, scope: BtScope) -> nodes.Expr:
     try:
         found = expression(stream)
         if stream.peek().kind:
-            stream.unexpected()
+            stream.missing("the end of the macro")
     except BtError as error:
         raise scope.mistake(f"the macro {node.name} is no expression: {text}: {error.text}", node.at) from None
     placed: nodes.Expr = _placed(found, node.at)
