@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -227,3 +228,64 @@ def test_functions_of_texts_and_of_types(engine):
         "true", "1 1",
     ]  # fmt: skip
     assert done.stderr == "stdlib/base.bt:6:5-37: ERROR: assert failed: eleven\n"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_buffers_are_values_keys_and_parts_of_tuples(engine):
+    program = r"""
+        begin {
+            @kept = buf("a\0b", 3);
+            printf("%r|%rx|%rh|%8r|\n", buf("A\0\n", 3), @kept, @kept, @kept);
+            @of[buf("one", 3), 5] = 7; @of[buf("three", 5), 5] = 11;
+            print((1, buf("xyz\x7f", 4)));
+            print(pton("127.0.0.1")); printf("%s %s\n", ntop(pton("127.0.0.1")), ntop(pton("::1")));
+            printf("%gr %gr %gr\n", 1, 0xcc0, 0);
+        }
+        t:syscalls:sys_enter_openat {
+            $n = (int64)strlen(str(args.filename));
+            if ($n == 11 || $n == 9) { @name[buf(args.filename, $n - 1), buf(args.filename, 4)] = 1; }
+        }
+    """
+    done = sonde("bt", "--engine", engine, "-q", "-e", program, "-c", "sh -c ': < /etc/passwd; : < /dev/null'")
+    printed, _, maps = done.stdout.partition("\n\n\n")
+    assert printed.splitlines() == [
+        r"A\x00\x0a|\x61\x00\x62|61 00 62|  a\x00b|", r"(1, xyz\x7f)", "[127,0,0,1]", "127.0.0.1 ::1",
+        "GFP_DMA GFP_KERNEL 0",
+    ]  # fmt: skip
+    names = {"@name[/etc/passw, /etc]: 1", "@name[/dev/nul, /dev]: 1"}
+    assert {r"@kept: a\x00b", "@of[one, 5]: 7", "@of[three, 5]: 11", *names} <= set(maps.splitlines())
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_stacks_are_values_and_have_modes(engine):
+    program = """
+        t:syscalls:sys_enter_getppid /pid == cpid/ {
+            $whole = ustack; $three = ustack(perf, 3); @raw = ustack(raw, 2);
+            @frames[len($three), len(ustack(1)), len($whole) > 3] = 1;
+            printf("%s", $three); @at[ustack(1)] = count();
+        }
+    """
+    command = f"{sys.executable} -c 'import os; [os.getppid() for _ in range(3)]'"
+    done = sonde("bt", "--engine", engine, "-q", "-e", program, "-c", command)
+    perf = re.findall(r"^\t[0-9a-f]+ (\S+) \((\S+)\)$", done.stdout, re.MULTILINE)
+    assert len(perf) == 9
+    assert re.fullmatch(r"\w*getppid\+\d+", perf[0][0])
+    assert perf[:3] == perf[3:6] == perf[6:]
+    assert "@frames[3, 1, true]: 1" in done.stdout
+    assert re.search(r"^@at\[\n {8}\w*getppid\+\d+\n\]: 3$", done.stdout, re.MULTILINE)
+    assert re.search(r"^@raw: \n[0-9a-f]{6,}\n[0-9a-f]{6,}\n$", done.stdout, re.MULTILINE)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_strings_that_are_cut_say_so(engine, monkeypatch):
+    monkeypatch.setenv("BPFTRACE_MAX_STRLEN", "7")
+    program = """
+        t:syscalls:sys_enter_openat /str(args.filename) == "/etc/pa"/ { printf("%s|\\n", str(args.filename)); }
+        begin { warnf("not heard"); }
+    """
+    command = "sh -c ': < /etc/passwd'"
+    words = ("bt", "--engine", engine, "-q", "--no-warnings", "-e", program, "-c", command)
+    done = sonde(*words)
+    assert ("/etc/pa..|\n" in done.stdout, done.stderr) == (True, "")
+    monkeypatch.setenv("BPFTRACE_STR_TRUNC_TRAILER", "_and more")
+    assert "/etc/pa_and more|" in sonde(*words).stdout

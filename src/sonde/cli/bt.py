@@ -116,7 +116,16 @@ def trace_bt(words: Sequence[str], messages: Messages) -> int:
             if _NOTIFY in os.environ:
                 show(f"{_NOTIFY}\n")
 
-        return run_program(program, options, held, arguments.values.get("-o"), messages.error, attached, is_json)
+        return run_program(
+            program,
+            options,
+            held,
+            arguments.values.get("-o"),
+            messages.error,
+            attached,
+            is_json,
+            "no_warnings" not in arguments.flags,
+        )
 
 
 def _require_supported(arguments: BtArguments) -> None:

@@ -30,6 +30,18 @@ def _call(g: Generation, e: tree.Call) -> Operand:
     return value(g, e)
 
 
+def _stack_place(g: Generation, e: tree.StackTrace) -> Place:
+    from sonde.codegen.expressions.stacks import place  # few programs have them
+
+    return place(g, e)
+
+
+def _filled_words(g: Generation, e: tree.FilledWords) -> Operand:
+    from sonde.codegen.expressions.byte_arrays import filled_words  # as above
+
+    return filled_words(g, e)
+
+
 def _stack(g: Generation, e: tree.StackTrace) -> Operand:
     from sonde.codegen.subroutines.calls import stack
 
@@ -58,6 +70,18 @@ def _composed_place(g: Generation, e: tree.Compose) -> Place:
     from sonde.codegen.expressions.composed import place  # few programs have it
 
     return place(g, e)
+
+
+def _constant_bytes(g: Generation, e: tree.StringConst) -> Place:
+    from sonde.codegen.expressions.byte_arrays import constant  # few programs have them
+
+    return constant(g, e)
+
+
+def _read_bytes(g: Generation, e: tree.ReadBytes) -> Place:
+    from sonde.codegen.expressions.byte_arrays import read  # as above
+
+    return read(g, e)
 
 
 def _remove(g: Generation, e: tree.Remove) -> Operand:
@@ -128,6 +152,7 @@ _VALUES: dict[type, Any] = {
     tree.ElementCount: _count,
     tree.StackTrace: _stack,
     tree.StringConst: integers.string_address,
+    tree.FilledWords: _filled_words,
 }
 
 _PLACES: dict[type, Any] = {
@@ -143,6 +168,9 @@ _PLACES: dict[type, Any] = {
     tree.Comma: _resulting_place,
     tree.Conditional: _resulting_place,
     tree.Compose: _composed_place,
+    tree.StringConst: _constant_bytes,
+    tree.StackTrace: _stack_place,
+    tree.ReadBytes: _read_bytes,
 }
 
 _STRINGS: dict[type, Any] = {

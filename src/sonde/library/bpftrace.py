@@ -52,14 +52,17 @@ def take_name() -> None:
 
 def run_program(
     program: BtProgram, options: OptionTable, held: Held, output: str | None, tell: Callable[[str], None],
-    attached: Callable[[], None], is_json: bool = False,
+    attached: Callable[[], None], is_json: bool = False, warns: bool = True,
 ) -> int:  # fmt: skip
     """Trace to the end; returns the argument of exit(). `attached` is called when all is attached. Raises Error."""
     made = program.made
     job = Job(made.spec, options, made.checked.is_destructive, program=LANGUAGE)
 
     def report_to(descriptor: int, names: Names) -> MakeReport:
-        ending = Ending(program.own.functions, program.own.last, is_json)
+        settings = program.own.settings
+        trailer = str(settings["str_trunc_trailer"]).encode(errors="surrogateescape")
+        longest = int(settings["max_strlen"])
+        ending = Ending(program.own.functions, program.own.last, is_json, longest, trailer, warns)
         return lambda spec, shown: BtReport(spec, shown, descriptor, names, ending)
 
     ended = run_here(job, held, tell, output=output, attached=attached, report_to=report_to)

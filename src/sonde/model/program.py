@@ -69,6 +69,8 @@ class Const(Node):
 
 
 class StringConst(Node):
+    """Constant characters or, of an array's type, bytes."""
+
     type: Type
     position: Position
     value: bytes
@@ -264,6 +266,24 @@ class Aggregated(Node):
     keys: tuple[Expr, ...]
 
 
+class ReadBytes(Node):
+    """An array of bytes whose first ones, as many as `size` says, are those at an address; zeros are behind them."""
+
+    type: Type
+    position: Position
+    address: Expr
+    size: Expr
+
+
+class FilledWords(Node):
+    """How many words of an array are before its first that is 0, at most `most`."""
+
+    type: Type
+    position: Position
+    array: Expr
+    most: int
+
+
 class Remove(Node):
     """Delete an element of an array that is kept, or of an aggregation with keys: 1 if it was there, else 0."""
 
@@ -289,7 +309,8 @@ class ElementCount(Node):
 
 
 class StackTrace(Node):
-    """`stack(frames)` or `ustack(frames, string_size)` as a value of type STACK."""
+    """`stack(frames)` or `ustack(frames, string_size)`: a value of type STACK, or a structure of u64 addresses and, of
+    a process, its number before them."""
 
     type: Type
     position: Position
@@ -301,7 +322,7 @@ class StackTrace(Node):
 Expr: TypeAlias = (
     Const | StringConst | Var | Element | Builtin | Argument | ProbeVariable | KernelObject | Deref | MemberOf | Index
     | AddressOf | Unary | Binary | Conditional | Cast | Assign | Increment | Comma | Call | Compose | Aggregated
-    | Remove | Holds | ElementCount | StackTrace
+    | ReadBytes | FilledWords | Remove | Holds | ElementCount | StackTrace
 )  # fmt: skip
 
 

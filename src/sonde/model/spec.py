@@ -602,13 +602,21 @@ def has_open_sites(spec: TracingSpec) -> bool:
     return any(program.sites is not None for program in spec.programs)
 
 
+OF_PROCESSES = ("ustack", "usym")
+"""In the names of structures that have addresses of processes."""
+
+
 def has_user_addresses(spec: TracingSpec) -> bool:
     """Whether the report may ask for names in a process."""
     groups = [aggregation.keys for aggregation in spec.aggregations] + [array.keys for array in spec.arrays]
     actions = [action for layout in spec.records for action in layout.actions]
     groups += [(action.field,) for action in actions if isinstance(action, TraceAction)]
     groups += [action.fields for action in actions if isinstance(action, PrintfAction)]
+    groups += [(array.value,) for array in spec.arrays]
+    groups += [(action.object,) for action in actions if isinstance(action, PrintAction)]
     if any(field.kind in ("ustack", "user_symbol") for group in groups for field in group):
+        return True
+    if any(each in field.detail for group in groups for field in group for each in OF_PROCESSES):
         return True
     formats = [action.conversions or () for action in actions if isinstance(action, (PrintfAction, PrintaAction))]
     return any(conversion.letters == "A" for format_ in formats for conversion in format_)

@@ -11,7 +11,7 @@ from sonde.model.errors import KEY_TYPES, SourceError
 from sonde.model.probe import OVERFLOWS, Internal, Probe, StaticPattern, StaticProbe, Uprobe
 from sonde.model.readings import Reading
 from sonde.model.spec import LITERAL, Field
-from sonde.model.types import TEXT, Array, Int, String, Struct, is_signed, is_wide, name_of, resolve, size_of
+from sonde.model.types import STACK, TEXT, Array, Int, String, Struct, is_signed, is_wide, name_of, resolve, size_of
 from sonde.model.units import whole_words
 from sonde.model.walk import is_zero
 
@@ -117,7 +117,7 @@ def _placed(offset: int, kind: str, size: int, signed: bool, detail: str) -> Fie
 
 def shape(e: tree.Expr, probes: Sequence[Probe], settings: Settings) -> tuple[str, int, bool, str]:
     """Kind, size, signedness and detail of the field."""
-    if isinstance(e, tree.StackTrace):
+    if isinstance(e, tree.StackTrace) and e.type == STACK:
         frames = frames_of(e, settings)
         if e.is_user:
             return "ustack", 8 + 8 * frames, False, str(e.string_size)

@@ -30,11 +30,12 @@ def place(g: Generation, e: tree.Compose) -> Memory:
 def _set(g: Generation, value: tree.Expr, kind: Type, memory: Memory) -> None:
     size = size_of(kind)
     if isinstance(resolve(value.type), String):
-        room = whole_words(size)
+        # Bytes may be as many as the characters, which have a NUL behind them.
+        room = whole_words(size + 1)
         text = g.temporary(room)
         g.string_into(value, text, room)
         g.call("probe_read_kernel", g.argument_of(memory.base, memory.offset), Imm(size), g.address(text))
     elif isinstance(resolve(kind), (Struct, Array)):
-        copy(g, g.place(value), memory, size)
+        copy(g, g.place(value), memory, min(size, size_of(value.type)))
     else:
         store(g, memory, size, g.value(value))

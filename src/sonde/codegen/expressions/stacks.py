@@ -11,6 +11,7 @@ from sonde.codegen.expressions.callers import HELPER
 from sonde.codegen.intermediate.ir import Imm, Operand
 from sonde.model import firing_record
 from sonde.model.program import StackTrace
+from sonde.model.types import size_of
 
 USER_STACK = 1 << 8
 """BPF_F_USER_STACK (include/uapi/linux/bpf.h)."""
@@ -35,6 +36,14 @@ def stack_into(g: Generation, e: StackTrace, memory: Memory, room: int) -> None:
         zero(g, memory, size)
         return
     call_stack(g, memory, size, USER_STACK if e.is_user else 0)
+
+
+def place(g: Generation, e: StackTrace) -> Memory:
+    """A stack that is a structure, in temporary memory."""
+    size = size_of(e.type)
+    memory = g.framed(size)
+    stack_into(g, e, memory, size)
+    return memory
 
 
 def call_stack(g: Generation, memory: Memory, size: int, flags: int) -> Operand:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sonde.frontends.bpftrace.check import numbers, shown_numbers
+from sonde.frontends.bpftrace.check import numbers, shown_numbers, stacks
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.check.types import INT64, UINT32, UINT64
 from sonde.frontends.bpftrace.errors import SourceSpan
@@ -12,7 +12,7 @@ from sonde.model import program as tree
 from sonde.model.errors import SourceError
 from sonde.model.probe import KernelFunction, StaticProbe, Syscall, Uprobe
 from sonde.model.program import Expr
-from sonde.model.types import STACK, STRING, VOID, Pointer, Type
+from sonde.model.types import STRING, VOID, Pointer, Type
 
 _PLAIN: dict[str, tuple[str, Type]] = {
     "pid": ("pid", UINT32), "tid": ("tid", UINT32), "ppid": ("ppid", UINT32), "uid": ("uid", UINT32),
@@ -21,8 +21,6 @@ _PLAIN: dict[str, tuple[str, Type]] = {
 """What is called otherwise in the model, with its type."""
 
 _ARGUMENTS = tuple(f"arg{number}" for number in range(10))
-FRAMES = 127
-"""Frames of a stack, unless the program says how many."""
 
 
 _WITH_ARGUMENTS = ("kprobe", "uprobe", "usdt", "rawtracepoint")
@@ -98,13 +96,6 @@ def _context(span: SourceSpan, scope: BtScope) -> Expr:
     raise scope.mistake(f"The ctx builtin can not be used with '{_provider(scope)}' probes", span)
 
 
-def _stack(is_user: bool) -> Callable[[SourceSpan, BtScope], Expr]:
-    def made(span: SourceSpan, scope: BtScope) -> Expr:
-        return tree.StackTrace(STACK, scope.at(span), is_user, FRAMES)
-
-    return made
-
-
 def _rand(span: SourceSpan, scope: BtScope) -> Expr:
     return tree.Call(UINT32, scope.at(span), "rand", ())
 
@@ -113,7 +104,8 @@ _MADE: dict[str, Callable[[SourceSpan, BtScope], Expr]] = {
     "retval": _retval, "elapsed": _elapsed, "curtask": _curtask, "probe": _probe, "probetype": _probetype,
     "jiffies": numbers.of_machine("jiffies", UINT64), "numaid": numbers.of_machine("numa_node", UINT32),
     "cpid": numbers.of_machine("$target", UINT32), "usermode": numbers.usermode,
-    "username": shown_numbers.username, "func": _func, "kstack": _stack(False), "ustack": _stack(True), "rand": _rand,
+    "username": shown_numbers.username, "func": _func, "kstack": stacks.bare("kstack"),
+    "ustack": stacks.bare("ustack"), "rand": _rand,
     "ctx": _context,
 }  # fmt: skip
 

@@ -6,25 +6,23 @@ from collections.abc import Callable
 
 from sonde.frontends.bpftrace.check import formats
 from sonde.frontends.bpftrace.check.aggregations import NAMES as AGGREGATING
-from sonde.frontends.bpftrace.check.builtins import FRAMES, builtin, is_in_process
+from sonde.frontends.bpftrace.check.builtins import builtin, is_in_process
 from sonde.frontends.bpftrace.check.conversions import (
     arguments_spelled,
     constant,
-    constant_value,
     integer_value,
-    wide,
 )
 from sonde.frontends.bpftrace.check.function_table import ACTIONS as MORE_ACTIONS
 from sonde.frontends.bpftrace.check.function_table import VALUES as MORE_VALUES
 from sonde.frontends.bpftrace.check.maps import key_values, keys_of, of_tuple
 from sonde.frontends.bpftrace.check.refusals import REASONS
 from sonde.frontends.bpftrace.check.scope import BtScope
-from sonde.frontends.bpftrace.check.types import INT32, INT64, UINT64, is_integer, is_scalar, is_text, spelled
+from sonde.frontends.bpftrace.check.types import INT32, INT64, UINT64, is_integer, is_text, spelled
 from sonde.frontends.bpftrace.errors import BtError, SourceSpan
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model import program as tree
 from sonde.model.program import Expr, Statement
-from sonde.model.types import BOOL, CHAR, INT, STACK, STRING, SYMADDR, USYMADDR, Pointer, resolve, size_of
+from sonde.model.types import BOOL, CHAR, INT, STRING, Pointer, resolve, size_of
 
 Value = Callable[[nodes.Call, BtScope], Expr]
 Action = Callable[[nodes.Call, BtScope], Statement]
@@ -85,7 +83,7 @@ def _unknown(name: str, span: SourceSpan, scope: BtScope) -> BtError:
 
 
 _PENDING = frozenset({
-    "buf", "cgroup_path", "comm", "getopt", "join", "pton", "syscall_name", "tseries",
+    "cgroup_path", "comm", "getopt", "join", "syscall_name", "tseries",
 })  # fmt: skip
 
 
@@ -115,29 +113,6 @@ def _str(call: nodes.Call, scope: BtScope) -> Expr:
     most = integer_value(arguments[1], scope, "str()")
     length = tree.Binary(INT64, at, "-", most, constant(1, at, INT64))
     return tree.Call(STRING, at, "substr", (base, constant(0, at, INT), tree.Cast(INT, at, length)))
-
-
-def _stack(is_user: bool) -> Value:
-    def made(call: nodes.Call, scope: BtScope) -> Expr:
-        frames = FRAMES
-        for each in require(call, scope, 0, 2):
-            if isinstance(each, nodes.Name):
-                raise scope.mistake(f"the stack mode {each.name} is not supported", each.at)
-            frames = constant_value(each, scope, f"{call.name}()")
-        return tree.StackTrace(STACK, scope.at(call.at), is_user, frames)
-
-    return made
-
-
-def _symbol(call: nodes.Call, scope: BtScope) -> Expr:
-    (argument,) = require(call, scope, 1)
-    address = scope.expression(argument, scope)
-    if not is_scalar(address.type):
-        raise scope.mistake(f"{call.name}() expects an integer or pointer argument", call.at)
-    address = wide(address)
-    is_user = call.name == "usym"
-    type_, name = (USYMADDR, "ufunc") if is_user else (SYMADDR, "func")
-    return tree.Call(type_, scope.at(call.at), name, (address,))
 
 
 def _delete(call: nodes.Call, scope: BtScope) -> Expr:
@@ -196,9 +171,7 @@ def _container_of(call: nodes.Call, scope: BtScope) -> Expr:
 
 
 _VALUES: dict[str, Value] = {
-    "str": _str, "kstack": _stack(False), "ustack": _stack(True),
-    "ksym": _symbol, "usym": _symbol, "delete": _delete, "has_key": _has_key, "sizeof": _sizeof,
-    "container_of": _container_of,
+    "str": _str, "delete": _delete, "has_key": _has_key, "sizeof": _sizeof, "container_of": _container_of,
 }  # fmt: skip
 
 
@@ -230,8 +203,6 @@ def _print(call: nodes.Call, scope: BtScope) -> Statement:
     if len(arguments) > 1:
         raise scope.mistake("Non-map print() only takes 1 argument, " + f"{len(arguments)} found", call.at)
     e = scope.expression(first, scope)
-    if isinstance(e, (tree.StackTrace, tree.Call)) and e.type in (STACK, SYMADDR, USYMADDR):
-        return tree.Printf(at, formats.conversions(b"%s\n", call.at, scope), (e,))
     return tree.Print(e.type, at, e, False)
 
 

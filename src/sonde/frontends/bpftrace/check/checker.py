@@ -40,7 +40,7 @@ class CheckInput(NamedTuple):
 class CheckedProgram(NamedTuple):
     """`attached` is how many probes its clauses are attached to; `functions` what the language calls the functions of
     aggregations, by their names; `last` the clause that shows the maps at the end, 0 without one. `warnings` are what
-    compiles and may be meant otherwise."""
+    compiles and may be meant otherwise; `settings` are all, with their values."""
 
     program: Program
     clauses: tuple[Clause, ...]
@@ -48,6 +48,7 @@ class CheckedProgram(NamedTuple):
     functions: dict[str, str]
     last: int
     warnings: tuple[BtError, ...] = ()
+    settings: Mapping[str, int | str] = {}
 
 
 def check(items: Sequence[nodes.Item], given: CheckInput) -> CheckedProgram:
@@ -64,6 +65,7 @@ def check(items: Sequence[nodes.Item], given: CheckInput) -> CheckedProgram:
         )
         scope.macros = macros
         scope.types = given.types
+        scope.stack_mode = str(given.settings["stack_mode"])
         scope.strsize = int(given.settings["max_strlen"])
         scope.entries = int(given.settings["max_map_keys"])
         scope.kept = {each.name: _kept(each, given) for each in items if isinstance(each, nodes.MapDeclaration)}
@@ -75,7 +77,7 @@ def check(items: Sequence[nodes.Item], given: CheckInput) -> CheckedProgram:
     _require_kinds(items, known, given)
     declared = (each for each in items if isinstance(each, nodes.MapDeclaration) and each.name not in known.maps)
     warnings += [BtError(f"Unused map: {each.name}", each.at, "", given.file) for each in declared]
-    return _whole(clauses, scope, given, probes)._replace(warnings=tuple(warnings))
+    return _whole(clauses, scope, given, probes)._replace(warnings=tuple(warnings), settings=given.settings)
 
 
 def _require_kinds(items: Sequence[nodes.Item], known: Knowledge, given: CheckInput) -> None:

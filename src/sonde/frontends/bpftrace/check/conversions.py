@@ -65,8 +65,14 @@ def _recomposed(e: Expr, kind: Struct) -> Expr:
         own = resolve(e.type)
         assert isinstance(own, Struct)
         values = tuple(tree.MemberOf(each.type, e.position, e, each) for each in own.members)
-    parts = (converted(value, member.type) for value, member in zip(values, kind.members, strict=True))
+    parts = (_part(value, member.type) for value, member in zip(values, kind.members, strict=True))
     return tree.Compose(kind, e.position, tuple(parts))
+
+
+def _part(value: Expr, kind: Type) -> Expr:
+    """A member as one of another type; arrays become longer where they are composed."""
+    base = resolve(kind)
+    return value if isinstance(base, Array) and not is_text(base) else converted(value, kind)
 
 
 def member_of(of: Expr, member: Member, at: Position) -> Expr:

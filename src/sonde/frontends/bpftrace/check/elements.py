@@ -5,22 +5,45 @@ from __future__ import annotations
 from sonde.frontends.bpftrace.check.conversions import constant
 from sonde.frontends.bpftrace.check.maps import assign_scratch, element
 from sonde.frontends.bpftrace.check.scope import BtScope, MapUse
-from sonde.frontends.bpftrace.check.types import INT64
+from sonde.frontends.bpftrace.check.types import INT64, is_of
+from sonde.frontends.bpftrace.object_names import GLUE_FRAMES, STACKS
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model import program as tree
 from sonde.model.program import Expr
-from sonde.model.types import BOOL
+from sonde.model.types import BOOL, Struct, resolve, size_of
 
 
 def length(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Expr:
-    """len(@map)."""
+    """len(@map), or the frames of a stack."""
     node = arguments[0]
+    if not isinstance(node, nodes.MapName) or node.keys is not None or _holds_stack(node, scope):
+        depth = stack_depth(call, node, scope)
+        if depth is not None:
+            return depth
     if not isinstance(node, nodes.MapName) or node.keys is not None:
         raise scope.mistake("len() expects a map or stack to be provided", call.at)
     use = keyed(call, node, scope)
     if use is None:
         return constant(0, scope.at(call.at), INT64)
     return tree.ElementCount(INT64, scope.at(call.at), scope.aggregation(use) if use.function else scope.array(use))
+
+
+def _holds_stack(node: nodes.MapName, scope: BtScope) -> bool:
+    """Whether it is a map without keys whose value is a stack."""
+    use = scope.map(node.name, node.at)
+    return use.keys == () and use.value is not None and is_of(use.value, STACKS)
+
+
+def stack_depth(call: nodes.Call, node: nodes.Expr, scope: BtScope) -> Expr | None:
+    """The number of a stack's frames; None of what is no stack."""
+    e = scope.expression(node, scope)
+    base = resolve(e.type)
+    if not isinstance(base, Struct) or base.keyword not in STACKS:
+        return None
+    frames = base.members[-1]
+    most = (size_of(frames.type) // 8) - (0 if base.keyword.startswith("u") else GLUE_FRAMES)
+    at = scope.at(call.at)
+    return tree.FilledWords(INT64, at, tree.MemberOf(frames.type, at, e, frames), most)
 
 
 def keyed(call: nodes.Call, node: nodes.MapName, scope: BtScope) -> MapUse | None:

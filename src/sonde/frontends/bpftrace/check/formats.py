@@ -6,8 +6,8 @@ import re
 
 from sonde.frontends.bpftrace.check.conversions import string, wide
 from sonde.frontends.bpftrace.check.scope import BtScope
-from sonde.frontends.bpftrace.check.shown_numbers import is_shown, noted
-from sonde.frontends.bpftrace.check.types import is_scalar, is_text, spelled
+from sonde.frontends.bpftrace.check.shown_numbers import flags_of, is_shown, noted
+from sonde.frontends.bpftrace.check.types import has_own_text, is_integer, is_of, is_scalar, is_text, spelled
 from sonde.frontends.bpftrace.errors import SourceSpan
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model import program as tree
@@ -15,9 +15,12 @@ from sonde.model.conversions import Conversion
 from sonde.model.program import Expr
 
 _CONVERSION = re.compile(
-    r"%(?P<flags>[-+ #0]*)(?P<width>\d*)(?:\.(?P<precision>\d*))?(?P<letters>(?:hh|h|ll|l|j|z|t)?[a-zA-Z]|%)"
+    r"%(?P<flags>[-+ #0]*)(?P<width>\d*)(?:\.(?P<precision>\d*))?(?P<letters>r[xh]?|gr|(?:hh|h|ll|l|j|z|t)?[a-zA-Z]|%)"
 )
 _INTEGERS = frozenset("diuxXopc")
+_OF_BYTES = ("r", "rx", "rh")
+_OF_FLAGS = "gr"
+"""Flags of allocations of memory, gfp_t, by their names."""
 
 
 def conversions(text: bytes, span: SourceSpan, scope: BtScope) -> tuple[Conversion, ...]:
@@ -27,7 +30,7 @@ def conversions(text: bytes, span: SourceSpan, scope: BtScope) -> tuple[Conversi
     while (percent := format_.find("%", start)) >= 0:
         literal += format_[start:percent]
         match = _CONVERSION.match(format_, percent)
-        if match is None or (match["letters"] not in ("%",) and match["letters"][-1] not in "diuxXopcs"):
+        if match is None or not _is_known(match["letters"]):
             raise scope.mistake(f"printf: Unknown format string token: {format_[percent : percent + 3]}", span)
         start = match.end()
         if match["letters"] == "%":
@@ -41,6 +44,10 @@ def conversions(text: bytes, span: SourceSpan, scope: BtScope) -> tuple[Conversi
     if literal:
         found.append(Conversion(literal, offset=len(format_)))
     return tuple(found)
+
+
+def _is_known(letters: str) -> bool:
+    return letters == "%" or letters in _OF_BYTES or letters == _OF_FLAGS or letters[-1] in "diuxXopcs"
 
 
 def formatted(call: nodes.Call, scope: BtScope) -> tuple[tuple[Conversion, ...], tuple[Expr, ...]]:
@@ -70,13 +77,17 @@ def _expression(node: nodes.Expr | nodes.TypeName, scope: BtScope) -> nodes.Expr
 
 def _value(node: nodes.Expr | nodes.TypeName, letters: str, name: str, scope: BtScope) -> Expr:
     e = scope.expression(_expression(node, scope), scope)
-    if letters[-1] in _INTEGERS and is_scalar(e.type):
+    if letters in _OF_BYTES and is_of(e.type, ("buffer",)):
+        return e
+    if letters == _OF_FLAGS and is_integer(e.type):
+        return noted(flags_of(e))
+    if letters[-1] in _INTEGERS and letters not in _OF_BYTES and is_scalar(e.type):
         return wide(e)
     if letters[-1] == "s" and is_shown(e):
         return noted(e)
     if letters[-1] == "s" and is_text(e.type):
         return string(e)
-    if letters[-1] == "s" and isinstance(e, (tree.StackTrace, tree.Call)):
+    if letters[-1] == "s" and has_own_text(e.type):
         return e
     text = f"{name}(): unsupported format specifier for type '{spelled(e.type)}': %{letters}"
     raise scope.mistake(text, scope.call or node.at)

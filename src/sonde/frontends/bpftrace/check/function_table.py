@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from sonde.frontends.bpftrace.check import (
     addresses,
+    buffers,
     deferred,
     elements,
     failing,
@@ -13,6 +14,7 @@ from sonde.frontends.bpftrace.check import (
     predicates,
     shown_numbers,
     signals,
+    stacks,
     tasks,
     texts,
 )
@@ -61,6 +63,12 @@ VALUES: dict[str, ValueCall] = {
     "is_unsigned_integer": ValueCall(1, 1, predicates.of_type(predicates.is_unsigned)),
     "is_literal": ValueCall(1, 1, predicates.is_literal),
     "is_err": ValueCall(1, 1, predicates.is_error),
+    "buf": ValueCall(1, 2, buffers.buffer),
+    "pton": ValueCall(1, 1, buffers.address),
+    "kstack": ValueCall(0, 2, stacks.stack),
+    "ustack": ValueCall(0, 2, stacks.stack),
+    "ksym": ValueCall(1, 1, stacks.symbol),
+    "usym": ValueCall(1, 1, stacks.symbol),
     "strlen": ValueCall(1, 1, texts.length),
     "strcap": ValueCall(1, 1, texts.capacity),
     "strstr": ValueCall(2, 2, texts.index),

@@ -88,6 +88,8 @@ class BtScope:
         """Statements that come before the one that is being checked: those of blocks that are values in it."""
         self.body: CheckingBody = body
         self.entries = MAP_KEYS
+        self.stack_mode = ""
+        """How stacks are shown for which the program does not say it."""
         self.strsize = 0
         """Bytes of the longest string, with its NUL."""
         self.kept: Mapping[str, Kept] = {}

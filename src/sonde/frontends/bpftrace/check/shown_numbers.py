@@ -52,6 +52,11 @@ def strftime(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> E
     return _shown(f"strftime {text}", integer_value(arguments[1], scope, "strftime()"))
 
 
+def flags_of(e: Expr) -> Expr:
+    """Flags of an allocation of memory, gfp_t."""
+    return _shown("gfp", converted(e, UINT64))
+
+
 def strerror(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Expr:
     return _shown("strerror", integer_value(arguments[0], scope, "strerror()"))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from sonde.frontends.bpftrace.object_names import OBJECTS
 from sonde.model.types import (
     BOOL,
     CHAR,
@@ -99,9 +100,21 @@ def is_object(kind: Type) -> bool:
 
 
 def is_composed(kind: Type) -> bool:
-    """Whether it is a tuple or a record."""
+    """Whether it is a tuple or a record, or another structure that the language has values of."""
     base = resolve(kind)
-    return isinstance(base, Struct) and base.keyword in ("tuple", "record")
+    return isinstance(base, Struct) and (base.keyword in ("tuple", "record") or base.keyword in OBJECTS)
+
+
+def has_own_text(kind: Type) -> bool:
+    """Whether it is a structure that is shown as something else: a buffer, a stack, the name of an address."""
+    base = resolve(kind)
+    return isinstance(base, Struct) and base.keyword in OBJECTS
+
+
+def is_of(kind: Type, keywords: tuple[str, ...]) -> bool:
+    """Whether it is a structure of one of these keywords."""
+    base = resolve(kind)
+    return isinstance(base, Struct) and base.keyword in keywords
 
 
 def merged(old: Type, new: Type) -> Type | None:
@@ -115,13 +128,22 @@ def merged(old: Type, new: Type) -> Type | None:
         return _wider(one, other)
     if isinstance(one, Struct) and isinstance(other, Struct) and is_composed(one) and is_composed(other):
         return _whole(one, other)
-    if isinstance(one, Array) and isinstance(other, Array) and is_text(one) and is_text(other):
+    if isinstance(one, Array) and isinstance(other, Array) and (_are_texts(one, other) or _are_bytes(one, other)):
         return old if (one.length or 0) >= (other.length or 0) else new
     if isinstance(one, Pointer) and isinstance(other, Pointer):
         return old
     if isinstance(one, Pointer) and is_integer(other):
         return old
     return None
+
+
+def _are_texts(one: Array, other: Array) -> bool:
+    return is_text(one) and is_text(other)
+
+
+def _are_bytes(one: Array, other: Array) -> bool:
+    """Of buffers and stacks, which may be shorter than there is room for."""
+    return one.of == other.of and one.of in (INTEGERS["uint8"], UINT64)
 
 
 def _whole(one: Struct, other: Struct) -> Type | None:
@@ -152,6 +174,8 @@ def spelled(kind: Type) -> str:
         return f"{'' if base.signed else 'u'}int{8 * base.size}"
     if isinstance(base, Pointer):
         return f"{spelled(base.to)} *"
+    if has_own_text(base) and isinstance(base, Struct):
+        return base.keyword.partition("_")[0]
     if is_composed(base) and isinstance(base, Struct):
         return base.name
     if isinstance(base, Array) and is_text(base):

@@ -8,10 +8,18 @@ from collections.abc import Sequence
 from sonde.consume.events import Contents, ShownMap
 from sonde.frontends.bpftrace.report.histograms import Bar, bars
 from sonde.frontends.bpftrace.report.maps import MapText
-from sonde.frontends.bpftrace.report.typed_values import bits_of, has_form, is_tuple, number_text
+from sonde.frontends.bpftrace.report.objects import buffer_bytes
+from sonde.frontends.bpftrace.report.typed_values import (
+    LanguageTypes,
+    bits_of,
+    has_form,
+    is_tuple,
+    number_text,
+    own_keyword,
+)
 from sonde.model.aggregating import HISTOGRAMS, number_of
 from sonde.model.aggregation_words import signed
-from sonde.model.spec import AggregationSpec, TypeSpec
+from sonde.model.spec import AggregationSpec
 from sonde.typed import Any
 
 
@@ -25,12 +33,12 @@ def text_line(kind: str, text: bytes) -> bytes:
     return json_line(kind, _decoded(text))
 
 
-def value_line(types: Sequence[TypeSpec], number: int, data: bytes) -> bytes:
+def value_line(types: LanguageTypes, number: int, data: bytes) -> bytes:
     """What print() shows of a value of that type."""
     return json_line("value", json_value(types, number, data))
 
 
-def json_value(types: Sequence[TypeSpec], number: int, data: bytes) -> Any:
+def json_value(types: LanguageTypes, number: int, data: bytes) -> Any:
     """A value whose memory begins with `data`. Enumerators are their numbers."""
     spec = types[number]
     match spec.kind:
@@ -42,6 +50,10 @@ def json_value(types: Sequence[TypeSpec], number: int, data: bytes) -> Any:
                 return _decoded(data[: spec.size].partition(b"\0")[0])
             size = element.size or 1
             return [json_value(types, spec.element, data[at : at + size]) for at in range(0, spec.size, size)]
+        case "struct" if own_keyword(spec) == "buffer":
+            return list(buffer_bytes(data[: spec.size]))
+        case "struct" if own_keyword(spec):
+            return _decoded(types.objects(own_keyword(spec), data[: spec.size]))
         case "struct":
             found = [(each.name, _member(types, each, data)) for each in spec.members]
             return [value for _, value in found] if is_tuple(spec) else dict(found)
@@ -52,7 +64,7 @@ def json_value(types: Sequence[TypeSpec], number: int, data: bytes) -> Any:
             return bool(value) if spec.name == "_Bool" else json_number(value)
 
 
-def _member(types: Sequence[TypeSpec], member: Any, data: bytes) -> Any:
+def _member(types: LanguageTypes, member: Any, data: bytes) -> Any:
     if member.bits:
         return json_number(bits_of(types[member.type], member.offset, member.bits, data))
     return json_value(types, member.type, data[member.offset // 8 :])
@@ -70,7 +82,7 @@ def _decoded(text: bytes) -> str:
 class MapJson:
     """Maps as objects; `rows` has their elements in order."""
 
-    def __init__(self, types: Sequence[TypeSpec], rows: MapText) -> None:
+    def __init__(self, types: LanguageTypes, rows: MapText) -> None:
         self._types = types
         self._rows = rows
 

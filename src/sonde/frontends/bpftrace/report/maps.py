@@ -6,14 +6,12 @@ from collections.abc import Mapping, Sequence
 
 from sonde.consume.events import Contents, ShownMap, Table, Value
 from sonde.frontends.bpftrace.report.histograms import bars, histogram
-from sonde.frontends.bpftrace.report.typed_values import number_text, value_text
+from sonde.frontends.bpftrace.report.typed_values import LanguageTypes, number_text, value_text
 from sonde.model.aggregating import HISTOGRAMS, number_of
 from sonde.model.aggregation_words import signed
-from sonde.model.spec import AggregationSpec, ArraySpec, Field, TypeSpec
+from sonde.model.spec import AggregationSpec, ArraySpec, Field
 from sonde.report.stack import Addresses
 from sonde.typed import Any, NamedTuple
-
-_MARGIN = 4
 
 
 class Rows(NamedTuple):
@@ -28,7 +26,7 @@ class Rows(NamedTuple):
 class MapText:
     """`functions` are what the program calls the functions of its aggregations, by their names."""
 
-    def __init__(self, types: Sequence[TypeSpec], addresses: Addresses, functions: Mapping[str, str]) -> None:
+    def __init__(self, types: LanguageTypes, addresses: Addresses, functions: Mapping[str, str]) -> None:
         self._types = types
         self._addresses = addresses
         self._functions = functions
@@ -86,15 +84,7 @@ class MapText:
             case "int":
                 return number_text(self._types[number], value)
             case "string" | "interned":
-                return bytes(value)
-            case "stack":
-                return self._addresses.kernel_stack(value, int(field.detail or 0) or None, _MARGIN)
-            case "ustack":
-                return self._addresses.user_stack(value, _MARGIN)
-            case "symbol":
-                return self._addresses.kernel(value, field.detail)
-            case "user_symbol":
-                return self._addresses.user(value, field.detail)
+                return self._types.whole(bytes(value))
             case _:
                 return value_text(self._types, number, value)
 

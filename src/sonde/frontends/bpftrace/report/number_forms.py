@@ -78,7 +78,13 @@ def _enumerator(number: int, rest: str) -> str:
     return _names(rest).get(number) or str(number)
 
 
+def _gfp(number: int, _: str) -> str:
+    from sonde.frontends.bpftrace.report.allocation_flags import flags_text
+
+    return flags_text(number & _WORD)
+
+
 _FORMS: dict[str, Callable[[int, str], str]] = {
     "strftime": _strftime, "strerror": _strerror, "signal": _signal, "username": _username,
-    "enumerator": _enumerator, "mac": _mac, "ipv4": _ipv4,
+    "enumerator": _enumerator, "mac": _mac, "ipv4": _ipv4, "gfp": _gfp,
 }  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from sonde.consume.generated import GeneratedExpression, code, constant
+from sonde.frontends.bpftrace.object_names import OBJECTS
 from sonde.model.conversions import Conversion
 from sonde.model.spec import Field
 from sonde.report.escaping import Escaping
@@ -29,7 +30,9 @@ def printf_pieces(
 
 def _convert(conversion: Conversion, argument: ConversionArgument, escaping: Escaping) -> FormatPiece:
     letter = conversion.letters[-1]
-    if letter == "s":
+    if conversion.letters in ("r", "rx", "rh"):
+        return _sized(conversion, code("buffer_text({}, {})", constant(conversion.letters), argument.source))
+    if letter == "s" or conversion.letters == "gr":
         return _sized(conversion, _text(argument, escaping))
     if letter == "c":
         return _sized(conversion, code("bytes(({} & 255,))", argument.source))
@@ -106,21 +109,9 @@ def _cut(source: GeneratedExpression, size: int, is_signed: bool) -> GeneratedEx
 
 def _text(argument: ConversionArgument, escaping: Escaping) -> GeneratedExpression:
     match argument.kind:
-        case "stack":
-            return code(
-                "kernel_stack({}, {}, {})", argument.source, constant(int(argument.detail or 0) or None), _MARGIN
-            )
-        case "ustack":
-            return code("user_stack({}, {})", argument.source, _MARGIN)
-        case "symbol":
-            return code("kernel({}, {})", argument.source, constant(argument.detail))
-        case "user_symbol":
-            return code("user({}, {})", argument.source, constant(argument.detail))
+        case "bytes" if (keyword := argument.detail.partition(" ")[0]) in OBJECTS:
+            return code("object_text({}, {})", constant(keyword), argument.source)
         case "bytes":
             return code("{}.partition(b'\\0')[0]", argument.source)
         case _:
             return shown_value(argument, argument.source, escaping) if escaping.values else argument.source
-
-
-_MARGIN = constant(4)
-"""Columns before the frames of a stack."""

@@ -9,7 +9,7 @@ from sonde.consume.events import Drop, Fault, Record, ShownMap, Table
 from sonde.consume.options import Options
 from sonde.frontends.bpftrace.report.messages import drop_text, fault_text
 from sonde.frontends.bpftrace.report.records import Formatter, compile_actions
-from sonde.frontends.bpftrace.report.typed_values import value_text
+from sonde.frontends.bpftrace.report.typed_values import LanguageTypes, value_text
 from sonde.model.conversions import Conversion
 from sonde.model.probe import Probe
 from sonde.model.spec import Action, CommandAction, RecordLayout, TracingSpec
@@ -23,6 +23,7 @@ from sonde.visible import single_line
 
 if TYPE_CHECKING:
     from sonde.frontends.bpftrace.report.maps import MapText
+    from sonde.frontends.bpftrace.report.objects import ObjectText
 
 _ERRORS = 2
 
@@ -33,13 +34,23 @@ def _form(name: str, number: int) -> bytes:
     return form_of_number(name, number)
 
 
+def _buffer(form: str, data: bytes) -> bytes:
+    from sonde.frontends.bpftrace.report.objects import buffer_text  # as above
+
+    return buffer_text(data, form)
+
+
 class Ending(NamedTuple):
     """What the program calls the functions of its aggregations, by their names; and the clause that shows its maps when
-    all is over, 0 without one. `is_json`: what is shown are objects, one a line."""
+    all is over, 0 without one. `is_json`: what is shown are objects, one a line. Strings of
+    `longest` characters have been cut, and have `trailer` behind them. `warns`: warnf() is heard."""
 
     functions: Mapping[str, str]
     clause: int
     is_json: bool = False
+    longest: int = 0
+    trailer: bytes = b""
+    warns: bool = True
 
 
 class BtReport:
@@ -55,13 +66,19 @@ class BtReport:
         self._output = Output(output)
         self._ending = ending
         self._has_ended = False
-        self._environment: dict[str, Any] = {**environment(self._addresses), "typed": self._typed, "number_text": _form}
+        self._symbolizer = symbolizer
+        self._types = LanguageTypes(spec.types, self._object_text, ending.longest, ending.trailer)
+        self._environment: dict[str, Any] = {
+            **environment(self._addresses), "typed": self._typed, "number_text": _form, "whole": self._types.whole,
+            "object_text": self._object_text, "buffer_text": _buffer,
+        }  # fmt: skip
         if ending.is_json:
             from sonde.frontends.bpftrace.report.json_objects import text_line, value_line  # few ask for it
 
-            self._environment |= {"text_line": text_line, "value_line": partial(value_line, spec.types)}
+            self._environment |= {"text_line": text_line, "value_line": partial(value_line, self._types)}
         self._formatters: dict[tuple[Any, ...], Formatter] = {}
         self._maps: MapText | None = None
+        self._objects: ObjectText | None = None
         self._addresses.suit(self._output.is_terminal)
 
     # Records
@@ -75,13 +92,26 @@ class BtReport:
         if found is None:
             escaping = escaping_for(self._output.is_terminal, self._options.rawbytes, False)
             found = compile_actions(
-                actions, stride, self._spec.strings, escaping, self._environment, self._ending.is_json
+                actions,
+                stride,
+                self._spec.strings,
+                escaping,
+                self._environment,
+                self._ending.is_json,
+                self._ending.longest,
             )
             self._formatters[identity] = found
         return found
 
     def _typed(self, number: int, data: bytes) -> bytes:
-        return value_text(self._spec.types, number, data)
+        return value_text(self._types, number, data)
+
+    def _object_text(self, keyword: str, data: bytes) -> bytes:
+        if self._objects is None:
+            from sonde.frontends.bpftrace.report.objects import ObjectText  # few programs have them
+
+            self._objects = ObjectText(self._addresses, self._symbolizer)
+        return self._objects.text(keyword, data)
 
     def begin(self, record: Record) -> None:
         """Empty lines set the maps off that are shown at the end."""
@@ -113,6 +143,8 @@ class BtReport:
 
     def _carry_out(self, name: str, text: bytes) -> None:
         if name in ("warnf", "errorf"):
+            if name == "warnf" and not self._ending.warns:
+                return
             self._complain(text.decode(errors="surrogateescape").rstrip("\n"))
             return
         from sonde.frontends.bpftrace.report.outside import content, time_of_day  # few programs have them
@@ -133,13 +165,13 @@ class BtReport:
         if self._maps is None:
             from sonde.frontends.bpftrace.report.maps import MapText  # a program without maps is not to wait
 
-            self._maps = MapText(self._spec.types, self._addresses, self._ending.functions)
+            self._maps = MapText(self._types, self._addresses, self._ending.functions)
         if not self._ending.is_json:
             self._output.write(self._maps.show(shown))
             return
         from sonde.frontends.bpftrace.report.json_objects import MapJson  # as above
 
-        self._output.write(MapJson(self._spec.types, self._maps).show(shown))
+        self._output.write(MapJson(self._types, self._maps).show(shown))
 
     def table(self, table: Table, conversions: tuple[Conversion, ...] | None) -> None:
         """The language has no printa()."""

@@ -2,10 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from sonde.frontends.bpftrace.number_forms import FORM
+from sonde.frontends.bpftrace.object_names import OBJECTS
 from sonde.model.spec import TypeSpec
+
+
+class LanguageTypes:
+    """The types of a program, with what shows values of the language's own structures."""
+
+    def __init__(self, specs: Sequence[TypeSpec], objects: Callable[[str, bytes], bytes], longest: int, trailer: bytes):
+        """`objects` gives text for a keyword and the bytes of a structure; strings of `longest` characters have been
+        cut, and `trailer` stands behind these."""
+        self._specs = specs
+        self.objects = objects
+        self._longest = longest
+        self._trailer = trailer
+
+    def __getitem__(self, number: int) -> TypeSpec:
+        return self._specs[number]
+
+    def whole(self, text: bytes) -> bytes:
+        """A string, with a mark behind one that has been cut."""
+        return text if len(text) < self._longest else text + self._trailer
+
 
 _ENUM = "enum "
 _FORM = _ENUM + FORM
@@ -13,16 +34,17 @@ _TUPLE = "tuple"
 """How the names of types begin that are shown as tuples."""
 
 
-def value_text(types: Sequence[TypeSpec], number: int, data: bytes) -> bytes:
+def value_text(types: LanguageTypes, number: int, data: bytes) -> bytes:
     """What print() shows of a value of that type, whose memory begins with `data`."""
     spec = types[number]
     match spec.kind:
         case "string":
-            return data.partition(b"\0")[0]
+            return types.whole(data.partition(b"\0")[0])
         case "array":
             return _array(types, spec, data)
         case "struct":
-            return _structure(types, spec, data)
+            keyword = own_keyword(spec)
+            return types.objects(keyword, data[: spec.size]) if keyword else _structure(types, spec, data)
         case _:
             return number_text(spec, int.from_bytes(data[: spec.size], "little", signed=spec.signed))
 
@@ -43,16 +65,16 @@ def number_text(spec: TypeSpec, value: int) -> bytes:
     return b"%d" % value
 
 
-def _array(types: Sequence[TypeSpec], spec: TypeSpec, data: bytes) -> bytes:
+def _array(types: LanguageTypes, spec: TypeSpec, data: bytes) -> bytes:
     element = types[spec.element]
     if element.kind == "char":
-        return data[: spec.size].partition(b"\0")[0]
+        return types.whole(data[: spec.size].partition(b"\0")[0])
     size = element.size or 1
     parts = [value_text(types, spec.element, data[at : at + size]) for at in range(0, spec.size, size)]
     return b"[" + b",".join(parts) + b"]"
 
 
-def _structure(types: Sequence[TypeSpec], spec: TypeSpec, data: bytes) -> bytes:
+def _structure(types: LanguageTypes, spec: TypeSpec, data: bytes) -> bytes:
     values = [
         (member.name, _member(types, member.type, member.offset, member.bits, data))
         for member in spec.members
@@ -64,7 +86,7 @@ def _structure(types: Sequence[TypeSpec], spec: TypeSpec, data: bytes) -> bytes:
     return b"{ " + b", ".join(b".%s = %s" % (name.encode(), text) for name, text in values) + b" }"
 
 
-def _member(types: Sequence[TypeSpec], number: int, offset: int, bits: int, data: bytes) -> bytes:
+def _member(types: LanguageTypes, number: int, offset: int, bits: int, data: bytes) -> bytes:
     if not bits:
         return value_text(types, number, data[offset // 8 :])
     return number_text(types[number], bits_of(types[number], offset, bits, data))
@@ -79,6 +101,12 @@ def bits_of(spec: TypeSpec, offset: int, bits: int, data: bytes) -> int:
 def is_tuple(spec: TypeSpec) -> bool:
     """Whether values of the type are shown without the names of their members."""
     return spec.name.startswith(_TUPLE)
+
+
+def own_keyword(spec: TypeSpec) -> str:
+    """The keyword of a structure that is shown as something else, "" of others."""
+    keyword = spec.name.partition(" ")[0]
+    return keyword if keyword in OBJECTS else ""
 
 
 def has_form(spec: TypeSpec) -> bool:

@@ -1,0 +1,78 @@
+"""Stacks and the names of addresses: kstack(), ustack(), ksym(), usym(), and len() of stacks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sonde.frontends.bpftrace.check.conversions import constant_value, wide
+from sonde.frontends.bpftrace.check.scope import BtScope
+from sonde.frontends.bpftrace.check.types import UINT64, is_scalar, structure_of
+from sonde.frontends.bpftrace.errors import SourceSpan
+from sonde.frontends.bpftrace.object_names import GLUE_FRAMES
+from sonde.frontends.bpftrace.syntax import nodes
+from sonde.model import program as tree
+from sonde.model.program import Expr
+from sonde.model.types import Array
+
+FRAMES = 127
+"""Frames of a stack, unless the program says how many."""
+_MODES = ("bpftrace", "perf", "raw")
+
+
+def trace(name: str, mode: str, frames: int, span: SourceSpan, scope: BtScope) -> Expr:
+    """A stack of the kernel or, `ustack`, of the process."""
+    keyword = name if mode == "bpftrace" else f"{name}_{mode}"
+    if name == "ustack":
+        kind = structure_of(keyword, ("process", "frames"), (UINT64, Array(UINT64, frames)))
+    else:
+        kind = structure_of(keyword, ("frames",), (Array(UINT64, frames + GLUE_FRAMES),))
+    return tree.StackTrace(kind, scope.at(span), name == "ustack", frames)
+
+
+def stack(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Expr:
+    """kstack([mode, ][frames]), and ustack."""
+    mode, frames = scope.stack_mode, FRAMES
+    rest = list(arguments)
+    first = rest[0] if rest else None
+    if isinstance(first, nodes.Name):
+        mode = _mode(call, first.name, scope)
+        del rest[0]
+    if rest:
+        frames = constant_value(rest[0], scope, f"{call.name}(): the number of frames")
+        if frames < 0 or frames > FRAMES:
+            text = f"{call.name}([int limit]): limit shouldn't exceed {FRAMES}, {frames} given"
+            raise scope.mistake(text, rest[0].at)
+    if len(rest) > 1:
+        raise scope.mistake(f"{call.name}(): the mode comes before the number of frames", call.at)
+    return trace(call.name, mode, frames or FRAMES, call.at, scope)
+
+
+def _mode(call: nodes.Call, name: str, scope: BtScope) -> str:
+    if name == "build_id":
+        reason = "sonde names frames as they are shown" if call.name == "ustack" else "it is one of ustack()"
+        raise scope.mistake(f"the stack mode build_id is not supported: {reason}", call.at, "use raw")
+    if name not in _MODES:
+        raise scope.mistake(f"Unknown stack mode: '{name}'", call.at, f"there are {', '.join(_MODES)}")
+    return name
+
+
+def symbol(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Expr:
+    """ksym(address) and usym(address): the name of the function that has it."""
+    at = scope.at(call.at)
+    given = scope.expression(arguments[0], scope)
+    if not is_scalar(given.type):
+        raise scope.mistake(f"{call.name}() expects an integer or pointer argument", call.at)
+    address = tree.Cast(UINT64, at, wide(given))
+    if call.name == "ksym":
+        return tree.Compose(structure_of("ksym", ("address",), (UINT64,)), at, (address,))
+    process = tree.Cast(UINT64, at, tree.Builtin(UINT64, at, "pid"))
+    return tree.Compose(structure_of("usym", ("process", "address"), (UINT64, UINT64)), at, (process, address))
+
+
+def bare(name: str) -> Callable[[SourceSpan, BtScope], Expr]:
+    """kstack and ustack without parentheses."""
+
+    def made(span: SourceSpan, scope: BtScope) -> Expr:
+        return trace(name, scope.stack_mode, FRAMES, span, scope)
+
+    return made
