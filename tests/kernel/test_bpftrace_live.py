@@ -289,3 +289,16 @@ def test_strings_that_are_cut_say_so(engine, monkeypatch):
     assert ("/etc/pa..|\n" in done.stdout, done.stderr) == (True, "")
     monkeypatch.setenv("BPFTRACE_STR_TRUNC_TRAILER", "_and more")
     assert "/etc/pa_and more|" in sonde(*words).stdout
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_arrays_of_strings_are_joined_and_numbers_named(engine):
+    program = """
+        t:syscalls:sys_enter_execve /pid == cpid/ { join(args.argv); join(args.argv, "+-"); }
+        begin { printf("%s,%s\\n", syscall_name(1), syscall_name(99999)); }
+    """
+    command = "sh -c 'exec /bin/true one  two 3'"
+    done = sonde("bt", "--engine", engine, "-q", "-e", program, "-c", command)
+    assert {"write,unknown system call", "/bin/true one two 3", "/bin/true+-one+-two+-3"} <= set(
+        done.stdout.splitlines()
+    )

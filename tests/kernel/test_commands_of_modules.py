@@ -52,8 +52,14 @@ TEXTS = {
     "frontends.bpftrace.check.buffers": (["bt", "-e", 'begin { print(buf("abc", 2)); }'], "ab"),
     "frontends.bpftrace.check.stacks": (["bt", "-e", "begin { print(ustack(raw, 1)); }"], "Attached"),
     "frontends.bpftrace.report.allocation_flags": (["bt", "-e", 'begin { printf("%gr", 1); }'], "GFP_DMA"),
+    "frontends.bpftrace.report.control_groups": (
+        ["bt", "-e", 'begin { printf("<%s>", cgroup_path(0, "none")); }'], "<>",
+    ),
     "frontends.bpftrace.report.objects": (["bt", "-e", "begin { print(ksym(7)); }"], "0x7"),
     "frontends.bpftrace.check.failing": (["bt", "-e", 'begin { assert(pid == 1, "one"); }'], "assert failed: one"),
+    "frontends.bpftrace.check.joining": (
+        ["bt", "-e", "t:syscalls:sys_enter_execve { join(args.argv); }", "-c", "sh -c 'exec echo one two'"], "one two",
+    ),
     "frontends.bpftrace.check.predicates": (["bt", "-e", "begin { print(is_ptr(7)); }"], "false"),
     "frontends.bpftrace.check.signals": (["bt", "-e", "begin { signal(7); }"], "can not be used"),
     "frontends.bpftrace.check.tasks": (["bt", "-e", "begin { print(pid(curr_ns) == pid); }"], "true"),

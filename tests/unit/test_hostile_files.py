@@ -74,7 +74,8 @@ ELSEWHERE = {
 """Where the files are tried that somebody names to a command or to the library."""
 
 OF_THE_KERNEL = {
-    "arch.x86_64.address_space", "engines.kernel.features", "machine.mounts", "machine.program_files", "report.pcap",
+    "arch.x86_64.address_space", "engines.kernel.features", "frontends.bpftrace.report.control_groups",
+    "machine.mounts", "machine.program_files", "report.pcap",
 }  # fmt: skip
 """What reads /proc and /sys, or no more than the first bytes of a file."""
 

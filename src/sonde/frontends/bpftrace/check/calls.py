@@ -83,7 +83,7 @@ def _unknown(name: str, span: SourceSpan, scope: BtScope) -> BtError:
 
 
 _PENDING = frozenset({
-    "cgroup_path", "comm", "getopt", "join", "syscall_name", "tseries",
+    "getopt", "tseries",
 })  # fmt: skip
 
 

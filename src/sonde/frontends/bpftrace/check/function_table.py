@@ -10,6 +10,7 @@ from sonde.frontends.bpftrace.check import (
     deferred,
     elements,
     failing,
+    joining,
     numbers,
     predicates,
     shown_numbers,
@@ -38,6 +39,8 @@ VALUES: dict[str, ValueCall] = {
     "strftime": ValueCall(2, 2, shown_numbers.strftime),
     "strerror": ValueCall(1, 1, shown_numbers.strerror),
     "signal_name": ValueCall(1, 1, shown_numbers.signal_name),
+    "syscall_name": ValueCall(1, 1, shown_numbers.call_name),
+    "cgroup_path": ValueCall(1, 2, shown_numbers.group_path),
     "macaddr": ValueCall(1, 1, shown_numbers.macaddr),
     "ntop": ValueCall(1, 2, shown_numbers.ntop),
     "bswap": ValueCall(1, 1, numbers.bswap),
@@ -89,5 +92,5 @@ VALUES: dict[str, ValueCall] = {
 ACTIONS: dict[str, Callable[[nodes.Call, BtScope], Statement]] = {
     "cat": deferred.cat, "time": deferred.time, "warnf": deferred.complaint, "errorf": deferred.complaint,
     "assert": failing.assertion, "fail": failing.failure, "static_assert": predicates.static_assert,
-    "assert_str": predicates.assert_string, "signal": signals.send, "signal_thread": signals.send,
+    "assert_str": predicates.assert_string, "signal": signals.send, "join": joining.join, "signal_thread": signals.send,
 }  # fmt: skip

@@ -57,6 +57,22 @@ def flags_of(e: Expr) -> Expr:
     return _shown("gfp", converted(e, UINT64))
 
 
+def call_name(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Expr:
+    """syscall_name(number): of a 64-bit system call."""
+    from sonde.arch.call_numbers import native_names  # few programs ask for them
+
+    names = " ".join(f"{name}={number}" for number, name in native_names().items())
+    return _shown(f"syscall {names}", integer_value(arguments[0], scope, "syscall_name()"))
+
+
+def group_path(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Expr:
+    """cgroup_path(number, [glob]): of the hierarchies of control groups whose names fit."""
+    glob = "*"
+    if len(arguments) > 1:
+        glob = literal_text(arguments[1], scope, "cgroup_path()", call.at).decode(errors="surrogateescape")
+    return _shown(f"cgroup {glob}", integer_value(arguments[0], scope, "cgroup_path()"))
+
+
 def strerror(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Expr:
     return _shown("strerror", integer_value(arguments[0], scope, "strerror()"))
 

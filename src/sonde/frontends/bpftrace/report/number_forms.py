@@ -84,7 +84,18 @@ def _gfp(number: int, _: str) -> str:
     return flags_text(number & _WORD)
 
 
+def _syscall(number: int, rest: str) -> str:
+    return _names(rest).get(number) or "unknown system call"
+
+
+def _cgroup(number: int, rest: str) -> str:
+    from sonde.frontends.bpftrace.report.control_groups import group_paths
+
+    return group_paths(number & _WORD, rest)
+
+
 _FORMS: dict[str, Callable[[int, str], str]] = {
     "strftime": _strftime, "strerror": _strerror, "signal": _signal, "username": _username,
-    "enumerator": _enumerator, "mac": _mac, "ipv4": _ipv4, "gfp": _gfp,
+    "enumerator": _enumerator, "mac": _mac, "ipv4": _ipv4, "gfp": _gfp, "syscall": _syscall,
+    "cgroup": _cgroup,
 }  # fmt: skip

@@ -149,7 +149,9 @@ class BtReport:
             return
         from sonde.frontends.bpftrace.report.outside import content, time_of_day  # few programs have them
 
-        if name == "time":
+        if name == "join":
+            found, mistake = text, ""
+        elif name == "time":
             found, mistake = time_of_day(text), ""
         else:
             found, mistake = content(text.partition(b"\0")[0])
