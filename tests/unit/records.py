@@ -70,6 +70,9 @@ class FakeTracing:
     def write_map(self, name: str, key: bytes, value: bytes) -> None:
         self.maps.setdefault(name, {})[key] = value
 
+    def remove_from_map(self, name: str, key: bytes) -> None:
+        self.maps.get(name, {}).pop(key, None)
+
     def adopt_descendants(self, pid: int) -> None:
         pass
 

@@ -100,7 +100,7 @@ def test_aggregations_are_shown_as_they_were(tmp_path, capfd):
         recording.program(time + 100, 1, say(number))
         recording.look()
     text, _ = recording.finish()
-    assert re.findall(r"x +(\d+)", text) == ["10", "10", "10"]
+    assert re.findall(r"x +(\d+)", text) == ["10", "20", "30"]
     shown = read(tmp_path / "p.data", capfd)
     rest = "".join(line for line in shown.out.splitlines(keepends=True) if "profile-997" not in line)
     assert rest == text

@@ -23,7 +23,7 @@ _USUAL_RATE = 99
 _RATE = re.compile(r"(\d{1,6})(hz|ms|us|s)?", re.ASCII)
 _COUNT = re.compile(r"(\d{1,19})(hz|ms|us|s)?", re.ASCII)
 _UNITS = {"s": SECOND, "ms": MILLISECOND, "us": MICROSECOND}
-_EVENT = re.compile(r"(.+?)(?:-([uk]))?")
+_EVENT = re.compile(r"(.+?)(?:-([uk]))?", re.DOTALL)
 _MODES = {"u": "user", "k": "kernel", None: "all"}
 _MOST = (1 << 63) - 1
 

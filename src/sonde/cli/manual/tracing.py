@@ -10,7 +10,10 @@ _PROBES = ManualSection(
         ManualOption(
             ("-n",), "DESCRIPTION", "probes by [[[provider:]module:]function:]name, a /predicate/ and a { body }"
         ),
-        ManualOption(("-f",), "DESCRIPTION", "the same by [[provider:]module:]function"),
+        ManualOption(
+            ("-f",), "DESCRIPTION",
+            "the same by [[provider:]module:]function; `-f json` prints lines of JSON (that function is :json)",
+        ),
         ManualOption(("-m",), "DESCRIPTION", "the same by [provider:]module"),
         ManualOption(("-P",), "PROVIDER", "the same by provider"),
         ManualOption(("-i",), "ID", "the same by the number that -l shows"),
@@ -19,7 +22,7 @@ _PROBES = ManualSection(
             ("-l",), "[PATTERN ...]", "list probes instead, those of programs or patterns; with -v their arguments"
         ),
     ),
-)
+)  # fmt: skip
 
 _PROCESSES = ManualSection(
     "Whom to trace",
@@ -45,7 +48,6 @@ _OUTPUT = ManualSection(
     (
         ManualOption(("-q",), "", "only what the program prints"),
         ManualOption(("-F",), "", "indent by function entry and return"),
-        ManualOption(("-f",), "json", "print lines of JSON; a function of that name is :json", ("json", "text")),
         ManualOption(("-o",), "FILE", "append the output to it; packets replace one named *.pcapng", (FILE,)),
         ManualOption(
             ("--record",), "FILE",
