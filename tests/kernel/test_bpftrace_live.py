@@ -302,3 +302,54 @@ def test_arrays_of_strings_are_joined_and_numbers_named(engine):
     assert {"write,unknown system call", "/bin/true one two 3", "/bin/true+-one+-two+-3"} <= set(
         done.stdout.splitlines()
     )
+
+
+DEFINED = """
+    #include <stdint.h>
+    #define SEVEN (N + 4)
+    #define N 3
+    enum color { RED = 1, BLUE = SEVEN, };
+    typedef struct {
+        uint8_t low:4; uint8_t high:4; union { uint16_t rest; char text[2]; }; int8_t pad[SEVEN - 2];
+    } __attribute__((packed)) pair;
+    struct lists { char c; struct list_head list; pair pairs[2][3]; } __attribute__((aligned(32)));
+    begin {
+        $number = (uint64)0x1122334455434278; $pointer = (pair *)&$number; $pair = *$pointer;
+        printf("%d %d %s %s %s\\n", SEVEN, BLUE, BLUE, (enum color)1, (enum color)9);
+        print($pair); print($pointer->high); print(($pointer + 1) > $pointer);
+        print((sizeof(struct lists), offsetof(struct lists, list.prev), sizeof(pair), sizeof((*$pointer).pad)));
+        $bytes = (uint8[8])$number; print($bytes); print((uint64)$bytes == $number); print((uint16[])$bytes);
+        print($bytes == (uint8[8])$number); print($bytes != (uint8[8])($number + 1));
+        print(((1, "a", 2) == (1, "a", 2), (1, "a", 2) == (1, "b", 2)));
+        print((uint64)container_of((struct list_head *)1000, struct lists, list));
+        $again = &$pointer; print((**$again).rest);
+        @pairs[$pair, RED] = $pair.pad; @colors[BLUE] = RED; @sum[RED + 1] = BLUE + 1; @last = $pair;
+        print(@pairs[$pair, RED][4]);
+    }
+""".replace("    #", "#")
+SHOWN_DEFINED = """
+7 7 BLUE RED 9
+{ .low = 8, .high = 7, .rest = 17218, .text = BC, .pad = [85,68,51,34,17] }
+7
+true
+(96, 16, 8, 5)
+[120,66,67,85,68,51,34,17]
+true
+[17016,21827,13124,4386]
+true
+true
+(true, false)
+992
+17218
+17
+@colors[BLUE]: RED
+@last: { .low = 8, .high = 7, .rest = 17218, .text = BC, .pad = [85,68,51,34,17] }
+@pairs[{ .low = 8, .high = 7, .rest = 17218, .text = BC, .pad = [85,68,51,34,17] }, RED]: [85,68,51,34,17]
+@sum[2]: 8
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_definitions_of_c_and_what_is_of_their_types(engine):
+    done = sonde("bt", "--engine", engine, "-q", "-e", DEFINED, "-c", "true")
+    assert [line for line in done.stdout.splitlines() if line] == SHOWN_DEFINED.split("\n")[1:-1], done.stderr

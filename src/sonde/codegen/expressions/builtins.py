@@ -34,6 +34,13 @@ def value(g: Generation, e: tree.Builtin) -> Operand:
     return _VALUES[e.name](g, e)
 
 
+def _context(g: Generation, e: tree.Builtin) -> Operand:
+    """The address of what the kernel gives the program: registers, or them and a sample's period."""
+    if g.context.kind not in (programs.KPROBE, programs.PERF_EVENT):
+        raise Unsupported("ctx where no registers are given", e.position)
+    return plain(g, g.ctx)
+
+
 def _pid(g: Generation, e: tree.Builtin) -> Operand:
     return process(g)
 
@@ -211,7 +218,7 @@ def _cgroup(g: Generation, e: tree.Builtin) -> Operand:
 
 
 _VALUES: dict[str, Callable[[Generation, tree.Builtin], Operand]] = {
-    "$target": _target,
+    "$target": _target, "__context": _context,
     "pid": _pid, "tid": _tid, "ppid": _ppid, "uid": _uid, "gid": _gid, "timestamp": _timestamp,
     "walltimestamp": _walltimestamp, "cpu": _cpu, "id": _id, "epid": _epid, "curthread": _curthread,
     "curcpu": _curcpu, "jiffies": _jiffies, "numa_node": _numa_node, "cgroup": _cgroup,

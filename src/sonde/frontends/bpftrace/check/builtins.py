@@ -93,7 +93,20 @@ def _provider(scope: BtScope) -> str:
 
 
 def _context(span: SourceSpan, scope: BtScope) -> Expr:
-    raise scope.mistake(f"The ctx builtin can not be used with '{_provider(scope)}' probes", span)
+    kind = scope.attached.kind
+    if kind == "tracepoint":
+        raise scope.mistake("Use args instead of ctx in tracepoint", span)
+    if kind in _SAMPLED:
+        # The kernel has it otherwise than programs see it, so its members are not known here.
+        return tree.Builtin(Pointer(VOID), scope.at(span), "__context")
+    if kind not in _WITH_REGISTERS:
+        raise scope.mistake(f"The ctx builtin can not be used with '{_provider(scope)}' probes", span)
+    registers = scope.types.tagged_type("struct", "pt_regs")
+    return tree.Builtin(Pointer(registers or VOID), scope.at(span), "__context")
+
+
+_WITH_REGISTERS = ("kprobe", "kretprobe", "uprobe", "uretprobe", "usdt")
+_SAMPLED = ("interval", "profile", "hardware", "software")
 
 
 def _rand(span: SourceSpan, scope: BtScope) -> Expr:

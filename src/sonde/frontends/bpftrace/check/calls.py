@@ -17,6 +17,7 @@ from sonde.frontends.bpftrace.check.function_table import VALUES as MORE_VALUES
 from sonde.frontends.bpftrace.check.maps import key_values, keys_of, of_tuple
 from sonde.frontends.bpftrace.check.refusals import REASONS
 from sonde.frontends.bpftrace.check.scope import BtScope
+from sonde.frontends.bpftrace.check.tuples import text_size
 from sonde.frontends.bpftrace.check.types import INT32, INT64, UINT64, is_integer, is_text, spelled
 from sonde.frontends.bpftrace.errors import BtError, SourceSpan
 from sonde.frontends.bpftrace.syntax import nodes
@@ -90,13 +91,23 @@ _PENDING = frozenset({
 # Values
 
 
+def _positional_text(node: nodes.Expr, scope: BtScope) -> bytes | None:
+    """The characters of `$1`, or of `$1 + 2` without the first two; None for anything else."""
+    if isinstance(node, nodes.Binary) and node.op == "+" and isinstance(node.right, nodes.Number):
+        of = _positional_text(node.left, scope)
+        return None if of is None else of[node.right.value :]
+    if not isinstance(node, nodes.Positional) or not node.number:
+        return None
+    text = scope.arguments[node.number - 1] if node.number <= len(scope.arguments) else ""
+    return text.encode(errors="surrogateescape")
+
+
 def _str(call: nodes.Call, scope: BtScope) -> Expr:
     arguments = require(call, scope, 1, 2)
     at = scope.at(call.at)
-    if isinstance(arguments[0], nodes.Positional) and arguments[0].number:
-        number = arguments[0].number
-        text = scope.arguments[number - 1] if number <= len(scope.arguments) else ""
-        return tree.StringConst(STRING, at, text.encode(errors="surrogateescape"))
+    given = _positional_text(arguments[0], scope)
+    if given is not None:
+        return tree.StringConst(STRING, at, given)
     e = scope.expression(arguments[0], scope)
     if is_text(e.type):
         base = tree.Cast(STRING, at, e) if resolve(e.type) != STRING else e
@@ -155,13 +166,14 @@ def _sizeof(call: nodes.Call, scope: BtScope) -> Expr:
     if len(call.arguments) != 1:
         raise scope.mistake(f"sizeof() requires one argument ({len(call.arguments)} provided)", call.at)
     argument = call.arguments[0]
-    if isinstance(argument, nodes.TypeName):
-        from sonde.frontends.bpftrace.check.type_names import type_named
+    from sonde.frontends.bpftrace.check.type_names import type_of  # few programs have it
 
-        kind = type_named(argument, scope)
+    kind = type_of(argument, scope)
+    if resolve(kind) == STRING and not isinstance(argument, nodes.TypeName):
+        size = text_size(scope.expression(argument, scope), scope)
     else:
-        kind = scope.expression(argument, scope).type
-    return constant(size_of(kind), scope.at(call.at), UINT64)
+        size = size_of(kind)
+    return constant(size, scope.at(call.at), UINT64)
 
 
 def _container_of(call: nodes.Call, scope: BtScope) -> Expr:

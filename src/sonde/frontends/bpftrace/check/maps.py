@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sonde.frontends.bpftrace.check.conversions import converted, member_of, string
 from sonde.frontends.bpftrace.check.scope import BtScope, MapUse
+from sonde.frontends.bpftrace.check.tuples import text_size
 from sonde.frontends.bpftrace.check.types import INT64, UINT64, is_object, is_scalar, is_string, is_text, spelled
 from sonde.frontends.bpftrace.errors import SourceSpan
 from sonde.frontends.bpftrace.syntax import nodes
@@ -31,7 +32,8 @@ def of_tuple(values: list[Expr]) -> list[Expr]:
 
 def key_values(values: list[Expr], span: SourceSpan, scope: BtScope, use: MapUse) -> tuple[Expr, ...]:
     found = [_key(each, span, scope) for each in values]
-    types = scope.learn_keys(use, tuple(each.type for each in found), span)
+    sizes = tuple(text_size(each, scope) if is_text(each.type) else 0 for each in found)
+    types = scope.learn_keys(use, tuple(each.type for each in found), sizes, span)
     return tuple(converted(each, stored(type_)) for each, type_ in zip(found, types, strict=True))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sonde.frontends.bpftrace.check.conversions import constant
 from sonde.frontends.bpftrace.check.scope import BtScope
-from sonde.frontends.bpftrace.check.type_names import type_named
+from sonde.frontends.bpftrace.check.type_names import type_of
 from sonde.frontends.bpftrace.check.types import UINT64, spelled
 from sonde.frontends.bpftrace.errors import SourceSpan
 from sonde.frontends.bpftrace.syntax import nodes
@@ -15,11 +15,7 @@ from sonde.model.types import Pointer, Struct, Type, resolve
 
 def offset(node: nodes.Offset, scope: BtScope) -> Expr:
     """offsetof(type, member), of an expression the offset in its type."""
-    if isinstance(node.of, nodes.TypeName):
-        kind = type_named(node.of, scope)
-    else:
-        kind = scope.expression(node.of, scope).type
-    return constant(_bytes_before(kind, node.path, node.at, scope), scope.at(node.at), UINT64)
+    return constant(_bytes_before(type_of(node.of, scope), node.path, node.at, scope), scope.at(node.at), UINT64)
 
 
 def container_of(call: nodes.Call, scope: BtScope) -> Expr:
@@ -35,7 +31,7 @@ def container_of(call: nodes.Call, scope: BtScope) -> Expr:
     if not isinstance(of, Pointer):
         text = f"container_of() only supports pointer arguments ({spelled(pointer.type)} provided)"
         raise scope.mistake(text, call.at)
-    kind = type_named(named, scope) if isinstance(named, nodes.TypeName) else scope.expression(named, scope).type
+    kind = type_of(named, scope)
     at = scope.at(call.at)
     before = constant(_bytes_before(kind, path, call.at, scope), at, UINT64)
     address = tree.Binary(UINT64, at, "-", tree.Cast(UINT64, at, pointer), before)

@@ -36,6 +36,7 @@ class MapUse:
         self.span = span
         self.kept = kept
         self.keys: tuple[Type, ...] | None = None
+        self.sizes: tuple[int, ...] = ()
         self.value: Type | None = None
         self.function = ""
         self.is_signed = False
@@ -158,29 +159,32 @@ class BtScope:
             found = self.known.maps[name] = MapUse(name, span, self.kept.get(name) or Kept(self.entries))
         return found
 
-    def learn_keys(self, use: MapUse, keys: tuple[Type, ...], span: SourceSpan) -> tuple[Type, ...]:
-        """The types of a map's keys, where it is used with these."""
+    def learn_keys(
+        self, use: MapUse, keys: tuple[Type, ...], sizes: tuple[int, ...], span: SourceSpan
+    ) -> tuple[Type, ...]:
+        """The types of a map's keys, where it is used with these; `sizes` are the bytes of those that are strings."""
         if use.keys is None:
             whole: tuple[Type | None, ...] = keys
         elif len(use.keys) != len(keys):
-            raise self._wrong_keys(use, keys, span)
+            raise self._wrong_keys(use, keys, sizes, span)
         else:
             whole = tuple(merged(old, new) for old, new in zip(use.keys, keys, strict=True))
         found = tuple(each for each in whole if each is not None)
         if len(found) != len(keys):
-            raise self._wrong_keys(use, keys, span)
+            raise self._wrong_keys(use, keys, sizes, span)
+        use.sizes = tuple(map(max, sizes, use.sizes or sizes))
         if found != use.keys:
             use.keys = found
             self.known.changed = True
         return found
 
-    def _wrong_keys(self, use: MapUse, keys: tuple[Type, ...], span: SourceSpan) -> BtError:
+    def _wrong_keys(self, use: MapUse, keys: tuple[Type, ...], sizes: tuple[int, ...], span: SourceSpan) -> BtError:
         assert use.keys is not None
         if not use.keys or not keys:
             with_, without = "with an explicit key (non-scalar map)", "without an explicit key (scalar map)"
             now, before = (with_, without) if keys else (without, with_)
             return self.mistake(f"{use.name} used as a map {now}, previously used {before}", span)
-        given, wanted = (f"({','.join(map(spelled, each))})" for each in (keys, use.keys))
+        given, wanted = _spelled_keys(keys, sizes), _spelled_keys(use.keys, use.sizes)
         text = (
             f"Argument mismatch for {use.name}: trying to access with arguments: '{given}' when map expects arguments"
         )
@@ -254,6 +258,13 @@ Checking = Callable[[nodes.Expr, BtScope], Expr]
 
 CheckingBody = Callable[[Iterable[nodes.Statement], BtScope], tuple[Statement, ...]]
 """Checks the statements of a block."""
+
+
+def _spelled_keys(keys: tuple[Type, ...], sizes: tuple[int, ...]) -> str:
+    """What messages call the keys; strings with the bytes that they take."""
+    each = (f"string[{size}]" if size else spelled(key) for key, size in zip(keys, sizes, strict=True))
+    return f"({','.join(each)})"
+
 
 _FUNCTIONS = {"hist": "quantize", "lhist": "lquantize", "stats": "avg"}
 

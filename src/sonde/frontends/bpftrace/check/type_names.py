@@ -5,11 +5,13 @@ from __future__ import annotations
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.check.types import INTEGERS
 from sonde.frontends.bpftrace.syntax import nodes
+from sonde.frontends.bpftrace.syntax.types import KERNEL_INTEGERS
 from sonde.model.types import BASE_TYPES, BOOL, BUILTIN_TYPEDEFS, STRING, VOID, Array, Pointer, Type
 
 _SIGNED = {"char": "int8", "short": "int16", "int": "int32", "long": "int64"}
 _NAMED: dict[str, Type] = {
-    **INTEGERS, "bool": BOOL, "_Bool": BOOL, "void": VOID, "string": STRING, **{each.name: each for each in BASE_TYPES},
+    **INTEGERS, **{name: INTEGERS[of] for name, of in KERNEL_INTEGERS.items()},
+    "bool": BOOL, "_Bool": BOOL, "void": VOID, "string": STRING, **{each.name: each for each in BASE_TYPES},
 }  # fmt: skip
 _QUALIFIERS = ("const", "volatile", "__user", "__kernel")
 
@@ -17,9 +19,7 @@ _QUALIFIERS = ("const", "volatile", "__user", "__kernel")
 def type_named(node: nodes.TypeName, scope: BtScope) -> Type:
     """The type that a name stands for; mistakes are told at the name."""
     if node.of is not None:
-        of = (
-            type_named(node.of, scope) if isinstance(node.of, nodes.TypeName) else scope.expression(node.of, scope).type
-        )
+        of = type_of(node.of, scope)
     else:
         of = _base(node, scope)
     for suffix in node.suffixes:
@@ -28,6 +28,14 @@ def type_named(node: nodes.TypeName, scope: BtScope) -> Type:
             continue
         of = Pointer(of) if isinstance(suffix, str) else Array(of, None if suffix < 0 else suffix)
     return of
+
+
+def type_of(node: nodes.Expr | nodes.TypeName, scope: BtScope) -> Type:
+    """The type that a name stands for, which may be one that only C knows, or that of an expression."""
+    if isinstance(node, nodes.TypeName):
+        return type_named(node, scope)
+    known = scope.types.type_named(node.name) if isinstance(node, nodes.Name) else None
+    return known or scope.expression(node, scope).type
 
 
 def _base(node: nodes.TypeName, scope: BtScope) -> Type:

@@ -14,6 +14,7 @@ from sonde.frontends.bpftrace.report.typed_values import (
     bits_of,
     has_form,
     is_tuple,
+    members_of,
     number_text,
     own_keyword,
 )
@@ -55,7 +56,7 @@ def json_value(types: LanguageTypes, number: int, data: bytes) -> Any:
         case "struct" if own_keyword(spec):
             return _decoded(types.objects(own_keyword(spec), data[: spec.size]))
         case "struct":
-            found = [(each.name, _member(types, each, data)) for each in spec.members]
+            found = [(each.name, _member(types, each, data)) for each in members_of(types, spec)]
             return [value for _, value in found] if is_tuple(spec) else dict(found)
         case _:
             value = int.from_bytes(data[: spec.size], "little", signed=spec.signed)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from sonde.frontends.bpftrace.number_forms import FORM
 from sonde.frontends.bpftrace.object_names import OBJECTS
-from sonde.model.spec import TypeSpec
+from sonde.model.spec import MemberSpec, TypeSpec
 
 
 class LanguageTypes:
@@ -77,13 +77,23 @@ def _array(types: LanguageTypes, spec: TypeSpec, data: bytes) -> bytes:
 def _structure(types: LanguageTypes, spec: TypeSpec, data: bytes) -> bytes:
     values = [
         (member.name, _member(types, member.type, member.offset, member.bits, data))
-        for member in spec.members
+        for member in members_of(types, spec)
     ]  # fmt: skip
     if is_tuple(spec):
         return b"(" + b", ".join(text for _, text in values) + b")"
     if not values:
         return b"{}"
     return b"{ " + b", ".join(b".%s = %s" % (name.encode(), text) for name, text in values) + b" }"
+
+
+def members_of(types: LanguageTypes, spec: TypeSpec) -> Iterator[MemberSpec]:
+    """The members of one that has no name are those of the structure that it is in."""
+    for member in spec.members:
+        if member.name or types[member.type].kind != "struct":
+            yield member
+        else:
+            inner = members_of(types, types[member.type])
+            yield from (each._replace(offset=each.offset + member.offset) for each in inner)
 
 
 def _member(types: LanguageTypes, number: int, offset: int, bits: int, data: bytes) -> bytes:

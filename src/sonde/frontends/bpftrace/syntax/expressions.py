@@ -27,7 +27,8 @@ def expression(stream: Stream) -> nodes.Expr:
 
 
 def type_or_expression(stream: Stream) -> nodes.Expr | nodes.TypeName:
-    return type_name(stream) if is_type(stream) and stream.peek(1).text != "(" else expression(stream)
+    begins_type = is_type(stream) and (stream.peek(1).text != "(" or stream.at("typeof"))
+    return type_name(stream) if begins_type else expression(stream)
 
 
 def _binary(stream: Stream, level: int) -> nodes.Expr:

@@ -8,9 +8,15 @@ from sonde.frontends.bpftrace.syntax.stream import Stream
 
 TAGGED = ("struct", "union", "enum")
 _INTEGERS = tuple(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))
+KERNEL_INTEGERS = {
+    f"{under}{letter}{bits}": f"{sign}int{bits}"
+    for under in ("", "__") for letter, sign in (("s", ""), ("u", "u")) for bits in (8, 16, 32, 64)
+}  # fmt: skip
+"""The kernel's names of integers, with those of the language."""
 _C_WORDS = ("unsigned", "signed", "char", "short", "int", "long", "const", "volatile", "_Bool", "__user", "__kernel")
 BUILTIN = frozenset({
-    *_INTEGERS, *_C_WORDS, "bool", "void", "string", "buffer", "inet", "mac_address", "timestamp", "usym_t", "ksym_t",
+    *_INTEGERS, *KERNEL_INTEGERS, *_C_WORDS,
+    "bool", "void", "string", "buffer", "inet", "mac_address", "timestamp", "usym_t", "ksym_t",
     "ustack_t", "kstack_t", "count_t", "sum_t", "min_t", "max_t", "avg_t", "stats_t", "hist_t", "lhist_t",
 })  # fmt: skip
 
@@ -36,7 +42,7 @@ def is_cast(stream: Stream) -> bool:
     if stream.peek(number).text != ")":
         return False
     # Behind a value in parentheses there is a sign, never another value.
-    return number > 1 or stream.peek(number + 1).kind in ("number", "string", "scratch", "map", "name")
+    return number > 1 or stream.peek(number + 1).kind in ("number", "string", "scratch", "map", "name", "positional")
 
 
 def type_name(stream: Stream) -> nodes.TypeName:
