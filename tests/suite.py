@@ -22,12 +22,21 @@ TESTS = Path(__file__).resolve().parent
 SHOWN = ("kernel/test_documents_live.py", "kernel/test_examples_family.py")
 """Tests of what documents show and examples do, which bear that others trace as well."""
 
+PROCESSES = tuple(
+    f"kernel/test_{each}.py"
+    for each in (
+        "array_bounds", "codegen_arithmetic", "loop_bounds", "object_values_against_gdb", "odd_static_programs",
+        "registers_on_both_engines", "replayed_packet_files", "same_on_both_engines", "static_probes_everywhere",
+    )
+)  # fmt: skip
+"""As well those of programs and processes of their own."""
+
 TRACING = tuple(sorted(f"kernel/{each.name}" for each in (TESTS / "kernel").glob("test_*.py")))
 
 PARTS = {
-    "unit, shown": ("unit", "../examples/tests", *SHOWN),
+    "unit, shown, processes": ("unit", "../examples/tests", *SHOWN, *PROCESSES),
     "embedded, cli": ("embedded", "cli"),
-    "kernel": tuple(each for each in TRACING if each not in SHOWN),
+    "kernel": tuple(each for each in TRACING if each not in SHOWN + PROCESSES),
 }
 """What traces the whole machine is by itself; it waits for much of its time, as does what follows processes. By their
 names from here on."""
