@@ -64,6 +64,11 @@ macro «(»x) { x } begin { } ;; expected
 begin { if (1) { } else «print»(1) } ;; expected '{' or 'if' after 'else'
 begin { unroll(3) «print»(1) } ;; expected '{'
 begin { let «x» = 1 } ;; expected variable after 'let'
+begin { «break;» } ;; 'break' statement is not allowed in a probe
+begin { if (pid) { unroll(3) { «continue;» } } } ;; 'continue' statement is not allowed in a probe
+begin { while (1) { break; } «break;» } ;; 'break' statement is not allowed in a probe
+macro leaves() { «return;» } begin { leaves(); } ;; 'return' statement is not allowed in a macro
+macro leaves() { «break;» 5 } begin { while (1) { leaves() } } ;; 'break' statement is not allowed in a macro
 """
 
 PROBES = """

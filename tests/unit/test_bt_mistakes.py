@@ -1,27 +1,13 @@
 """Mistakes in programs of bpftrace's language are told where bpftrace tells them, and for the same reason."""
 
 import pytest
+from bt_compiling import registry, told
 from bt_mistakes import MISTAKES
-
-from sonde.frontends.languages import front_end
-from sonde.library.settings import option_table
-from sonde.model.errors import ProgramError
-from sonde.session.kernels import registry_of
 
 
 @pytest.fixture(scope="module")
-def registry():
-    return registry_of("embedded", None, False, None, None)
-
-
-def told(program, registry):
-    """The message's first line, "" if the program is accepted."""
-    options = option_table([("quiet", "yes"), ("strsize", "1024")])
-    try:
-        front_end("bpftrace").check((("text", program),), options, registry, (), 0, "bpftrace")
-    except ProgramError as error:
-        return str(error).splitlines()[0]
-    return ""
+def machine():
+    return registry()
 
 
 def wanted(line):
@@ -35,9 +21,9 @@ def wanted(line):
 
 
 @pytest.mark.parametrize("line", MISTAKES)
-def test_a_mistake_has_its_place_and_kind(line, registry):
+def test_a_mistake_has_its_place_and_kind(line, machine):
     program, columns, kind = wanted(line)
-    first = told(program, registry)
+    first = told(program, machine)
     assert kind in first
     assert first.startswith(f"stdin:{columns}: ERROR: " if columns else "stdin:1:")
 

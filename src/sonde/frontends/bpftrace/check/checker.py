@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from sonde.frontends.bpftrace.check.conversions import test
 from sonde.frontends.bpftrace.check.expressions import expression
+from sonde.frontends.bpftrace.check.jumps import refuse_jumps
 from sonde.frontends.bpftrace.check.known_types import KnownTypes
 from sonde.frontends.bpftrace.check.macros import of_items
 from sonde.frontends.bpftrace.check.probes import Machine, NoSuchProbeError, attached
@@ -54,6 +55,7 @@ class CheckedProgram(NamedTuple):
 def check(items: Sequence[nodes.Item], given: CheckInput) -> CheckedProgram:
     """Raises BtError."""
     _refuse_others(items, given)
+    refuse_jumps(items, given.file)
     warnings: list[BtError] = []
     probes = [(item, _points(item, given, warnings)) for item in items if isinstance(item, nodes.ProbeItem)]
     known = Knowledge()

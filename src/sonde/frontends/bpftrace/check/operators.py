@@ -77,11 +77,13 @@ def arithmetic(op: str, left: Expr, right: Expr, node: nodes.Binary | nodes.Assi
     if not (is_integer(left.type) and is_integer(right.type)):
         raise _mismatch(node, left, right, scope)
     at = scope.at(node.at)
-    kind = INT64 if op == "-" or is_signed(left.type) or is_signed(right.type) else UINT64
+    # What is shifted has the type of the whole, as in C: an unsigned number is filled up with zeros.
+    decisive = (left,) if op in ("<<", ">>") else (left, right)
+    kind = INT64 if op == "-" or any(is_signed(each.type) for each in decisive) else UINT64
     if op == "-" and UINT64 in (left.type, right.type) and not (is_signed(left.type) or is_signed(right.type)):
         kind = INT64
     if isinstance(left, tree.Const) and isinstance(right, tree.Const):
-        known = _known(op, left.value, right.value)
+        known = _known(op, wrapped(left.value, kind), wrapped(right.value, kind))
         if known is not None:
             return constant(wrapped(known, kind), at, kind)
     return tree.Binary(kind, at, op, converted(left, kind), converted(right, kind))

@@ -85,6 +85,8 @@ class BtScope:
         self.attached = AttachedProbes(nodes.AttachPoint(SourceSpan(1, 1, 1, 1), ""), "", "", ())
         self.call: SourceSpan | None = None
         """The call whose arguments are being checked: mistakes of theirs are told there."""
+        self.copies = 1
+        """Of the statement that is being checked: those of unrolled loops that it stands in."""
         self.before: list[list[Statement]] = []
         """Statements that come before the one that is being checked: those of blocks that are values in it."""
         self.body: CheckingBody = body

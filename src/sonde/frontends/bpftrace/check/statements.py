@@ -22,6 +22,8 @@ from sonde.model.types import INT
 from sonde.typed import Any
 
 _MOST_UNROLLED = 100
+_MOST_COPIES = 2000
+"""Of a body in several unrolled loops: a program for the kernel has room for no more."""
 
 
 def statements(body: Iterable[nodes.Statement], scope: BtScope) -> tuple[Statement, ...]:
@@ -158,7 +160,12 @@ def _unroll(node: nodes.Unroll, scope: BtScope) -> list[Statement]:
         raise scope.mistake(f"unroll maximum value is {_MOST_UNROLLED}", node.at)
     if count < 1:
         raise scope.mistake("unroll minimum value is 1", node.at)
-    return [each for _ in range(count) for each in statements(node.body, scope)]
+    outer, scope.copies = scope.copies, scope.copies * count
+    if scope.copies > _MOST_COPIES:
+        raise scope.mistake(f"unroll within unroll makes more than {_MOST_COPIES} copies of its body", node.at)
+    found = [each for _ in range(count) for each in statements(node.body, scope)]
+    scope.copies = outer
+    return found
 
 
 def _jump(node: nodes.Jump, scope: BtScope) -> list[Statement]:

@@ -88,6 +88,8 @@ def number_of(text: str, span: SourceSpan) -> tuple[int, bool]:
         raise BtError(
             "syntax: trailing underscore in integer literal", span._replace(column=behind - 1, end_column=behind)
         )
+    if digits in ("0x", "0X"):
+        raise BtError(f"syntax: invalid trailing bytes: {text}", span)
     if digits[:2] in ("0x", "0X"):
         value = int(digits.replace("_", ""), 16)
     elif "e" in digits or "E" in digits:

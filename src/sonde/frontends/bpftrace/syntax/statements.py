@@ -157,7 +157,10 @@ def _jump(stream: Stream) -> nodes.Statement:
     token = stream.next()
     has_value = token.text == "return" and not stream.at(";", "}")
     value = expression(stream) if has_value else None
-    return nodes.Jump(stream.since(token.start), token.text, value)
+    behind = stream.peek()
+    # Its semicolon is a part of it, and so is the space in front of a brace.
+    end = behind.start if behind.text == "}" else behind.end
+    return nodes.Jump(stream.source.span(token.start, end), token.text, value)
 
 
 _BEGINNINGS = {
