@@ -77,7 +77,10 @@ def generate(
         from sonde.codegen.basis import firing_records  # few programs record their firings
 
         firing_records.begin(g)
-        firing_records.widen(g)
+        if shared.settings.record_reads:
+            from sonde.codegen.firings.widening import widen
+
+            widen(g)
     for item in planned:
         bodies.generate(g, item, bits.get(item[0].id))
     if g.deferral is not None and g.resumed is None:

@@ -80,7 +80,8 @@ KERNEL, EMBEDDED, FOREIGN = "kernel", "embedded", "foreign"
 class RecordedProbes(Protocol):
     """As much of a recording as it takes to compile for it: `origin` is one of KERNEL, EMBEDDED and FOREIGN, `probes`
     all that it may hold firings of, `process` that which is $target, 0 without one. `formats` has for trace events, by
-    group and name, the text of their tracefs format file."""
+    group and name, the text of their tracefs format file. `file` says where a file lies that
+    probes of processes are in, by what their firings call it; "" where it is not here, or another one."""
 
     @property
     def origin(self) -> str: ...
@@ -90,6 +91,7 @@ class RecordedProbes(Protocol):
     def process(self) -> int: ...
     @property
     def formats(self) -> dict[tuple[str, str], str]: ...
+    def file(self, name: str) -> str: ...
 
 
 class FiringSource(RecordedProbes, Protocol):

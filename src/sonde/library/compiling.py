@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 
+from sonde.codegen.basis.generation import RECORD_READS, RECORDS
 from sonde.codegen.compiler import Compilation
 from sonde.frontends.languages import Checked, front_end
 from sonde.library.errors import CompileError, Error, as_errors
@@ -166,8 +167,10 @@ def _laid_out(
     if not target.portable:
         found = features(engine, checked.program, target)
         refused = refused_functions(checked.program) if "fentry" in found else frozenset[str]()
-        # What is recorded of a function are its registers.
-        target = target._replace(features=found - {"fentry"} if records else found, refused_functions=refused)
+        if records:
+            # What is recorded of a function are its registers.
+            found = found - {"fentry"} | {RECORDS, *((RECORD_READS,) if options.on("recordreads") else ())}
+        target = target._replace(features=found, refused_functions=refused)
     try:
         return compile_session(checked.program, options, target, registry, checked.lines, for_values, records)
     except SourceError as error:

@@ -10,12 +10,13 @@ from sonde.engines.fired import EMBEDDED
 from sonde.library.errors import CompileError, Error, as_errors
 from sonde.library.kept_files import kept_file
 from sonde.model.options import OptionTable
-from sonde.model.probe import Packet, Probe, StaticPattern, StaticProbe, Tracepoint
+from sonde.model.probe import Packet, Probe, StaticPattern, Tracepoint
 from sonde.model.program import Act, Call, Clause
 from sonde.model.spec import TracingSpec, has_user_addresses
 from sonde.model.walk import nodes
-from sonde.recording.anonymity import KINDS
+from sonde.recording.anonymity import KINDS, PATHS
 from sonde.recording.firing_file import VERSION, FiringFile, RecordingHead
+from sonde.recording.probed_files import ProbedFile, probed_files
 from sonde.session.engines import kernel_engine
 from sonde.session.recorded_kernel import KernelFirings, ProbePlaces
 from sonde.session.traced import Traced
@@ -37,6 +38,10 @@ class DescribedSource(NamedTuple):
     process: int
     formats: dict[tuple[str, str], str]
 
+    def file(self, name: str) -> str:
+        """Processes run as they are recorded."""
+        return name
+
 
 class FiringRecorder(NamedTuple):
     """The spec of the recording programs."""
@@ -52,9 +57,9 @@ def require_recordable(clauses: Sequence[Clause]) -> None:
     """Raises CompileError for what no recording can hold."""
     for clause in clauses:
         for probe in clause.probes:
-            if isinstance(probe.firing, (StaticPattern, StaticProbe)):
-                text = f"--record cannot keep static probes of processes: {probe}"
-                raise CompileError(text, "record the function that it is in: pid$target:MODULE:FUNCTION:entry")
+            if isinstance(probe.firing, StaticPattern):
+                text = f"--record cannot keep static probes of processes that are not known yet: {probe}"
+                raise CompileError(text, "name the process, python$target with -c or -p, or the file: usdt:/path:::")
             if isinstance(probe.firing, Packet):
                 text = f"--record cannot keep packets: {probe}"
                 raise CompileError(text, "write them with -o FILE.pcapng and capture(), and replay that with --packets")
@@ -86,7 +91,7 @@ def recording_embedded(spec: TracingSpec, options: OptionTable, process: int) ->
         offset = realtime_offset()
         head = RecordingHead(
             VERSION, EMBEDDED, release(), build_id(), recorded_probes(spec), offset, process, monotonic_ns(),
-            options.on("recordreads"), anonymised(options),
+            options.on("recordreads"), anonymised(options), files=_files(recorded_probes(spec), options),
         )  # fmt: skip
         try:
             keeper = FiringFile(file, head)
@@ -105,6 +110,11 @@ def _formats(spec: TracingSpec) -> tuple[tuple[str, str, str], ...]:
     return formats_of(spec.probes)
 
 
+def _files(probes: Sequence[Probe], options: OptionTable) -> tuple[ProbedFile, ...]:
+    """Those that probes are in: a build id would tell what a pseudonym for a path does not."""
+    return () if PATHS in anonymised(options) else probed_files(probes)
+
+
 @contextmanager
 def recording_kernel(
     recorder: FiringRecorder, options: OptionTable, traced: Sequence[Traced]
@@ -121,6 +131,7 @@ def recording_kernel(
             head = RecordingHead(
                 VERSION, source.origin, release(), build_id(), source.probes, source.realtime_offset, source.process,
                 source.began, options.on("recordreads"), anonymised(options), _formats(recorder.spec),
+                _files(source.probes, options),
             )  # fmt: skip
             keeper = source.keeper = FiringFile(file, head)
             if has_user_addresses(recorder.spec) or options.on("recordreads"):

@@ -103,8 +103,12 @@ class Offer(Protocol):
     def refused(self, probe: Probe) -> str:
         """Why a probe of a provider that there is cannot fire and what would help, "" if there is nothing to say."""
 
-    def absence(self, provider: str) -> str:
-        """Why a description with this provider can match no probe and what would help, "" where it could."""
+    def absence(self, provider: str, is_of_processes: bool) -> str:
+        """Why a description with this provider, one of processes or of the kernel, can match no probe and what would
+        help, "" where it could."""
+
+    def file(self, path: str) -> str:
+        """Where the file lies that a firing has at this path; "" where it is not there, or not the one that was."""
 
     def part(self, provider: str, names: Iterable[str]) -> str:
         """That it has these probes of a provider alone, and what has the others."""

@@ -107,6 +107,14 @@ class UserFunctions:
         """Where one of these probes is."""
         return self._sites[probe.id - PID.first]
 
+    def site_in(self, path: str, offset: int) -> Site | None:
+        """The instruction at an offset in a file; None where that is none."""
+        for each in self._objects.files(path):
+            address = each.loaded.file.address_at(offset)
+            if address is not None:
+                return Site(each, address)
+        return None
+
     def arguments(self, probe: Probe) -> tuple[TypedArgument, ...] | None:
         return None
 

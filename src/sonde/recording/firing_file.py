@@ -19,6 +19,7 @@ from sonde.model.plain import PlainError, from_plain, to_plain
 from sonde.model.probe import Internal, Probe
 from sonde.model.units import whole_words
 from sonde.recording.anonymity import PATHS, Pseudonyms
+from sonde.recording.probed_files import ProbedFile, still_there
 from sonde.symbols.process_events import Executed, Exited, Forked, Mapped, MappingsSnapshot, ProcessEvent
 from sonde.typed import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
@@ -63,8 +64,8 @@ class RecordingFileError(Exception):
 
 class RecordingHead(NamedTuple):
     """What a recording begins with: what made it, on which kernel, the probes that it has firings of, what to add to
-    times to have those of the wall clock, $target, when it began, whether reads were widened, what has pseudonyms, and
-    of trace events their groups, names and format texts.
+    times to have those of the wall clock, $target, when it began, whether reads were widened, what has pseudonyms, of
+    trace events their groups, names and format texts, and the files that probes of processes are in.
     """
 
     version: int
@@ -78,6 +79,7 @@ class RecordingHead(NamedTuple):
     reads: bool = False
     anonymous: tuple[str, ...] = ()
     formats: tuple[tuple[str, str, str], ...] = ()
+    files: tuple[ProbedFile, ...] = ()
 
 
 class FileIdentity(NamedTuple):
@@ -178,6 +180,10 @@ class RecordedFirings:
         self._all = self._joined()
         self._first: Happening | None = None
 
+    def file(self, name: str) -> str:
+        """Where a file lies that firings call so, "" if it is not the one that was."""
+        return still_there(self.head.files, name)
+
     def start(self) -> None:
         """A file has all that it will ever have."""
 
@@ -219,7 +225,7 @@ class RecordedFirings:
         assert isinstance(head, RecordingHead)
         if head.version != VERSION:
             raise RecordingFileError(f"it is of version {head.version}, and this sonde reads version {VERSION}")
-        texts = [text for each in head.formats for text in each]
+        texts = [text for each in (*head.formats, *head.files) for text in each]
         if not all(type(each) is int for each in (head.realtime_offset, head.process, head.began)) or not all(
             type(each) is str for each in texts
         ):

@@ -6,6 +6,7 @@ import os
 
 from sonde.codegen.basis.settings import Settings
 from sonde.codegen.compiler import Compilation
+from sonde.codegen.expressions.callers import ReturnPlace
 from sonde.model.known_options import default_number
 from sonde.model.options import OptionTable
 from sonde.model.program import Program
@@ -74,5 +75,15 @@ def compile_session(
         registry.fields,
         sources,
         registry.signature,
-        ReturnAddresses().distance,
+        _return_place(registry),
     )
+
+
+def _return_place(registry: Registry) -> ReturnPlace:
+    known = ReturnAddresses()
+
+    def distance(path: str, offset: int) -> int | None:
+        found = registry.file(path)
+        return known.distance(found, offset) if found else None
+
+    return distance

@@ -14,7 +14,7 @@ from sonde.engines.firing_records import decode, joined
 from sonde.formats.bpf_ring import DISCARD, LENGTH, RING_HEADER, record_size
 from sonde.machine.system import realtime_offset
 from sonde.model import firing_record as layout
-from sonde.model.probe import Internal, Probe, Syscall
+from sonde.model.probe import Internal, Probe, StaticProbe, Syscall
 from sonde.model.spec import ACTIVE, COUNTERS, DRAINING, FAMILY, STOPPED, TracingSpec
 from sonde.symbols.mappings import parse_maps
 from sonde.symbols.process_events import MappingsSnapshot, ProcessEvent
@@ -42,6 +42,10 @@ class ProbePlaces:
         for program in spec.programs:
             for probe in spec.probes:
                 self._add(self._of(program.name, probe.id))
+        for probe in spec.probes:
+            if isinstance(probe.firing, StaticProbe):
+                # What fires are its sites; scripts are compiled for all of them together.
+                self._add(probe)
 
     def place(self, program: int, probe: int) -> int:
         """`program` is the number of its name among the spec's strings. Raises KeyError."""
@@ -97,6 +101,10 @@ class KernelFirings:
     @property
     def descriptors(self) -> Sequence[int]:
         return ()
+
+    def file(self, name: str) -> str:
+        """Processes run as they are recorded."""
+        return name
 
     def note_processes(self, traced: Iterable[int]) -> None:
         """What processes map is part of the recording, from what these have mapped by now."""

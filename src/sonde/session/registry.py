@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 
 from sonde.model.catalog import Derivation, KernelSymbol, Located, TypedArgument
-from sonde.model.errors import SourceError
+from sonde.model.errors import BAD_OBJECT, SourceError
 from sonde.model.probe import KernelFunction, Probe, RawTracepoint, StaticPattern, StaticProbe, Syscall, Uprobe
 from sonde.model.target import Target
 from sonde.model.types import Function, Type
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sonde.formats.packet_file import FiledDevice
     from sonde.model.spec import TracingSpec
     from sonde.providers.kernel_types import KernelTypes
+    from sonde.providers.user_functions import Site
 
 _DIGITS = 11
 """More than a process's number has."""
@@ -173,8 +174,8 @@ class Registry:
 
     def mismatch(self, provider: str, module: str, function: str, name: str) -> str:
         """Which field of a description that matches no probe is the one that none has, for people."""
-        in_programs = provider in (FILES, STATIC) or _of_process(provider)[1]
-        why = self._offer.absence(provider) if self._offer and not in_programs else ""
+        in_programs = provider in (FILES, STATIC) or bool(_of_process(provider)[1])
+        why = self._offer.absence(provider, in_programs) if self._offer else ""
         if why:
             return why
         if provider == FILES:
@@ -290,8 +291,24 @@ class Registry:
             return self._known.kernel_variables.find(probe, scope, name)
         if not isinstance(probe.firing, Uprobe):
             raise _without_variables(probe, scope, name)
-        site = self._known.user_functions.site(probe)
+        site = self._site(probe)
         return self._known.user_variables.find(probe, site.object, site.address, scope, name)
+
+    def _site(self, probe: Probe) -> Site:
+        """Of a function's probe, which may be one that was recorded. Raises SourceError."""
+        assert isinstance(probe.firing, Uprobe)
+        if self._offer is None or not self._offer.recorded(*probe[1:5]):
+            return self._known.user_functions.site(probe)
+        path = self.file(probe.firing.path)
+        found = self._known.user_functions.site_in(path, probe.firing.offset) if path else None
+        if found is None:
+            text = f"the file that {probe} was recorded in is not here, or another one by now"
+            raise SourceError(BAD_OBJECT, text, hint="arg0, arg1 ... and uregs[] are recorded")
+        return found
+
+    def file(self, path: str) -> str:
+        """Where the file of a firing lies, "" if it is not here."""
+        return self._offer.file(path) if self._offer is not None else path
 
     def derivations(self, probe: Probe) -> tuple[Derivation, ...]:
         """How the probe follows from others; () for a probe that has its firing to itself."""

@@ -32,6 +32,7 @@ class ReplayOffer:
     """Of one recording."""
 
     def __init__(self, source: RecordedProbes) -> None:
+        self._source = source
         self._probes = source.probes
         self._is_foreign = source.origin == FOREIGN
         self._is_own = source.origin == EMBEDDED
@@ -59,7 +60,9 @@ class ReplayOffer:
     def refused(self, probe: Probe) -> str:
         return f"the recording does not hold {probe}: it holds {self._held(probe.provider)}"
 
-    def absence(self, provider: str) -> str:
+    def absence(self, provider: str, is_of_processes: bool) -> str:
+        if is_of_processes:
+            return f"the recording does not hold it: it holds {self._held(provider)}"
         if provider == "packet":
             return "a recording has no packets: --replay takes a pcap or pcapng file for these"
         if provider in _FUNCTIONS and not any(each.provider == provider for each in self._probes):
@@ -69,6 +72,10 @@ class ReplayOffer:
     def part(self, provider: str, names: Iterable[str]) -> str:
         some = ", ".join(sorted(set(names)))
         return f"of {provider} probes the recording holds {some or 'none'}: it holds {self._held(provider)}"
+
+    def file(self, path: str) -> str:
+        """Where the file lies that firings call so, if the recorded one is here."""
+        return self._source.file(path)
 
     def lacks(self, what: str, name: str) -> tuple[str, str]:
         if self._is_foreign and name in _FOREIGN:
@@ -80,12 +87,13 @@ class ReplayOffer:
         return "", ""
 
     def recorded(self, provider: str, module: str, function: str, name: str) -> Sequence[Probe]:
-        """The probes of processes that match."""
+        """The probes of processes that match; a site of a static probe is none by itself."""
         pattern = Pattern(provider, module, function, name)
         return [
             each
             for each in self._probes
             if isinstance(each.firing, _OF_PROCESSES)
+            and getattr(each.firing, "kind", "") != "static"
             and all(matches(one, own) for one, own in zip(pattern, each[1:5], strict=True))
         ]
 

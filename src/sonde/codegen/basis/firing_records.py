@@ -18,18 +18,12 @@ from sonde.codegen.basis.outputs import RING
 from sonde.codegen.basis.places import Memory
 from sonde.codegen.intermediate.ir import Imm, MapDescriptor, Operand, Reg
 from sonde.model import firing_record as layout
-from sonde.model.probe import Internal, RawTracepoint, Syscall, Tracepoint, Uprobe
+from sonde.model.probe import RawTracepoint, Syscall, Tracepoint
 from sonde.model.spec import CPU_AT, PROBE_AT
 from sonde.model.types import Struct
 
 _NO_WAKEUP = 1
 """BPF_RB_NO_WAKEUP: whoever takes the records looks for them every few milliseconds."""
-
-_LOWEST, _HIGHEST = 1 << 16, 1 << 56
-"""There is nothing below and above these in usual processes (vm.mmap_min_addr, TASK_SIZE_MAX)."""
-
-_USER_STACK = 1 << 8
-"""BPF_F_USER_STACK (include/uapi/linux/bpf.h)."""
 
 
 def begin(g: Generation) -> None:
@@ -115,43 +109,6 @@ def _registers(g: Generation, behind: int) -> int:
         return 0
     _store(g, layout.USED_AT, 8, Imm(at + registers.SIZE))
     return registers.SIZE
-
-
-def widen(g: Generation) -> None:
-    """What a script has not asked for: strings behind arguments, and stacks."""
-    if g.firing_record is None or not g.shared.settings.record_reads or g.resumed is not None:
-        return
-    firing = g.context.probes[0].firing
-    text = g.lasting(layout.TEXT)
-    if (isinstance(firing, Syscall) and not firing.is_return) or (
-        isinstance(firing, Uprobe) and firing.kind == "entry"
-    ):
-        for number in range(layout.TEXT_ARGUMENTS):
-            _string_behind(g, g.context.argument(g, number), text)
-    stack = g.lasting(8 * layout.DEPTH)
-    if g.context.has_kernel_stack and g.context.own_frames >= 0:
-        _stack(g, stack, g.context.own_frames, layout.KERNEL_STACK)
-    if not isinstance(firing, Internal):
-        _stack(g, stack, _USER_STACK, layout.USER_STACK)
-
-
-def _string_behind(g: Generation, argument: Operand, text: Memory) -> None:
-    """Where an argument may be an address: the characters there, if there are any."""
-    end = g.b.label()
-    address = g.b.in_register(argument)
-    g.b.branch("lt", address, Imm(_LOWEST), end)
-    g.b.branch("ge", address, Imm(_HIGHEST), end)
-    got = g.call("probe_read_user_str", g.argument_of(text.base, text.offset), Imm(layout.TEXT), address)
-    g.b.branch("sle", got, Imm(0), end)
-    piece(g, layout.USER_STRING, address, got, text)
-    g.b.place(end)
-
-
-def _stack(g: Generation, stack: Memory, flags: int, kind: int) -> None:
-    size = Imm(8 * layout.DEPTH)
-    got = g.call("get_stack", g.ctx, g.argument_of(stack.base, stack.offset), size, Imm(flags))
-    with g.b.when("sgt", got, Imm(0)):
-        piece(g, kind, size, got, stack)
 
 
 def _store(g: Generation, offset: int, size: int, value: Operand) -> None:

@@ -43,6 +43,9 @@ from sonde.typed import NamedTuple, Protocol
 REPLAYS = "replays"
 """The target's feature that firings come from a recording: there is no memory of the kernel's but in its reads."""
 
+RECORDS, RECORD_READS = "records", "record_reads"
+"""That programs record their firings, for other scripts as well; and with more than this script asks for."""
+
 RAW_STACKS = "raw_stacks"
 """And this one that stacks are in it as the helper has found them, without what programs add."""
 

@@ -10,10 +10,10 @@ that a function begins with (`arch/`: instructions); which one it is stands in t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from functools import partial
 
-from sonde.codegen.basis.generation import REPLAYS, Generation
+from sonde.codegen.basis.generation import RECORD_READS, REPLAYS, Generation
 from sonde.codegen.basis.places import Memory
 from sonde.codegen.basis.ranges import by_index
 from sonde.codegen.expressions.structures import member_offset, read_member
@@ -40,9 +40,9 @@ def unknown(path: str, offset: int) -> int | None:
     return None
 
 
-def are_wanted(clauses: Sequence[Clause]) -> bool:
-    """Whether any of the clauses looks at the stack of the process."""
-    return any(
+def are_wanted(clauses: Sequence[Clause], features: Set[str]) -> bool:
+    """Whether any of the clauses looks at the stack of the process, or that is recorded anyway."""
+    return RECORD_READS in features or any(
         (isinstance(node, tree.StackTrace) and node.is_user)
         or (isinstance(node, tree.Builtin) and node.name in ("ucaller", "ustackdepth"))
         for clause in clauses
@@ -50,10 +50,10 @@ def are_wanted(clauses: Sequence[Clause]) -> bool:
     )
 
 
-def place_of(probe: Probe, clauses: Sequence[Clause], place: ReturnPlace) -> int | None:
+def place_of(probe: Probe, clauses: Sequence[Clause], features: Set[str], place: ReturnPlace) -> int | None:
     """Where the return address is when the probe fires, if the clauses want it: as ReturnPlace says, or RETURNED."""
     firing = probe.firing
-    if not isinstance(firing, (Uprobe, StaticProbe)) or not are_wanted(clauses):
+    if not isinstance(firing, (Uprobe, StaticProbe)) or not are_wanted(clauses, features):
         return None
     if isinstance(firing, StaticProbe):
         return of_site(firing, firing.sites[0], place)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence, Set
 
-from sonde.codegen.basis.generation import REPLAYS, Context
+from sonde.codegen.basis.generation import RECORDS, REPLAYS, Context
 from sonde.codegen.basis.kernels import has_prepare_exec
 from sonde.codegen.basis.repeating import reads_process
 from sonde.codegen.basis.uses import arguments_used, follows, follows_arguments, samples, uses_arguments
@@ -84,6 +84,7 @@ def group(
     `xdp` is `native` or `generic` where packets that arrive are to be met in XDP. `conditions` are those that adapters
     look at.
     """
+    features = target.features
     by_probe: dict[Probe, list[Clause]] = {}
     for clause in clauses:
         for probe in clause.probes:
@@ -103,12 +104,13 @@ def group(
     for probe, own in fired:
         if probe.id not in general:
             which = tuple(clause.id for clause in sets.get(probe.id, own))
-            shape = *_shape(probe, own, which, target.features, fields), callers.place_of(probe, own, return_place)
+            caller = callers.place_of(probe, own, features, return_place)
+            shape = *_shape(probe, own, which, features, fields), caller
             shapes.setdefault(shape, []).append(probe)
             members.setdefault(shape, set()).update(map(id, own))
     for shape, probes in shapes.items():
         own_clauses = tuple(c for c in clauses if id(c) in members[shape])
-        caller_at = _caller_at([probes], own_clauses, return_place)
+        caller_at = _caller_at([probes], own_clauses, features, return_place)
         if isinstance(probes[0].firing, KernelFunction):
             from sonde.codegen.firings import attachment
 
@@ -143,7 +145,7 @@ def _general(
     from sonde.codegen.firings.general import GeneralContext, Way
 
     def caller(probe: Probe, own: Sequence[Clause]) -> int | None:
-        return callers.place_of(probe, own, return_place)
+        return callers.place_of(probe, own, features, return_place)
 
     each_fired = [adapters.Fired(probe, tuple(own)) for probe, own in fired]
     all_of_them, sets = adapters.divided(each_fired, conditions, caller)
@@ -157,7 +159,7 @@ def _general(
             Way(_context(("",), own, fields, features), adapters.converted(adapters.kind_of(own[0]))) for own in by_way
         ]
         called = GeneralContext(ways)
-        caller_at = _caller_at(by_way, clauses, return_place)
+        caller_at = _caller_at(by_way, clauses, features, return_place)
         groups.append(ProgramGroup(f"general{number}", called, clauses, caller_at=caller_at, is_called=True))
         places = dict(zip(called.probes, called.index.places, strict=True))
         by_kind: dict[str, list[tuple[Probe, int]]] = {}
@@ -177,14 +179,14 @@ def _general(
 
 
 def _caller_at(
-    alike: Sequence[Sequence[Probe]], clauses: Sequence[Clause], return_place: ReturnPlace
+    alike: Sequence[Sequence[Probe]], clauses: Sequence[Clause], features: Set[str], return_place: ReturnPlace
 ) -> tuple[tuple[int, int], ...]:
     """Where probes have the caller's address, one behind the other, those that are `alike` in the same place."""
     found: list[tuple[int, int]] = []
     end = 0
     for probes in alike:
         end += len(probes)
-        place = callers.place_of(probes[0], clauses, return_place)
+        place = callers.place_of(probes[0], clauses, features, return_place)
         known = callers.UNKNOWN if place is None else place
         if found and found[-1][1] == known:
             del found[-1]
@@ -268,9 +270,10 @@ def _fired(
         from sonde.codegen.firings.static import expanded
 
         def caller(site: StaticSite) -> int | None:
-            return callers.of_site(firing, site, return_place) if callers.are_wanted(clauses) else None
+            return callers.of_site(firing, site, return_place) if callers.are_wanted(clauses, features) else None
 
-        return expanded(probe, firing, arguments_used(clauses), caller)
+        everything = frozenset(range(max(len(site.arguments) for site in firing.sites)))
+        return expanded(probe, firing, everything if RECORDS in features else arguments_used(clauses), caller)
     if isinstance(firing, Tracepoint) and firing.is_tracepoint and not uses_arguments(clauses):
         return [probe._replace(firing=RawTracepoint(firing.name))]
     return [probe]

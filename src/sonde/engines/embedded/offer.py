@@ -114,7 +114,13 @@ class EmbeddedOffer:
     def recorded(self, provider: str, module: str, function: str, name: str) -> None:
         """Processes are those that run."""
 
-    def absence(self, provider: str) -> str:
+    def file(self, path: str) -> str:
+        """What processes call a file is read where they run."""
+        return path
+
+    def absence(self, provider: str, is_of_processes: bool) -> str:
+        if is_of_processes:
+            return ""
         if provider in ("", *self._providers) or not provider.isalnum():
             return ""
         if provider == "packet":

@@ -3,18 +3,20 @@ arguments, and the top of the stack, from which stacks are completed where a fun
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from sonde.arch import registers
 from sonde.engines.embedded.sources.task import TracedTask
 from sonde.engines.fired import MemoryRead
 from sonde.model.firing_record import TEXT, TEXT_ARGUMENTS
-from sonde.model.probe import Firing, Syscall, Uprobe
+from sonde.model.probe import Firing, StaticArgument, Syscall, Uprobe
+from sonde.model.static_values import address_of, computed, is_in_registers
 from sonde.runtime.helpers.user_memory import user_string
 
 _LOWEST = 1 << 16
 """There is nothing below in usual processes (vm.mmap_min_addr)."""
 
+_WORD = 8
 _TOP = 256
 """Bytes of a stack."""
 
@@ -28,10 +30,39 @@ def behind_arguments(firing: Firing, task: TracedTask, found: bytearray, user_en
         yield from _top(task, _register(found, registers.STACK_POINTER))
         places = registers.ARGUMENTS if firing.kind == "entry" else ()
     for place in places[:TEXT_ARGUMENTS]:
-        address = _register(found, place)
-        text = user_string(task, address, TEXT, user_end) if _LOWEST <= address < user_end else None
-        if text is not None:
-            yield MemoryRead(address, text[0][: text[1] - 1], True)
+        yield from _string(task, _register(found, place), user_end)
+
+
+def behind_static(
+    arguments: Sequence[StaticArgument], task: TracedTask, found: bytearray, user_end: int
+) -> Iterator[MemoryRead]:
+    """The same of the arguments of a static probe, and those that are in memory."""
+
+    def register(number: int) -> int:
+        return _register(found, registers.BY_DWARF_NUMBER[number])
+
+    for each in arguments[:TEXT_ARGUMENTS]:
+        place = None if each.value is None else address_of(each.value)
+        if place is not None:
+            address = computed(place, register)
+            try:
+                data = task.read_memory(address, each.size)
+            except OSError:
+                continue
+            yield MemoryRead(address, data)
+            word = int.from_bytes(data, "little")
+        elif each.value is not None and is_in_registers(each.value):
+            word = computed(each.value, register)
+        else:
+            continue
+        if each.size == _WORD:
+            yield from _string(task, word, user_end)
+
+
+def _string(task: TracedTask, address: int, user_end: int) -> Iterator[MemoryRead]:
+    text = user_string(task, address, TEXT, user_end) if _LOWEST <= address < user_end else None
+    if text is not None:
+        yield MemoryRead(address, text[0][: text[1] - 1], True)
 
 
 def _register(found: bytearray, place: int) -> int:

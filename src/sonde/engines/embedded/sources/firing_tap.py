@@ -14,7 +14,7 @@ from sonde.arch import address_space, registers
 from sonde.bpf import programs
 from sonde.bpf.helpers import CPU_TIME, OPEN_FILE
 from sonde.engines.base import FiringKeeper, ProcessEvents
-from sonde.engines.embedded.sources.argument_reads import behind_arguments
+from sonde.engines.embedded.sources.argument_reads import behind_arguments, behind_static
 from sonde.engines.embedded.sources.buffers import Buffers
 from sonde.engines.embedded.sources.firings import Clock
 from sonde.engines.embedded.sources.images import ImageEvents
@@ -22,7 +22,7 @@ from sonde.engines.embedded.sources.task import TracedTask
 from sonde.engines.fired import FiringThread, MemoryRead, RecordedFiring
 from sonde.engines.firing_records import encode
 from sonde.model.firing_record import DEPTH
-from sonde.model.probe import Internal, Probe, RawTracepoint
+from sonde.model.probe import Internal, Probe, RawTracepoint, StaticProbe, Uprobe
 from sonde.model.spec import TracingSpec
 from sonde.runtime.environment import Environment, OpenFiles, Task
 from sonde.runtime.files import PATH_OF_FILE
@@ -46,11 +46,12 @@ Walk = Callable[[int, int], Sequence[int]]
 
 
 def recorded_probes(spec: TracingSpec) -> tuple[Probe, ...]:
-    """What a recording of this spec may have firings of: the probes as programs are fired by them."""
+    """What a recording of this spec may have firings of: the probes as programs are fired by them, and static
+    probes whole, as scripts are compiled for them."""
     found: dict[Probe, None] = {}
     for program in spec.programs:
         found |= {probe: None for probe, _ in program.probes}
-    found |= {probe: None for probe in spec.probes if isinstance(probe.firing, Internal)}
+    found |= {probe: None for probe in spec.probes if isinstance(probe.firing, (Internal, StaticProbe))}
     return tuple(found)
 
 
@@ -65,6 +66,12 @@ class FiringTap:
         self.keeper, self._images = keeper, images
         self._places = {probe: place for place, probe in enumerate(recorded_probes(spec))}
         self._memory, self._buffers = memory, buffers
+        self._arguments = {
+            (each.id, site.offset): site.arguments
+            for each in spec.probes
+            if isinstance(each.firing, StaticProbe)
+            for site in each.firing.sites
+        }
         self._reads: list[MemoryRead] | None = None
         self._stack: tuple[int, ...] | None = None
         self._results: list[tuple[int, int]] = []
@@ -165,7 +172,11 @@ class FiringTap:
         reads, self._reads = self._reads or [], None
         task = environment.task
         if self.keeper.reads_more and isinstance(task, TracedTask):
-            reads += behind_arguments(probe.firing, task, self._buffers.registers, environment.addresses.user_end)
+            found_at, user_end = self._buffers.registers, environment.addresses.user_end
+            reads += behind_arguments(probe.firing, task, found_at, user_end)
+            if isinstance(probe.firing, Uprobe) and probe.firing.kind == "static":
+                arguments_there = self._arguments[probe.id, probe.firing.offset]
+                reads += behind_static(arguments_there, task, found_at, user_end)
             task.user_stack(DEPTH)
         if self._images is not None and isinstance(task, TracedTask):
             self._images.require(task.pid, self._shown(reads))
