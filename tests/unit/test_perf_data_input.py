@@ -180,6 +180,19 @@ def test_a_file_that_is_cut_off_has_what_is_before(cut):
         assert found == everything
 
 
+@given(st.integers(0, 1000))
+def test_names_behind_damage_are_told_to_be_missing(cut):
+    section = perf_features.event_descriptions(perf_files.EVENTS)
+    section = section[: max(len(section) - cut, 4)]
+    told = [(number, section if number == perf_features.EVENT_DESCRIPTIONS else each)
+            for number, each in perf_files.features()]  # fmt: skip
+    file, found = values(perf_files.file(perf_files.session(), told=told))
+    missing = sum(not name for name in file.names)
+    assert file.damage == (f"the names of {missing} of its events are damaged" if missing else "")
+    assert bool(missing) or cut < 8
+    assert found
+
+
 def test_what_stands_behind_a_record_is_passed_over():
     """PERF_RECORD_AUXTRACE has data behind it that are none of the file's records."""
     auxtrace = struct.pack("=IHHQ", 71, 0, 48, 3 << 20) + bytes(32) + b"\xff" * (3 << 20)

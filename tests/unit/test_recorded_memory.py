@@ -60,3 +60,14 @@ def test_a_path_goes_before_the_members_at_its_address(text, size):
     reads = [MemoryRead(AT, b"(" * 80), MemoryRead(AT, text, True)]
     for order in (reads, reads[::-1]):
         assert answers(order)[0].string(False, AT, size) == text[:size]
+
+
+@given(st.booleans())
+def test_who_has_recorded_with_record_reads_is_not_told_to(is_wide):
+    missing = MissingParts(is_wide)
+    found = FiringAnswers(missing, True)
+    found.begin(RecordedFiring(0, 0, 0, THREAD, b""), "p", (AT,))
+    assert found.string(True, AT, 9) is None
+    ((text, remedy),) = missing.sentences()
+    assert text == "the recording does not hold the string at arg0 of a firing of p"
+    assert ("--record-reads" in remedy) is not is_wide

@@ -103,6 +103,8 @@ class FiringSource(RecordedProbes, Protocol):
     """When recording began, ns of CLOCK_MONOTONIC."""
     path: str
     """The file, for messages; "" if there is none."""
+    reads_more: bool
+    """Whether it has what `--record-reads` adds."""
     lost: int
     """Firings that found no room when they were recorded, as far as has been read."""
     damage: str

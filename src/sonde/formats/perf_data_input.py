@@ -61,6 +61,7 @@ class _Told:
     def __init__(self) -> None:
         self.events: list[Event] = []
         self.names: dict[int, str] = {}
+        self.unnamed = 0
         self.tracing_data = b""
         self.build_ids: list[BuildId] = []
         self.clock: tuple[int, int, int] | None = None
@@ -74,6 +75,7 @@ class _Told:
             self.build_ids += features.parse_build_ids(content)
         elif number == features.EVENT_DESCRIPTIONS:
             self.names |= features.parse_event_names(content)
+            self.unnamed = features.unnamed(content)
         elif number == features.CLOCK:
             self.clock = features.parse_clock(content)
         elif number == features.ARCHITECTURE:
@@ -93,8 +95,8 @@ class PerfDataInput:
     the trace events whose format it has, by their numbers; `clock` is what `perf_features.parse_clock` gives,
     `last_time` that of the last sample, 0 where it is not told. Raises PerfDataError for what cannot be read at all.
 
-    `damage` says behind a reading of `values` what ended it early, "" if nothing did; `strange` is how many records
-    could not be understood; `is_torn` that some are not in the order of time.
+    `damage` says behind a reading of `values` what ended it early or is not told, "" if nothing; `strange` is how many
+    records could not be understood; `is_torn` that some are not in the order of time.
     """
 
     def __init__(self, file: BinaryIO) -> None:
@@ -114,6 +116,7 @@ class PerfDataInput:
         self._by_id = {number: place for place, event in enumerate(self.events) for number in event.ids}
         self.names = tuple(self._name(event, told.names) for event in self.events)
         self.build_ids = tuple(told.build_ids)
+        self._unnamed = f"the names of {told.unnamed} of its events are damaged" if told.unnamed else ""
         self.clock, self.architecture = told.clock, told.architecture
         self.last_time = told.last_time
         self.described = self._described(told.tracing_data)
@@ -160,7 +163,7 @@ class PerfDataInput:
 
     def values(self) -> Iterator[FiledSampleOf | FiledRecord]:
         """All, in the order of time."""
-        self.damage, self.strange = "", 0
+        self.damage, self.strange = self._unnamed, 0
         order = RoundOrder()
         try:
             for _, record in self._walk:
@@ -173,7 +176,7 @@ class PerfDataInput:
                 for each in ready:
                     yield from self._value(each)
         except WalkError as error:
-            self.damage = f"{error.text} (byte {error.at})"
+            self.damage = "; ".join(filter(None, (self._unnamed, f"{error.text} (byte {error.at})")))
         for each in order.rest():
             yield from self._value(each)
         self.is_torn = order.is_torn

@@ -140,6 +140,12 @@ def parse_clock(section: bytes) -> tuple[int, int, int] | None:
     return number_, wall, time
 
 
+def unnamed(section: bytes) -> int:
+    """How many events `event_descriptions` has told of that cannot be read."""
+    told = int.from_bytes(section[:4], "little") if len(section) >= 4 else 1
+    return max(min(told, MOST_EVENTS) - len(parse_descriptions(section)), 0)
+
+
 def parse_descriptions(section: bytes) -> list[tuple[str, Event]]:
     """What `event_descriptions` has made, as far as it can be read."""
     found: list[tuple[str, Event]] = []

@@ -16,6 +16,7 @@ from sonde.model.spec import TracingSpec, has_user_addresses
 from sonde.model.walk import nodes
 from sonde.recording.anonymity import KINDS, PATHS
 from sonde.recording.firing_file import VERSION, FiringFile, RecordingHead
+from sonde.recording.kernel_place import kernel_place
 from sonde.recording.probed_files import ProbedFile, probed_files
 from sonde.session.engines import kernel_engine
 from sonde.session.recorded_kernel import KernelFirings, ProbePlaces
@@ -126,12 +127,13 @@ def recording_kernel(
     with kept_file(path, "recording ") as file:
         with as_errors():
             tracing = kernel_engine(options, traced).load(recorder.spec)
-        source = KernelFirings(tracing, recorder.spec, ProbePlaces(recorder.spec), recorder.process)
+        places = ProbePlaces(recorder.spec)
+        source = KernelFirings(tracing, recorder.spec, places, recorder.process, options.on("recordreads"))
         try:
             head = RecordingHead(
                 VERSION, source.origin, release(), build_id(), source.probes, source.realtime_offset, source.process,
                 source.began, options.on("recordreads"), anonymised(options), _formats(recorder.spec),
-                _files(source.probes, options),
+                _files(source.probes, options), kernel_place(anonymised(options)),
             )  # fmt: skip
             keeper = source.keeper = FiringFile(file, head)
             if has_user_addresses(recorder.spec) or options.on("recordreads"):

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 
 class MissingParts:
-    """`wider`: those that `--record-reads` would have kept, at least in part."""
+    """`wider`: those that `--record-reads` would have kept, at least in part, unless the recording `is_wide`."""
 
-    def __init__(self) -> None:
+    def __init__(self, is_wide: bool = False) -> None:
+        self._is_wide = is_wide
         self._counts: dict[tuple[str, str], int] = {}
         self._wider: set[tuple[str, str]] = set()
 
     def note(self, probe: str, what: str, is_wider: bool) -> None:
         key = probe, what
         self._counts[key] = self._counts.get(key, 0) + 1
-        if is_wider:
+        if is_wider and not self._is_wide:
             self._wider.add(key)
 
     def sentences(self) -> list[tuple[str, str]]:

@@ -28,8 +28,9 @@ class RecordedKernel:
     """The kernel that was recorded: `build_id` of it, b"" where that is not told; where a symbol was in it (`mapped`,
     as perf tells), by its name."""
 
-    def __init__(self, build_id_: bytes, kallsyms: Kallsyms | None = None) -> None:
-        self._build_id = build_id_
+    def __init__(self, build_id_: bytes, kallsyms: Kallsyms | None = None, has_modules: bool = True) -> None:
+        """`has_modules`: where the kernel is where it was, so are they."""
+        self._build_id, self._has_modules = build_id_, has_modules
         self._kallsyms = kallsyms or Kallsyms()
         self._symbol, self._address = "", 0
         self._distance: int | None = None
@@ -48,7 +49,7 @@ class RecordedKernel:
             return None
         found = self._kallsyms.symbolize(address + self._distance)
         # Modules are moved by themselves.
-        return found if found is not None and (found[0] == _OWN or not self._distance) else None
+        return found if found is not None and (found[0] == _OWN or (self._has_modules and not self._distance)) else None
 
     def _find_distance(self) -> int | None:
         own = self._kallsyms.find(self._symbol, _OWN)

@@ -19,6 +19,7 @@ from sonde.model.plain import PlainError, from_plain, to_plain
 from sonde.model.probe import Internal, Probe
 from sonde.model.units import whole_words
 from sonde.recording.anonymity import PATHS, Pseudonyms
+from sonde.recording.kernel_place import NOWHERE, KernelPlace, names_of_kernel
 from sonde.recording.probed_files import ProbedFile, still_there
 from sonde.symbols.process_events import Executed, Exited, Forked, Mapped, MappingsSnapshot, ProcessEvent
 from sonde.typed import TYPE_CHECKING, Any, BinaryIO, NamedTuple
@@ -65,7 +66,8 @@ class RecordingFileError(Exception):
 class RecordingHead(NamedTuple):
     """What a recording begins with: what made it, on which kernel, the probes that it has firings of, what to add to
     times to have those of the wall clock, $target, when it began, whether reads were widened, what has pseudonyms, of
-    trace events their groups, names and format texts, and the files that probes of processes are in.
+    trace events their groups, names and format texts, the files that probes of processes are in, and
+    where the kernel was in memory.
     """
 
     version: int
@@ -80,6 +82,7 @@ class RecordingHead(NamedTuple):
     anonymous: tuple[str, ...] = ()
     formats: tuple[tuple[str, str, str], ...] = ()
     files: tuple[ProbedFile, ...] = ()
+    kernel: KernelPlace = NOWHERE
 
 
 class FileIdentity(NamedTuple):
@@ -174,6 +177,7 @@ class RecordedFirings:
         self.head = head = self._read_head()
         self.origin, self.probes, self.process = head.origin, head.probes, head.process
         self.realtime_offset, self.began = head.realtime_offset, head.began
+        self.reads_more = head.reads
         self.formats = {(group, name): text for group, name, text in head.formats}
         self._names = {at: each.firing.name for at, each in enumerate(head.probes) if isinstance(each.firing, Internal)}
         self._internal: dict[str, RecordedFiring] = {}
@@ -195,12 +199,9 @@ class RecordedFirings:
 
     def symbolizer(self, demangles: bool) -> SystemSymbolizer | None:
         """What names addresses by files that are those of the recording; the kernel's if the same one runs."""
-        from sonde.recording.filed_names import RecordedKernel, names_of  # replays without addresses need no names
-        from sonde.symbols.build_ids import build_id, notes_of_kernel
-        from sonde.symbols.kallsyms import Kallsyms
+        from sonde.recording.filed_names import names_of  # replays without addresses need no names
 
-        is_same = self.head.build_id in ("", build_id(notes_of_kernel()))
-        return names_of(Kallsyms() if is_same else RecordedKernel(b""), self._build_ids, demangles)
+        return names_of(names_of_kernel(self.head.kernel, self.head.build_id), self._build_ids, demangles)
 
     def internal(self, name: str) -> RecordedFiring | None:
         if name == "BEGIN" and self._first is None:
@@ -225,10 +226,10 @@ class RecordedFirings:
         assert isinstance(head, RecordingHead)
         if head.version != VERSION:
             raise RecordingFileError(f"it is of version {head.version}, and this sonde reads version {VERSION}")
-        texts = [text for each in (*head.formats, *head.files) for text in each]
-        if not all(type(each) is int for each in (head.realtime_offset, head.process, head.began)) or not all(
-            type(each) is str for each in texts
-        ):
+        texts = [text for each in (*head.formats, *head.files, head.kernel[:2]) for text in each]
+        if not all(
+            type(each) is int for each in (head.realtime_offset, head.process, head.began, head.kernel.address)
+        ) or not all(type(each) is str for each in texts):
             raise RecordingFileError("its description cannot be read")
         return head
 

@@ -68,6 +68,7 @@ class PerfFirings:
         self.realtime_offset = _realtime_offset(file, self._input, first)
         self.lost = 0
         self.damage = ""
+        self.reads_more = False
         self.is_over = False
 
     def file(self, name: str) -> str:

@@ -78,11 +78,13 @@ class KernelFirings:
     path = ""
     damage = ""
 
-    def __init__(self, tracing: Tracing, spec: TracingSpec, places: ProbePlaces, process: int) -> None:
+    def __init__(
+        self, tracing: Tracing, spec: TracingSpec, places: ProbePlaces, process: int, reads_more: bool
+    ) -> None:
         self._tracing, self._spec, self._places = tracing, spec, places
         self.probes = tuple(places.probes)
         self._names = {at: each.firing.name for at, each in enumerate(self.probes) if isinstance(each.firing, Internal)}
-        self.process = process
+        self.process, self.reads_more = process, reads_more
         self.realtime_offset = realtime_offset()
         self.began = time.monotonic_ns()
         self.formats: dict[tuple[str, str], str] = {}

@@ -112,7 +112,7 @@ class ReplayedFirings:
         """Whether somebody should look, once, since the last firing has been taken up."""
         self.is_hasty = is_hasty
         """Whether what programs have written is to be read at once."""
-        self.missing = MissingParts()
+        self.missing = MissingParts(source.reads_more)
         self.source = source
         self._environment, self._buffers = environment, buffers
         self._structures, self._forget, self._is_filling = structures, forget, is_filling
