@@ -9,6 +9,15 @@ _MAGIC = 4
 """Bytes that tell one kind of file from another."""
 
 
+OPENED = "/proc/self/fd/"
+"""Where a recording is that came through a pipe, by its descriptor."""
+
+
+def shown_name(path: str) -> str:
+    """What messages call the recording."""
+    return "-" if path.startswith(OPENED) else path
+
+
 def packets_of(options: OptionTable) -> str:
     """The file of packets that the embedded engine is given, "" without one."""
     path = options.text("replay")

@@ -1,0 +1,57 @@
+"""A recording that comes through a pipe (`--replay -`, `--replay <(command)`): it is looked at more than once, so it is
+kept in a file that has no name, up to its end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sonde.library.errors import Error
+from sonde.model.options import OptionTable
+from sonde.session.replay_inputs import OPENED
+from sonde.untrusted import open_named
+
+_INPUT = "/dev/stdin"
+_AT_ONCE = 1 << 20
+
+
+def is_piped(path: str) -> bool:
+    """Whether the file can be read once only."""
+    if path == "-":
+        return True
+    try:
+        mode = os.stat(path).st_mode
+    except OSError:
+        # Who opens it says why.
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode)
+
+
+@contextmanager
+def kept(options: OptionTable) -> Iterator[None]:
+    """The option's file is a regular one meanwhile. Raises Error."""
+    path = options.text("replay")
+    with tempfile.TemporaryFile(prefix="sonde-") as file:
+        try:
+            _copy(open_named(_INPUT if path == "-" else path), file.fileno())
+        except OSError as error:
+            name = "the standard input" if path == "-" else f"recording '{path}'"
+            raise Error(f"failed to read {name}: {error.strerror}") from None
+        options.set("replay", f"{OPENED}{file.fileno()}")
+        yield
+
+
+def _copy(source: int, target: int) -> None:
+    """To the end. An interrupt is for who writes, as for perf: what it writes then is part of the recording."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        while data := os.read(source, _AT_ONCE):
+            while data:
+                data = data[os.write(target, data) :]
+    finally:
+        signal.signal(signal.SIGINT, before)
+        os.close(source)
