@@ -6,7 +6,7 @@ from collections import Counter
 
 import packages
 import pytest
-from command import sonde, unwrapped
+from command import sonde, start, unwrapped
 
 packages.require("perf")
 
@@ -184,3 +184,12 @@ def test_a_file_of_a_killed_perf_says_what_is_missing(tmp_path):
     message = sonde("--replay", str(cut), "-n", "sdt:sched::sched_switch { @ = count(); }", status=1).stderr
     assert "does not describe its trace events" in unwrapped(message)
     assert "Traceback" not in message
+
+
+def test_what_comes_through_a_pipe_is_what_a_file_has(recorded):
+    text = "syscall:::, sched::: { @[probeprov, probefunc, probename, execname] = count(); @s[stack(3)] = count(); }"
+    from_file = sonde("--replay", recorded, "-qn", text).stdout
+    assert from_file.strip()
+    with subprocess.Popen(["cat", recorded], stdout=subprocess.PIPE) as given:
+        through = start("--replay", "-", "-qn", text, stdin=given.stdout, text=True)
+        assert through.communicate(timeout=60) == (from_file, "")

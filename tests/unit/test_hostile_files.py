@@ -66,6 +66,7 @@ ELSEWHERE = {
     "library.spec_file": NAMED,
     "library.verdicts": NAMED,
     "library.recordings": RECORDED,
+    "library.piped": "unit/test_hostile_perf_data.py",
     "library.replays": "unit/test_hostile_perf_data.py",
     "library.showing": RECORDED,
     "session.replay_inputs": "unit/test_hostile_perf_data.py",
@@ -75,7 +76,7 @@ ELSEWHERE = {
 
 OF_THE_KERNEL = {
     "arch.x86_64.address_space", "engines.kernel.features", "frontends.bpftrace.report.control_groups",
-    "machine.mounts", "machine.program_files", "report.pcap",
+    "machine.mounts", "machine.program_files", "recording.kernel_place", "report.pcap",
 }  # fmt: skip
 """What reads /proc and /sys, or no more than the first bytes of a file."""
 

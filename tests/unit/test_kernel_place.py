@@ -3,7 +3,7 @@
 import pytest
 
 from sonde.recording import kernel_place
-from sonde.recording.kernel_place import KernelPlace, names_of_kernel
+from sonde.recording.kernel_place import BootedKernel, names_of_kernel
 from sonde.symbols import build_ids
 from sonde.symbols.kallsyms import Kallsyms
 
@@ -15,7 +15,7 @@ needs_symbols = pytest.mark.skipif(OWN is None or not OWN.address or not BUILD, 
 @needs_symbols
 def test_the_same_build_has_its_names_wherever_it_was():
     now, by = kernel_place.kernel_place(()), 7 << 21
-    before = KernelPlace("another start", now.symbol, now.address - by)
+    before = BootedKernel("another start", now.symbol, now.address - by)
     assert names_of_kernel(now, BUILD).symbolize(OWN.address + 3) == ("vmlinux", "vfs_read", 3)
     assert names_of_kernel(before, BUILD).symbolize(OWN.address - by + 3) == ("vmlinux", "vfs_read", 3)
     for place, build_id in ((before, "00" * 20), (before, ""), (before, "no digits"), (kernel_place.NOWHERE, BUILD)):

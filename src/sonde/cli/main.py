@@ -12,10 +12,6 @@ from sonde.cli.messages import FatalError, Messages, UsageError, ValueOfOptionEr
 from sonde.cli.output import show
 from sonde.library import open_nothing
 from sonde.library.errors import Error, as_errors
-from sonde.typed import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from sonde.library.settings import OptionTable
 
 # What a command does not need it does not import: the start of a one-liner is short because of that. So the modules
 # that trace, list, explain or show are imported where the command line has asked for them.
@@ -199,15 +195,9 @@ def _trace_or_list(arguments: Arguments, messages: Messages) -> int:
 
     options = option_table(arguments)
     if options.text("replay"):
-        from sonde.library.piped import is_piped, kept
+        from sonde.library.piped import keep_piped
 
-        if is_piped(options.text("replay")):
-            with kept(options):
-                return _run(arguments, options, messages)
-    return _run(arguments, options, messages)
-
-
-def _run(arguments: Arguments, options: OptionTable, messages: Messages) -> int:
+        keep_piped(options)
     if arguments.flags & {"header", "object"}:
         from sonde.cli.headers import write
 

@@ -7,8 +7,6 @@ import os
 import signal
 import stat
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from sonde.library.errors import Error
 from sonde.model.options import OptionTable
@@ -19,8 +17,24 @@ _INPUT = "/dev/stdin"
 _AT_ONCE = 1 << 20
 
 
-def is_piped(path: str) -> bool:
-    """Whether the file can be read once only."""
+def keep_piped(options: OptionTable) -> None:
+    """Where the option's file can be read once only: make it a regular one, which is there until the command ends.
+    Raises Error."""
+    path = options.text("replay")
+    if not _is_piped(path):
+        return
+    try:
+        # It stays open.
+        with tempfile.TemporaryFile(prefix="sonde-") as file:
+            target = os.dup(file.fileno())
+        _copy(open_named(_INPUT if path == "-" else path), target)
+    except OSError as error:
+        name = "the standard input" if path == "-" else f"recording '{path}'"
+        raise Error(f"failed to read {name}: {error.strerror}") from None
+    options.set("replay", f"{OPENED}{target}")
+
+
+def _is_piped(path: str) -> bool:
     if path == "-":
         return True
     try:
@@ -29,20 +43,6 @@ def is_piped(path: str) -> bool:
         # Who opens it says why.
         return False
     return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode)
-
-
-@contextmanager
-def kept(options: OptionTable) -> Iterator[None]:
-    """The option's file is a regular one meanwhile. Raises Error."""
-    path = options.text("replay")
-    with tempfile.TemporaryFile(prefix="sonde-") as file:
-        try:
-            _copy(open_named(_INPUT if path == "-" else path), file.fileno())
-        except OSError as error:
-            name = "the standard input" if path == "-" else f"recording '{path}'"
-            raise Error(f"failed to read {name}: {error.strerror}") from None
-        options.set("replay", f"{OPENED}{file.fileno()}")
-        yield
 
 
 def _copy(source: int, target: int) -> None:

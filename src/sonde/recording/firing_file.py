@@ -19,7 +19,7 @@ from sonde.model.plain import PlainError, from_plain, to_plain
 from sonde.model.probe import Internal, Probe
 from sonde.model.units import whole_words
 from sonde.recording.anonymity import PATHS, Pseudonyms
-from sonde.recording.kernel_place import NOWHERE, KernelPlace, names_of_kernel
+from sonde.recording.kernel_place import NOWHERE, BootedKernel, names_of_kernel
 from sonde.recording.probed_files import ProbedFile, still_there
 from sonde.symbols.process_events import Executed, Exited, Forked, Mapped, MappingsSnapshot, ProcessEvent
 from sonde.typed import TYPE_CHECKING, Any, BinaryIO, NamedTuple
@@ -82,7 +82,7 @@ class RecordingHead(NamedTuple):
     anonymous: tuple[str, ...] = ()
     formats: tuple[tuple[str, str, str], ...] = ()
     files: tuple[ProbedFile, ...] = ()
-    kernel: KernelPlace = NOWHERE
+    kernel: BootedKernel = NOWHERE
 
 
 class FileIdentity(NamedTuple):

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from sonde.recording.anonymity import ADDRESSES
 from sonde.symbols.symbolizer import SymbolsOfKernel
 from sonde.typed import NamedTuple
-from sonde.untrusted import kernel_text, read_start
+from sonde.untrusted import kernel_text, lines, read_start
 
 _FIRST = "_stext"
 """The symbol that the kernel's image begins with."""
@@ -17,7 +17,7 @@ _ENOUGH = 1 << 18
 """Bytes of the list in which that symbol is: before it are those of memory by CPU."""
 
 
-class KernelPlace(NamedTuple):
+class BootedKernel(NamedTuple):
     """Which start of the machine it was, "" where that is not told; a symbol, and its address, 0 where it is hidden."""
 
     boot: str
@@ -25,21 +25,21 @@ class KernelPlace(NamedTuple):
     address: int
 
 
-NOWHERE = KernelPlace("", "", 0)
+NOWHERE = BootedKernel("", "", 0)
 
 
-def kernel_place(anonymous: Collection[str]) -> KernelPlace:
+def kernel_place(anonymous: Collection[str]) -> BootedKernel:
     """Of the kernel that runs. With pseudonyms nothing tells which machine it was, and where those are of addresses
     they have no names."""
     boot = "" if anonymous else boot_id()
     if ADDRESSES in anonymous:
-        return KernelPlace(boot, "", 0)
+        return BootedKernel(boot, "", 0)
     try:
-        lines = read_start(_SYMBOLS, _ENOUGH).splitlines()
+        found = lines(read_start(_SYMBOLS, _ENOUGH))
     except OSError:
-        return KernelPlace(boot, "", 0)
-    address = next((int(line.split()[0], 16) for line in lines if line.endswith(b" T " + _FIRST.encode())), 0)
-    return KernelPlace(boot, _FIRST, address)
+        return BootedKernel(boot, "", 0)
+    address = next((int(line.split()[0], 16) for line in found if line.endswith(b" T " + _FIRST.encode())), 0)
+    return BootedKernel(boot, _FIRST, address)
 
 
 def boot_id() -> str:
@@ -50,7 +50,7 @@ def boot_id() -> str:
         return ""
 
 
-def names_of_kernel(place: KernelPlace, build_id: str) -> SymbolsOfKernel:
+def names_of_kernel(place: BootedKernel, build_id: str) -> SymbolsOfKernel:
     """Names for addresses that were recorded, with the kernel's build id in hexadecimal: all where the machine has not
     been started again since; those of the kernel's own image where the same one runs, wherever it is now; else none."""
     from sonde.recording.filed_names import RecordedKernel
