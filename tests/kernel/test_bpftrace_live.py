@@ -144,7 +144,7 @@ def test_addresses_have_names_and_faults_are_told():
         }
     """
     done = sonde("bt", "-e", program)
-    assert done.stdout.startswith("0x1\n0x1\n\n\n@[\n")
+    assert done.stdout.startswith("0x1\n0x1\n0\n\n\n@[\n")
     assert "WARNING: memory at 0x8 cannot be read" in done.stderr
 
 

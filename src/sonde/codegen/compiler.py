@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from sonde.bpf.programs import F_SLEEPABLE, F_XDP_HAS_FRAGS, PERF_EVENT, XDP
 from sonde.codegen.basis import outputs
+from sonde.codegen.basis.faults import ERROR_ROUTINE
 from sonde.codegen.basis.generation import Generation, Shared
 from sonde.codegen.basis.kernels import has_fragments
 from sonde.codegen.basis.maps import MOST_MAPS, MapPool
@@ -17,7 +18,7 @@ from sonde.codegen.basis.names import fill_names, is_open, name_width
 from sonde.codegen.basis.nullable import gather_nullable
 from sonde.codegen.basis.settings import Settings
 from sonde.codegen.basis.uses import captures, gather_keys, gather_looked_at, gather_replaceable, samples
-from sonde.codegen.clauses.bodies import ERROR_ROUTINE, Planned
+from sonde.codegen.clauses.bodies import Planned
 from sonde.codegen.clauses.descriptions import compiled_once
 from sonde.codegen.clauses.turns import has_loops
 from sonde.codegen.expressions import callers
@@ -100,6 +101,8 @@ class Compilation:
         bare, conditions = _apart(program.clauses, target)
         clauses, numbers = compiled_once(bare)
         settings = settings._replace(output=outputs.chosen(settings.output, target, captures(clauses)))
+        longest = max((len(text.encode()) for _, text in program.probe_texts), default=0)
+        settings = settings._replace(longest_text=min(longest, settings.strsize))
         self.clauses = clauses
         self.sources = sources
         self.maps = MapPool()
@@ -113,7 +116,12 @@ class Compilation:
             has_loops(c for c in clauses if ERROR in c.probes),
             any(isinstance(p.firing, StaticPattern) for c in clauses for p in c.probes), numbers,
         )  # fmt: skip
-        self.shared = self.shared._replace(arrays=_kept(self.shared, program), looked_at=gather_looked_at(clauses))
+        self.shared = self.shared._replace(
+            arrays=_kept(self.shared, program),
+            looked_at=gather_looked_at(clauses),
+            goes_on=program.goes_on,
+            probe_texts=dict(program.probe_texts),
+        )
         self._add_maps(settings)
         assign_storage(self.shared, program.variables)
         used = [a for a in program.aggregations if a in self.shared.keys]

@@ -129,7 +129,7 @@ def _probe_variable_place(g: Generation, e: tree.ProbeVariable) -> Place:
 _VALUES: dict[type, Any] = {
     tree.Const: integers.constant,
     tree.Var: integers.from_place,
-    tree.Element: integers.from_place,
+    tree.Element: variables.element_value,
     tree.Builtin: builtins.value,
     tree.Argument: _argument,
     tree.ProbeVariable: _probe_variable,

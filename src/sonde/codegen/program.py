@@ -12,13 +12,13 @@ from collections.abc import Iterable, Sequence
 from sonde.bpf import maps as kinds
 from sonde.codegen.basis import kernels
 from sonde.codegen.basis.clause_state import FaultExit
-from sonde.codegen.basis.faults import DEFER, unpacked
+from sonde.codegen.basis.faults import DEFER, ERROR_ROUTINE, unpacked
 from sonde.codegen.basis.generation import Context, Generation, Shared
 from sonde.codegen.basis.names import MASK_BITS, build_table, is_open, masks, open_table
 from sonde.codegen.basis.places import HeldInRegister, Memory
 from sonde.codegen.basis.uses import samples
 from sonde.codegen.clauses import bodies, carried, deferral, loops, turns
-from sonde.codegen.clauses.bodies import ERROR_ROUTINE, Planned
+from sonde.codegen.clauses.bodies import Planned
 from sonde.codegen.expressions.access import zero
 from sonde.codegen.expressions.resident import may_sleep
 from sonde.codegen.expressions.variables import local_place, object_size

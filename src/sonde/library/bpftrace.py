@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from sonde.frontends.bpftrace.check.checker import CheckedProgram
+from sonde.frontends.bpftrace.report.source_text import BtSource
 from sonde.frontends.bpftrace.report.text import BtReport, Ending
 from sonde.library.compiling import Compiled, For, compiled
 from sonde.library.compiling import refuse_without_processes as refuse_without_processes
@@ -62,7 +63,9 @@ def run_program(
         settings = program.own.settings
         trailer = str(settings["str_trunc_trailer"]).encode(errors="surrogateescape")
         longest = int(settings["max_strlen"])
-        ending = Ending(program.own.functions, program.own.last, is_json, longest, trailer, warns)
+        ((file, lines),) = made.checked.lines.items()
+        source = BtSource(file or "stdin", lines, program.own.spans)
+        ending = Ending(program.own.functions, program.own.last, is_json, longest, trailer, warns, source)
         return lambda spec, shown: BtReport(spec, shown, descriptor, names, ending)
 
     ended = run_here(job, held, tell, output=output, attached=attached, report_to=report_to)

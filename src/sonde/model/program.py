@@ -94,7 +94,8 @@ class Element(Node):
 
 
 class Builtin(Node):
-    """A built-in variable: `pid`, `execname`, `curthread`, `arg0`, `probefunc`, `timestamp` ..."""
+    """A built-in variable: `pid`, `execname`, `curthread`, `arg0`, `probefunc`, `timestamp` ... `probetext` is what
+    `Program.probe_texts` has of the probe."""
 
     type: Type
     position: Position
@@ -530,7 +531,9 @@ class Clause(Node):
 class Program(Node):
     """Everything one session runs. `options` are those that pragmas set, in order; `scratch` the ids of the variables
     that hold pointers from alloca() or copyin(), which no other variable ever does. `is_typed`: whoever shows
-    aggregations is told the types of their keys."""
+    aggregations is told the types of their keys. `goes_on`: a division by zero comes to 1, what cannot be read to 0, an
+    index that is out of bounds to the first element; each is told, and the clause goes on. `probe_texts`: what the
+    language calls probes, by their identifiers, where a clause asks for that."""
 
     clauses: tuple[Clause, ...]
     variables: tuple[Variable, ...]
@@ -538,3 +541,5 @@ class Program(Node):
     options: tuple[tuple[str, str | None], ...] = ()
     scratch: frozenset[int] = frozenset()
     is_typed: bool = False
+    goes_on: bool = False
+    probe_texts: tuple[tuple[int, str], ...] = ()

@@ -1,5 +1,7 @@
 """Faults: what stops a clause half-way, and how it gets to the ERROR clauses.
 
+In programs that go on behind some of them (`Program.goes_on`) such a fault is only reported, from where it happens.
+
 A faulting clause jumps to its fault block with a code (`spec.FAULTS`) and a value in registers; the block, made with
 the clause, gives back the record and calls the subprogram with the ERROR clauses.
 """
@@ -7,7 +9,9 @@ the clause, gives back the record and calls the subprogram with the ERROR clause
 from __future__ import annotations
 
 from sonde.codegen.basis.generation import Generation
+from sonde.codegen.basis.names import epid
 from sonde.codegen.intermediate.ir import Imm, Operand
+from sonde.model.program import Clause
 
 BAD_ADDRESS = 1
 ILLEGAL_OPERATION = 3
@@ -18,6 +22,9 @@ BAD_SIZE = 10
 BAD_INDEX = 11
 LONG_LOOP = 13
 LONG_TIME = 14
+
+ERROR_ROUTINE = "error_clauses"
+"""The subprogram with the clauses of ERROR."""
 
 DEFER, FINAL = "defer_firing", 0xFFFF
 """The subprogram that keeps a firing (`codegen/clauses/deferral.py`), and the progress of one that cannot go on."""
@@ -48,6 +55,29 @@ def unpacked(g: Generation) -> tuple[Operand, Operand, Operand]:
     """In the ERROR routine: the fault's place, code and value."""
     _, _, both, value, _ = g.parameters
     return g.b.extend(both, 4, False), g.b.alu("rsh", both, Imm(32)), value
+
+
+def report(g: Generation, clause: Clause) -> None:
+    """Run the ERROR clauses for the fault that the registers tell of, and write its record."""
+    assert g.fault is not None
+    which = epid(g, clause)
+    budget = g.address(g.turns) if g.turns is not None else Imm(0)
+    g.b.call_local(ERROR_ROUTINE, g.ctx, g.b.in_register(which), g.b.in_register(packed(g)), g.fault.value, budget)
+
+
+def fault_or_go_on(g: Generation, code: int, value: Operand) -> None:
+    """A fault or, in a program whose clauses go on behind it, only its report: code added afterwards is for that."""
+    if not g.shared.goes_on or g.clause is None or code >= ABSENT:
+        fault(g, code, value)
+        return
+    if g.is_error_routine or g.clause.is_hidden:
+        g.count("errors")
+        return
+    assert g.fault is not None
+    g.b.move(g.fault.code, Imm(code))
+    g.b.move(g.fault.value, value)
+    g.b.move(g.fault.pc, g.b.here())
+    report(g, g.clause)
 
 
 def fault_if(g: Generation, op: str, left: Operand, right: Operand, code: int, value: Operand) -> None:

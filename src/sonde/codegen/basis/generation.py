@@ -122,7 +122,8 @@ class Shared(NamedTuple):
     `has_functions`: there are probes of kernel functions, and other programs that may call those. `error_loops`: there
     are loops in clauses of ERROR. `has_open`: some probes are found while tracing. `numbers`: of clauses before several
     descriptions the number that each probe knows, by clause and probe (`codegen/clauses/descriptions.py`). `arrays`:
-    those that are kept, with their numbers. `looked_at`: the aggregations whose elements programs look at."""
+    those that are kept, with their numbers. `looked_at`: the aggregations whose elements programs look at. `goes_on`:
+    clauses do so behind some faults (`codegen/basis/faults.py`). `probe_texts`: as `Program` has them."""
 
     target: Target
     settings: Settings
@@ -144,6 +145,8 @@ class Shared(NamedTuple):
     numbers: Mapping[int, Mapping[int, int]] = {}
     arrays: Mapping[Variable, int] = {}
     looked_at: frozenset[Aggregation] = frozenset()
+    goes_on: bool = False
+    probe_texts: Mapping[int, str] = {}
 
 
 class Generation:

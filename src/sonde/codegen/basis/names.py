@@ -18,9 +18,12 @@ from sonde.model.units import whole_words
 PROBE_NAMES = {"probeprov": "provider", "probemod": "module", "probefunc": "function", "probename": "name"}
 """Built-in variable -> field of `Probe`."""
 
-_OFFSETS = {"id": 0, "probeprov": 4, "probemod": 8, "probefunc": 12, "probename": 16}
-"""A row of the probe table: u32 identifier, the numbers of the four names, the clause mask, then the numbers of clauses
-that not all probes know by the same."""
+PROBE_TEXT = "probetext"
+"""The one that the program has for each probe."""
+
+_OFFSETS = {"id": 0, "probeprov": 4, "probemod": 8, "probefunc": 12, "probename": 16, PROBE_TEXT: 20}
+"""A row of the probe table: u32 identifier, the numbers of the four names and, if there are texts of probes, that of
+the probe's; the clause mask, then the numbers of clauses that not all probes know by the same."""
 
 _NAMES_END = 20
 
@@ -36,6 +39,7 @@ def name_width(probes: Iterable[Probe], settings: Settings) -> int:
     probes = list(probes)
     names = (getattr(probe, field) for probe in probes for field in PROBE_NAMES.values())
     longest = max((len(name.encode()) for name in names), default=0)
+    longest = max(longest, settings.longest_text)
     if any(isinstance(probe.firing, StaticPattern) for probe in probes):
         longest = max(longest, LONGEST_NAME)
     return whole_words(min(settings.strsize, longest) + 1)
@@ -45,8 +49,22 @@ def only_text(g: Generation, name: str) -> bytes | None:
     """The built-in variable's text if it is the same for all probes of the program."""
     if is_open(g):
         return None
-    texts = {getattr(p, PROBE_NAMES[name]) for p in g.context.probes}
+    texts = names_of(g, name)
     return texts.pop().encode() if len(texts) == 1 else None
+
+
+def is_name(name: str) -> bool:
+    """Whether the built-in variable is a name of the probe."""
+    return name in PROBE_NAMES or name == PROBE_TEXT
+
+
+def _name_of(g: Generation, name: str, probe: Probe) -> str:
+    return g.shared.probe_texts[probe.id] if name == PROBE_TEXT else str(getattr(probe, PROBE_NAMES[name]))
+
+
+def names_of(g: Generation, name: str) -> set[str]:
+    """All that the built-in variable can be."""
+    return {_name_of(g, name, probe) for probe in g.context.probes}
 
 
 def name_text(g: Generation, name: str) -> Memory:
@@ -91,7 +109,7 @@ def probe_id(g: Generation) -> Operand:
 
 def clause_mask(g: Generation, word: int) -> Operand:
     """A word of the mask that says which of this program's clauses the probe has, a bit each."""
-    return g.b.load(row(g), _NAMES_END + 4 * word, 4, invariant=True)
+    return g.b.load(row(g), _names_end(g) + 4 * word, 4, invariant=True)
 
 
 def clause_number(g: Generation, clause: Clause) -> Operand:
@@ -100,7 +118,7 @@ def clause_number(g: Generation, clause: Clause) -> Operand:
     found = {known.get(probe.id, clause.id) for probe in g.context.probes}
     if g.is_error_routine or is_open(g) or len(found) == 1:
         return Imm(known.get(g.context.probes[0].id, clause.id))
-    return g.b.load(row(g), _NAMES_END + 4 * (g.mask_words + g.numbered.index(clause.id)), 4, invariant=True)
+    return g.b.load(row(g), _names_end(g) + 4 * (g.mask_words + g.numbered.index(clause.id)), 4, invariant=True)
 
 
 def _column(g: Generation, name: str) -> Operand:
@@ -108,12 +126,17 @@ def _column(g: Generation, name: str) -> Operand:
     if is_open(g):
         return g.b.load(row(g), _OFFSETS[name], 4, invariant=True)
     if len(probes) == 1:
-        value = probes[0].id if name == "id" else g.intern(getattr(probes[0], PROBE_NAMES[name]).encode())
+        value = probes[0].id if name == "id" else g.intern(_name_of(g, name, probes[0]).encode())
         return Imm(value)
-    texts = {getattr(p, PROBE_NAMES[name]) for p in probes} if name in PROBE_NAMES else set()
+    texts = names_of(g, name) if is_name(name) else set()
     if len(texts) == 1:
         return Imm(g.intern(texts.pop().encode()))
     return g.b.load(row(g), _OFFSETS[name], 4, invariant=True)
+
+
+def epid(g: Generation, clause: Clause) -> Operand:
+    """Clause in the lower half, probe in the upper."""
+    return g.b.alu("or", g.b.alu("lsh", probe_id(g), Imm(32)), clause_number(g, clause))
 
 
 def row(g: Generation) -> Reg:
@@ -126,7 +149,11 @@ def row(g: Generation) -> Reg:
 def _row_size(g: Generation) -> int:
     if is_open(g):
         return sites_row_size(g.mask_words, g.context.index.arguments)
-    return _NAMES_END + 4 * (g.mask_words + len(g.numbered))
+    return _names_end(g) + 4 * (g.mask_words + len(g.numbered))
+
+
+def _names_end(g: Generation) -> int:
+    return _NAMES_END + 4 * bool(g.shared.probe_texts)
 
 
 def argument_offset(g: Generation, number: int) -> int:
@@ -162,11 +189,13 @@ def build_table(g: Generation, bits: Mapping[int, Iterable[int]]) -> bytes:
     `bits` has the numbers of the clauses, of those that not all probes have, by probe identifier.
     """
     size = _row_size(g)
-    layout = struct.Struct(f"<{5 + g.mask_words + len(g.numbered)}I")
+    layout = struct.Struct(f"<{5 + bool(g.shared.probe_texts) + g.mask_words + len(g.numbered)}I")
     rows = bytearray(size * g.context.index.size)
     numbers: dict[str, int] = {}
     for place, probe in zip(g.context.index.places, g.context.probes, strict=True):
-        names = (probe.provider, probe.module, probe.function, probe.name)
+        names: tuple[str, ...] = (probe.provider, probe.module, probe.function, probe.name)
+        if g.shared.probe_texts:
+            names = (*names, g.shared.probe_texts.get(probe.id, ""))
         for name in names:
             if name not in numbers:
                 numbers[name] = g.intern(name.encode())

@@ -20,6 +20,7 @@ class Settings(NamedTuple):
     layout has what the source calls its values. `marks_images`: addresses of processes tell what these have
     executed, beside their numbers. `records`: programs record their firings instead of what they trace
     (`codegen/basis/firing_records.py`); `record_reads`: with stacks, and strings that arguments point to.
+    `longest_text` are the bytes of the longest text of a probe (`Program.probe_texts`).
     """
 
     strsize: int = default_number("strsize")
@@ -48,6 +49,7 @@ class Settings(NamedTuple):
     marks_images: bool = True
     records: bool = False
     record_reads: bool = False
+    longest_text: int = 0
 
     @property
     def printed_size(self) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from sonde.codegen.basis.names import LONGEST_NAME, PROBE_NAMES
+from sonde.codegen.basis.names import LONGEST_NAME, PROBE_NAMES, PROBE_TEXT, is_name
 from sonde.codegen.basis.settings import Settings
 from sonde.model import program as tree
 from sonde.model.errors import KEY_TYPES, SourceError
@@ -48,6 +48,8 @@ def _longest(e: tree.Expr, probes: Sequence[Probe], settings: Settings) -> int:
     if isinstance(e, tree.Builtin):
         if e.name == "execname":
             return COMM_SIZE - 1
+        if e.name == PROBE_TEXT:
+            return settings.longest_text
         if any(isinstance(p.firing, StaticPattern) for p in probes):
             return LONGEST_NAME
         return max((len(getattr(p, PROBE_NAMES[e.name])) for p in probes), default=0)
@@ -130,7 +132,7 @@ def shape(e: tree.Expr, probes: Sequence[Probe], settings: Settings) -> tuple[st
         return _noted(e)
     base = resolve(e.type)
     if isinstance(base, String):
-        if isinstance(e, tree.Builtin) and e.name in PROBE_NAMES:
+        if isinstance(e, tree.Builtin) and is_name(e.name):
             return "interned", 4, False, ""
         return "string", string_size(e, probes, settings), False, ""
     if isinstance(base, Array) and base.length is None:

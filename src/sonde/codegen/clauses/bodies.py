@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sonde.codegen.basis.clause_state import FaultExit
-from sonde.codegen.basis.faults import packed
+from sonde.codegen.basis.faults import report
 from sonde.codegen.basis.generation import Generation
-from sonde.codegen.basis.names import MASK_BITS, clause_mask, clause_number, probe_id
+from sonde.codegen.basis.names import MASK_BITS, clause_mask
 from sonde.codegen.basis.places import HeldInRegister
 from sonde.codegen.clauses import carried, deferral, loops
 from sonde.codegen.expressions import clock, region
 from sonde.codegen.expressions.integers import can_be_forgotten, forgotten
-from sonde.codegen.intermediate.ir import Imm, Operand
+from sonde.codegen.intermediate.ir import Imm
 from sonde.codegen.records import writing
 from sonde.codegen.records.parts import Branching, Leaving, Looping, Part, Parts, Straight, is_speculating
 from sonde.codegen.records.plan import Recorded, closes, is_recorded
@@ -20,8 +20,6 @@ from sonde.model import program as tree
 from sonde.model.program import Clause, Variable
 from sonde.model.types import is_signed
 from sonde.model.walk import below, nodes
-
-ERROR_ROUTINE = "error_clauses"
 
 Planned = tuple[Clause, Parts]
 
@@ -197,11 +195,6 @@ def _may_exit(clause: Clause) -> bool:
     return any(isinstance(node, tree.Exit) for node in nodes(clause))
 
 
-def epid(g: Generation, clause: Clause) -> Operand:
-    """Clause in the lower half, probe in the upper."""
-    return g.b.alu("or", g.b.alu("lsh", probe_id(g), Imm(32)), clause_number(g, clause))
-
-
 def _report(g: Generation, clause: Clause) -> None:
     """Run the ERROR clauses, one of which may call exit(); a fault in one of these is only counted."""
     assert g.fault is not None
@@ -211,8 +204,6 @@ def _report(g: Generation, clause: Clause) -> None:
     if clause.is_hidden:
         # The program did not write it, and could not make anything of the fault.
         return
-    which = epid(g, clause)
-    budget = g.address(g.turns) if g.turns is not None else Imm(0)
-    g.b.call_local(ERROR_ROUTINE, g.ctx, g.b.in_register(which), g.b.in_register(packed(g)), g.fault.value, budget)
+    report(g, clause)
     state = g.b.map_value(g.shared.maps.state())
     g.b.branch("ne", g.b.load(state, 0, 4), Imm(g.activity), g.exit)

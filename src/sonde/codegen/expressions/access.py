@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sonde.codegen.basis.faults import BAD_ADDRESS, fault
+from sonde.codegen.basis.faults import BAD_ADDRESS, fault_or_go_on
 from sonde.codegen.basis.generation import Generation
 from sonde.codegen.basis.places import HeldInRegister, Memory, Place, Remote, Trusted
 from sonde.codegen.expressions.region import available, checked
@@ -67,7 +67,8 @@ def fetch_unchecked(g: Generation, place: Remote, memory: Memory, size: Operand)
     g.b.place(bad)
     # Behind a NULL pointer it is NULL that is wrong, not the member's offset.
     wrong = g.b.choose("eq", place.address, Imm(0), lambda: Imm(0), lambda: address)
-    fault(g, missing(g) if place.user else BAD_ADDRESS, wrong)
+    fault_or_go_on(g, missing(g) if place.user else BAD_ADDRESS, wrong)
+    g.b.jump(good)
     g.b.place(good)
 
 

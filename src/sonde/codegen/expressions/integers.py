@@ -6,7 +6,7 @@ has a `Cast` where it is to be one that the type holds, and what is stored keeps
 
 from __future__ import annotations
 
-from sonde.codegen.basis.faults import DIVIDE_BY_ZERO, fault_if
+from sonde.codegen.basis.faults import DIVIDE_BY_ZERO, fault_if, fault_or_go_on
 from sonde.codegen.basis.generation import REPLAYS, Generation, Unsupported
 from sonde.codegen.basis.maps import NULL_MARK
 from sonde.codegen.basis.nullable import can_be_null
@@ -38,6 +38,8 @@ def narrow(g: Generation, value: Operand, type_: Type) -> Operand:
 def binary(g: Generation, e: tree.Binary) -> Operand:
     left = g.value(e.left)
     right = g.value(e.right)
+    if g.shared.goes_on and e.op in ("/", "%"):
+        g.at(e.position)
     return operate(g, e.op, left, right, e.type)
 
 
@@ -52,7 +54,27 @@ def operate(g: Generation, op: str, left: Operand, right: Operand, type_: Type) 
 
 def divide(g: Generation, op: str, left: Operand, right: Operand, is_signed_: bool) -> Operand:
     """Division truncating toward zero; by zero it is a fault. Older kernels have no signed division."""
+    if not isinstance(right, Imm) and g.shared.goes_on:
+        return _divide_or_go_on(g, op, left, right, is_signed_)
     fault_if(g, "eq", right, Imm(0), DIVIDE_BY_ZERO, Imm(0))
+    return _divided(g, op, left, right, is_signed_)
+
+
+def _divide_or_go_on(g: Generation, op: str, left: Operand, right: Operand, is_signed_: bool) -> Operand:
+    """1 where the divisor is 0."""
+    result = g.b.copy(Imm(1))
+    bad, good, end = g.b.label(), g.b.label(), g.b.label()
+    g.b.branch("eq", right, Imm(0), bad, good)
+    g.b.place(bad)
+    fault_or_go_on(g, DIVIDE_BY_ZERO, Imm(0))
+    g.b.jump(end)
+    g.b.place(good)
+    g.b.move(result, _divided(g, op, left, right, is_signed_))
+    g.b.place(end)
+    return result
+
+
+def _divided(g: Generation, op: str, left: Operand, right: Operand, is_signed_: bool) -> Operand:
     operation = "div" if op == "/" else "mod"
     if not is_signed_:
         return g.b.alu(operation, left, right)
@@ -163,8 +185,8 @@ def from_place(g: Generation, e: tree.Expr) -> Operand:
     """The content of an lvalue: integers and pointers; of an array or structure its address."""
     if isinstance(e, tree.Index) and isinstance(e.object, tree.Builtin) and e.object.name == "uregs":
         return user_register(g, e)
-    place = g.place(e)
     base = resolve(e.type)
+    place = g.place(e)
     if isinstance(base, (Array, Struct)):
         return address_of(g, place)
     if isinstance(base, String):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from sonde.bpf import programs
 from sonde.codegen.basis import outputs
-from sonde.codegen.basis.faults import ABSENT, BAD_ADDRESS, fault_if
+from sonde.codegen.basis.faults import ABSENT, BAD_ADDRESS, fault_or_go_on
 from sonde.codegen.basis.generation import Generation
 from sonde.codegen.basis.places import Memory
 from sonde.codegen.intermediate.ir import Imm, Operand, Reg, SlotAddress
@@ -60,7 +60,8 @@ def missing(g: Generation) -> int:
 
 def require_read(g: Generation, result: Operand, address: Operand) -> None:
     """That fault, if `read_user` has failed."""
-    fault_if(g, "slt", result, Imm(0), missing(g), address)
+    with g.b.when("slt", result, Imm(0)):
+        fault_or_go_on(g, missing(g), address)
 
 
 def _touch(g: Generation, address: Operand) -> None:

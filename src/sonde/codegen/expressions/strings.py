@@ -12,11 +12,11 @@ A member of a structure is neither padded nor NULL: it is read and written as wh
 
 from __future__ import annotations
 
-from sonde.codegen.basis.faults import BAD_ADDRESS, fault_if
+from sonde.codegen.basis.faults import BAD_ADDRESS, fault_if, fault_or_go_on
 from sonde.codegen.basis.generation import Generation
 from sonde.codegen.basis.kernels import has_loops
 from sonde.codegen.basis.maps import NULL_MARK
-from sonde.codegen.basis.names import PROBE_NAMES, name_text, only_text, probe_name
+from sonde.codegen.basis.names import is_name, name_text, names_of, only_text, probe_name
 from sonde.codegen.basis.nullable import can_be_null
 from sonde.codegen.basis.places import Memory, Place, Remote
 from sonde.codegen.basis.shapes import COMM_SIZE, string_capacity
@@ -55,7 +55,7 @@ def in_memory(g: Generation, e: tree.Expr) -> tuple[Memory, int]:
         place = g.place(e)
         if isinstance(place, Memory):
             return place, size
-    if isinstance(e, tree.Builtin) and e.name in PROBE_NAMES and only_text(g, e.name) is None:
+    if isinstance(e, tree.Builtin) and is_name(e.name) and only_text(g, e.name) is None:
         return name_text(g, e.name), size
     memory = g.temporary(size)
     g.string_into(e, memory, size)
@@ -79,8 +79,8 @@ def store_member(g: Generation, source: Memory, size: int, memory: Memory) -> No
 
 
 def is_nullable(g: Generation, e: tree.Expr) -> bool:
-    """Whether the string can be NULL."""
-    return can_be_null(e, g.shared.nullable)
+    """Whether the string can be NULL: where clauses go on behind faults, an empty one is in its place."""
+    return not g.shared.goes_on and can_be_null(e, g.shared.nullable)
 
 
 def mark(g: Generation, memory: Memory) -> Operand:
@@ -90,7 +90,8 @@ def mark(g: Generation, memory: Memory) -> Operand:
 
 def store_null(g: Generation, memory: Memory, size: int) -> None:
     zero(g, memory, size)
-    g.b.store(memory.base, memory.offset, 2, Imm(NULL_MARK))
+    if not g.shared.goes_on:
+        g.b.store(memory.base, memory.offset, 2, Imm(NULL_MARK))
 
 
 def characters(g: Generation, e: tree.Expr) -> tuple[Memory, int]:
@@ -223,7 +224,8 @@ def read(g: Generation, place: Place, memory: Memory, size: int, length: int | N
         from sonde.codegen.basis import firing_records  # few programs record their firings
 
         firing_records.read(g, firing_record.KERNEL_STRING, address, Imm(most), result, memory)
-    fault_if(g, "slt", result, Imm(0), BAD_ADDRESS, address)
+    with g.b.when("slt", result, Imm(0)):
+        fault_or_go_on(g, BAD_ADDRESS, address)
 
 
 def _read_scratch(g: Generation, place: Remote, memory: Memory, size: int, most: int) -> None:
@@ -283,8 +285,8 @@ def _equals_text(g: Generation, e: tree.Expr, text: bytes, equal: int, unequal: 
     if isinstance(e, tree.StringConst):
         g.b.jump(equal if e.value.split(b"\0")[0] == text else unequal)
         return
-    if isinstance(e, tree.Builtin) and e.name in PROBE_NAMES:
-        names = {getattr(p, PROBE_NAMES[e.name]).encode() for p in g.context.probes}
+    if isinstance(e, tree.Builtin) and is_name(e.name):
+        names = {name.encode() for name in names_of(g, e.name)}
         if text not in names:
             g.b.jump(unequal)
         else:

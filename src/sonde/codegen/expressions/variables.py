@@ -12,16 +12,16 @@ from contextlib import contextmanager
 
 from sonde.bpf import maps as kinds
 from sonde.bpf import programs
-from sonde.codegen.basis.faults import BAD_ADDRESS, BAD_INDEX, fault_if
+from sonde.codegen.basis.faults import BAD_ADDRESS, BAD_INDEX, fault_if, fault_or_go_on
 from sonde.codegen.basis.generation import Generation, Shared, Unsupported
 from sonde.codegen.basis.maps import NULL_MARK
 from sonde.codegen.basis.places import HeldInRegister, Memory, Place, Remote, Trusted, at
 from sonde.codegen.basis.uses import shares_map
-from sonde.codegen.expressions.access import as_number, store, untracked
-from sonde.codegen.expressions.integers import pointer_place
+from sonde.codegen.expressions.access import as_number, load, store, untracked
+from sonde.codegen.expressions.integers import from_place, pointer_place
 from sonde.codegen.expressions.layout import key_memory, thread_serial
 from sonde.codegen.expressions.strings import in_memory, is_member, is_nullable, mark
-from sonde.codegen.intermediate.ir import Imm, MapDescriptor, Reg
+from sonde.codegen.intermediate.ir import Imm, MapDescriptor, Operand, Reg
 from sonde.model import program as tree
 from sonde.model.program import Variable
 from sonde.model.spec import MapSpec
@@ -170,11 +170,28 @@ def element_place(g: Generation, e: tree.Expr) -> Place:
     assert isinstance(e, tree.Element)
     if id(e) in g.writable:
         return g.writable[id(e)]
-    name, key = element_key(g, e)
-    found = g.call("map_lookup_elem", MapDescriptor(name), g.argument_of(key.base, key.offset))
-    if isinstance(resolve(e.type), String):
+    found = found_element(g, e)
+    if isinstance(resolve(e.type), String) and not g.shared.goes_on:
         return Memory(_or(g, found, g.shared.maps.null_string(g.shared.settings.string_capacity)), 0)
-    return Memory(_or_zeros(g, found, name), 0)
+    return Memory(_or_zeros(g, found, element_map(g, e)), 0)
+
+
+def element_value(g: Generation, e: tree.Expr) -> Operand:
+    """What an element holds: a number is 0 where it is not there."""
+    assert isinstance(e, tree.Element)
+    if id(e) in g.writable or not is_scalar(e.type):
+        return from_place(g, e)
+    found = found_element(g, e)
+    result = g.b.copy(Imm(0))
+    with g.b.when("ne", found, Imm(0)):
+        g.b.move(result, load(g, Memory(found, 0), e.type))
+    return result
+
+
+def found_element(g: Generation, e: tree.Element) -> Reg:
+    """The address of an element, NULL where it is not there."""
+    name, key = element_key(g, e)
+    return g.call("map_lookup_elem", MapDescriptor(name), g.argument_of(key.base, key.offset))
 
 
 @contextmanager
@@ -261,6 +278,18 @@ def object_place(g: Generation, e: tree.Expr) -> Place:
     return _index_place(g, e)
 
 
+def _within(g: Generation, index: Operand, bound: int) -> Operand:
+    """The index, if it is less."""
+    if not g.shared.goes_on:
+        fault_if(g, "ge", index, Imm(bound), BAD_INDEX, index)
+        return index
+    result = g.b.copy(index)
+    with g.b.when("ge", result, Imm(bound)):
+        fault_or_go_on(g, BAD_INDEX, result)
+        g.b.move(result, Imm(0))
+    return result
+
+
 def _index_place(g: Generation, e: tree.Index) -> Place:
     container = resolve(e.object.type)
     step = 1 if isinstance(container, String) else size_of(e.type)
@@ -281,7 +310,7 @@ def _index_place(g: Generation, e: tree.Index) -> Place:
     if isinstance(index, Imm) and (not bound or 0 <= index.value < bound):
         return at(place, index.value * step)
     if bound:
-        fault_if(g, "ge", index, Imm(bound), BAD_INDEX, index)
+        index = _within(g, index, bound)
     offset = g.b.alu("mul", index, Imm(step))
     if isinstance(place, Remote):
         place = untracked(g, place)

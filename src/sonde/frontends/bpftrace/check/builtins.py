@@ -10,7 +10,7 @@ from sonde.frontends.bpftrace.check.types import INT64, UINT32, UINT64
 from sonde.frontends.bpftrace.errors import SourceSpan
 from sonde.model import program as tree
 from sonde.model.errors import SourceError
-from sonde.model.probe import KernelFunction, StaticProbe, Syscall, Uprobe
+from sonde.model.probe import KernelFunction, StaticPattern, StaticProbe, Syscall, Uprobe
 from sonde.model.program import Expr
 from sonde.model.types import STRING, VOID, Pointer, Type
 
@@ -70,7 +70,14 @@ def _curtask(span: SourceSpan, scope: BtScope) -> Expr:
 
 
 def _probe(span: SourceSpan, scope: BtScope) -> Expr:
-    scope.needs_each = True
+    if len(set(scope.texts.values())) > 1:
+        is_open = any(isinstance(probe.firing, StaticPattern) for probe in scope.attached.probes)
+        # Another clause may have found the same probe by another name.
+        if is_open or any(scope.probe_texts.get(key, text) != text for key, text in scope.texts.items()):
+            scope.needs_each = True
+        else:
+            scope.probe_texts |= scope.texts
+            return tree.Builtin(STRING, scope.at(span), "probetext")
     return tree.StringConst(STRING, scope.at(span), scope.attached.text.encode(errors="surrogateescape"))
 
 

@@ -41,7 +41,8 @@ class CheckInput(NamedTuple):
 class CheckedProgram(NamedTuple):
     """`attached` is how many probes its clauses are attached to; `functions` what the language calls the functions of
     aggregations, by their names; `last` the clause that shows the maps at the end, 0 without one. `warnings` are what
-    compiles and may be meant otherwise; `settings` are all, with their values."""
+    compiles and may be meant otherwise; `settings` are all, with their values. `spans` has where what begins at a line
+    and column ends."""
 
     program: Program
     clauses: tuple[Clause, ...]
@@ -50,6 +51,7 @@ class CheckedProgram(NamedTuple):
     last: int
     warnings: tuple[BtError, ...] = ()
     settings: Mapping[str, int | str] = {}
+    spans: Mapping[tuple[int, int], tuple[int, int]] = {}
 
 
 def check(items: Sequence[nodes.Item], given: CheckInput) -> CheckedProgram:
@@ -73,7 +75,12 @@ def check(items: Sequence[nodes.Item], given: CheckInput) -> CheckedProgram:
         scope.kept = {each.name: _kept(each, given) for each in items if isinstance(each, nodes.MapDeclaration)}
         known.changed = not known.maps and not known.scratch
         started_unknown = known.changed
+        known.put_off = None
         clauses = _clauses(probes, scope)
+        if known.put_off is not None:
+            if not known.changed:
+                raise known.put_off
+            continue
         if not known.changed or (started_unknown and not known.maps and not known.scratch):
             break
     _require_kinds(items, known, given)
@@ -150,6 +157,7 @@ def _clause(
     together = tuple(probe for each in descriptions for probe in each.probes)
     whole = descriptions[0]._replace(probes=together)
     scope.needs_each = False
+    scope.texts = {probe.id: each.text for each in descriptions for probe in each.probes}
     made = _checked(item, whole, number, identifier, scope)
     if len(descriptions) == 1 or not scope.needs_each:
         return [made]
@@ -189,10 +197,17 @@ def _whole(
     shown = _shown(scope, at) if given.settings["print_maps_on_exit"] else ()
     if shown:
         whole.append(Clause(last, _special(given.machine, "END"), None, shown, at))
-    program = Program(tuple(whole), scope.variables, scope.aggregations, is_typed=True)
+    program = Program(
+        tuple(whole),
+        scope.variables,
+        scope.aggregations,
+        is_typed=True,
+        goes_on=True,
+        probe_texts=tuple(scope.probe_texts.items()),
+    )
     functions = {name[1:] or "_": use.function for name, use in scope.known.maps.items() if use.function}
     count = sum(len(each.probes) for each in descriptions)
-    return CheckedProgram(program, tuple(clauses), count, functions, last if shown else 0)
+    return CheckedProgram(program, tuple(clauses), count, functions, last if shown else 0, spans=scope.spans)
 
 
 def _special(machine: Machine, name: str) -> tuple[Probe, ...]:

@@ -24,6 +24,7 @@ def length(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Exp
         raise scope.mistake("len() expects a map or stack to be provided", call.at)
     use = keyed(call, node, scope)
     if use is None:
+        scope.known.is_guessed = True
         return constant(0, scope.at(call.at), INT64)
     return tree.ElementCount(INT64, scope.at(call.at), scope.aggregation(use) if use.function else scope.array(use))
 
@@ -68,6 +69,7 @@ def find(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Expr:
     at = scope.at(call.at)
     use = keyed(call, node, scope)
     if use is None:
+        scope.known.is_guessed = True
         return tree.Const(BOOL, at, 0)
     place = nodes.MapName(node.at, node.name, (key,))
     value = element(place, scope)

@@ -62,6 +62,7 @@ def element(node: nodes.MapName, scope: BtScope) -> Expr:
     if use.value is None:
         if scope.known.changed:
             # Set further on in the program: the next pass knows.
+            scope.known.is_guessed = True
             return tree.Const(INT64, scope.at(node.at), 0)
         raise scope.mistake(f"Undefined map: {node.name}", node.at)
     return tree.Element(use.value, scope.at(node.at), scope.array(use), keys)
@@ -116,6 +117,7 @@ def scratch(node: nodes.ScratchVariable, scope: BtScope) -> Expr:
         return local.stands_for
     if local.type is None:
         # It was declared and is set further on; until then it is 0.
+        scope.known.is_guessed = True
         return tree.Const(INT64, scope.at(node.at), 0)
     return tree.Var(local.type, scope.at(node.at), scope.local_variable(local))
 

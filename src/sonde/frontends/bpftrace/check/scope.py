@@ -51,6 +51,10 @@ class Knowledge:
         self.maps: dict[str, MapUse] = {}
         self.scratch: dict[tuple[int, int], Type] = {}
         self.changed = False
+        self.is_guessed = False
+        """A type was taken for granted in the statement that is being checked."""
+        self.put_off: BtError | None = None
+        """A mistake that may have come of that: it is one if nothing more becomes known."""
 
 
 class Local:
@@ -81,6 +85,10 @@ class BtScope:
         self.needs_start = False
         self.needs_each = False
         """The clause asks for something that each of its probes has for itself."""
+        self.texts: dict[int, str] = {}
+        """What each of the clause's probes is called, by its identifier."""
+        self.probe_texts: dict[int, str] = {}
+        """The same of all clauses that ask for it."""
         self.clause = 0
         self.attached = AttachedProbes(nodes.AttachPoint(SourceSpan(1, 1, 1, 1), ""), "", "", ())
         self.call: SourceSpan | None = None
@@ -100,6 +108,8 @@ class BtScope:
         self.macros: Mapping[tuple[str, int], nodes.Macro] = {}
         self.types = KnownTypes(catalog)
         self.expansions = 0
+        self.spans: dict[tuple[int, int], tuple[int, int]] = {}
+        """Where what begins at a place ends."""
         self.depth = 0
         """Macros that the one which is being checked stands in."""
         self._blocks: list[dict[str, Local]] = [{}]
@@ -108,6 +118,9 @@ class BtScope:
         self._aggregations: dict[str, Aggregation] = {}
 
     def at(self, span: SourceSpan) -> Position:
+        place = span.line, span.column
+        if place not in self.spans or (span.end_line, span.end_column) > self.spans[place]:
+            self.spans[place] = span.end_line, span.end_column
         return position(span, self.file)
 
     def mistake(self, text: str, span: SourceSpan, hint: str = "") -> BtError:
@@ -125,6 +138,16 @@ class BtScope:
 
     def close(self) -> None:
         self._blocks.pop()
+
+    def mark(self) -> tuple[int, int, int]:
+        """Where the checker is, for `back_to`."""
+        return len(self._blocks), len(self.before), self.depth
+
+    def back_to(self, mark: tuple[int, int, int]) -> None:
+        """Leave what has been entered since the mark was taken."""
+        blocks, before, self.depth = mark
+        del self._blocks[blocks:]
+        del self.before[before:]
 
     def find(self, name: str) -> Local | None:
         return next((block[name] for block in reversed(self._blocks) if name in block), None)

@@ -15,6 +15,7 @@ from sonde.frontends.bpftrace.check.operators import arithmetic
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.check.type_names import type_named
 from sonde.frontends.bpftrace.check.types import INT64, is_integer, is_scalar
+from sonde.frontends.bpftrace.errors import BtError
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model import program as tree
 from sonde.model.program import Expr, Statement
@@ -38,10 +39,17 @@ def in_block(body: Iterable[nodes.Statement], scope: BtScope) -> tuple[Statement
     """Those of a block that is open."""
     found: list[Statement] = []
     for each in body:
-        check = _CHECKS[type(each)]
-        scope.before.append([])
-        made = check(each, scope)
-        found += (*scope.before.pop(), *made)
+        mark = scope.mark()
+        scope.known.is_guessed = False
+        try:
+            scope.before.append([])
+            made = _CHECKS[type(each)](each, scope)
+            found += (*scope.before.pop(), *made)
+        except BtError as error:
+            if not scope.known.is_guessed:
+                raise
+            scope.known.put_off = error
+            scope.back_to(mark)
     return tuple(found)
 
 

@@ -49,7 +49,10 @@ def text_size(value: Expr, scope: BtScope) -> int:
     if isinstance(value, tree.StringConst):
         return len(value.value) + 1
     if isinstance(value, tree.Builtin):
-        return _COMM
+        if value.name == "execname":
+            return _COMM
+        names = scope.texts.values() if value.name == "probetext" else (p.function for p in scope.attached.probes)
+        return max((len(name.encode()) for name in names), default=0) + 1
     if isinstance(value, tree.Conditional):
         return max(text_size(value.then, scope), text_size(value.otherwise, scope))
     inner = value.operand if isinstance(value, tree.Cast) else value

@@ -7,8 +7,9 @@ from functools import partial
 
 from sonde.consume.events import Drop, Fault, Record, ShownMap, Table
 from sonde.consume.options import Options
-from sonde.frontends.bpftrace.report.messages import drop_text, fault_text
+from sonde.frontends.bpftrace.report.messages import drop_text
 from sonde.frontends.bpftrace.report.records import Formatter, compile_actions
+from sonde.frontends.bpftrace.report.source_text import BtSource
 from sonde.frontends.bpftrace.report.typed_values import LanguageTypes, value_text
 from sonde.model.conversions import Conversion
 from sonde.model.probe import Probe
@@ -43,7 +44,8 @@ def _buffer(form: str, data: bytes) -> bytes:
 class Ending(NamedTuple):
     """What the program calls the functions of its aggregations, by their names; and the clause that shows its maps when
     all is over, 0 without one. `is_json`: what is shown are objects, one a line. Strings of
-    `longest` characters have been cut, and have `trailer` behind them. `warns`: warnf() is heard."""
+    `longest` characters have been cut, and have `trailer` behind them. `warns`: warnf() is heard. `source` is the
+    program's text."""
 
     functions: Mapping[str, str]
     clause: int
@@ -51,6 +53,7 @@ class Ending(NamedTuple):
     longest: int = 0
     trailer: bytes = b""
     warns: bool = True
+    source: BtSource = BtSource("", (), {})
 
 
 class BtReport:
@@ -186,7 +189,9 @@ class BtReport:
     # Messages
 
     def fault(self, fault: Fault) -> None:
-        self._complain(fault_text(fault))
+        from sonde.frontends.bpftrace.report.faults import fault_text  # few programs have any
+
+        self._complain(fault_text(fault, self._spec.programs, self._ending.source))
 
     def drop(self, drop: Drop) -> None:
         self._complain(drop_text(drop))
@@ -204,10 +209,11 @@ class BtReport:
         self._complain(f"WARNING: network device {device} has gone")
 
     def _complain(self, text: str) -> None:
-        """A line on the error output, after what came before it on the other."""
+        """Lines on the error output, after what came before them on the other."""
         self._output.flush()
         errors = Output(_ERRORS)
-        errors.write_line(single_line(text).encode(errors="surrogateescape"))
+        for line in text.split("\n"):
+            errors.write_line(single_line(line).encode(errors="surrogateescape"))
         errors.flush()
 
     def sample_lines(self) -> NoReturn:

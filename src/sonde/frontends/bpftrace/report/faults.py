@@ -1,0 +1,56 @@
+"""Mistakes of running programs, with their place in the text."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable
+
+from sonde.consume.events import Fault
+from sonde.model.spec import FAULTS, ProgramSpec
+from sonde.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sonde.frontends.bpftrace.report.source_text import BtSource
+
+_GOES_ON = {
+    1: "memory at 0x{value:x} cannot be read. 0 is being used as the result.",
+    4: "Divide or modulo by 0 detected. This can lead to unexpected results. 1 is being used as the result.",
+    11: "Array access out of bounds. This can lead to unexpected results. The first element is being used.",
+}
+"""By the fault's code: what the clause goes on behind."""
+
+_LINE = struct.Struct("<IIII")
+_COLUMN_BITS = 10
+"""Of the last word of a struct bpf_line_info, below the line."""
+
+
+def fault_text(fault: Fault, programs: Iterable[ProgramSpec], source: BtSource) -> str:
+    """What went wrong, with the line and a mark below it where the place is known."""
+    text = _GOES_ON.get(fault.code)
+    if text is None:
+        text = FAULTS.get(fault.code, "fault {code}") + ": the rest of the probe's program was not run"
+    told = f"WARNING: {text.format(value=fault.value & (1 << 64) - 1, code=fault.code)}"
+    place = _place(fault, programs)
+    if place is None or not 0 < place[0] <= len(source.lines):
+        return told
+    line, column = place
+    end_line, end = source.spans.get(place, (line, column + 1))
+    whole = source.lines[line - 1]
+    if end_line != line:
+        end = len(whole) + 1
+    mark = " " * (column - 1) + "~" * max(end - column, 1)
+    return f"{source.name}:{line}:{column}-{end}: {told}\n{whole}\n{mark}"
+
+
+def _place(fault: Fault, programs: Iterable[ProgramSpec]) -> tuple[int, int] | None:
+    """Line and column of the instruction, as the program says where its instructions come from."""
+    for program in programs:
+        if fault.pc < 0 or not any(each.probe == fault.probe for each in program.probes):
+            continue
+        found = None
+        for instruction, _, _, place in _LINE.iter_unpack(program.line_info):
+            if instruction > fault.pc:
+                break
+            found = place
+        return None if found is None else (found >> _COLUMN_BITS, found & (1 << _COLUMN_BITS) - 1)
+    return None
