@@ -84,3 +84,23 @@ def test_loops_over_maps(engine):
     assert sorted(row for row in maps if row.startswith("@n")) == sorted(
         f"@n[{v}]: {VALUES.count(v)}" for v in values if v >= 0
     )
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_powers_of_two_are_divided_by_the_bits_of_hist(engine):
+    values = [-7, *range(0, 301, 7), (1 << 62) + 5]
+    program = "begin { print(0); " + "".join(f"@ = hist({value}, 3);" for value in values) + " }"
+    _, maps = run(engine, program)
+    shown = {}
+    for line in filter(None, maps[1:]):
+        label, count = line.split("|")[0].strip().rsplit(None, 1)
+        if int(count):
+            shown[label] = int(count)
+    expected = {}
+    for value in values:
+        step = 1 if value < 8 else 1 << value.bit_length() - 4
+        low = value & -step
+        ends = f"[{low}]" if step == 1 else f"[{low}, {low + step})"
+        ends = "(..., 0)" if value < 0 else "[4E, 4608P)" if value > 301 else ends
+        expected[ends] = expected.get(ends, 0) + 1
+    assert shown == expected

@@ -79,8 +79,9 @@ _ALL = (
         Drawn(greatest, "max() of each whole stack"), greatest,
     ),
     AggregatingFunction(
-        "quantize", "127 buckets", lambda: buckets.QUANTIZE_BUCKETS, ADDED,
-        Drawn(all_counts, "values counted by quantize()", "count"), buckets=buckets.quantize_buckets, may_be_zero=True,
+        "quantize", "127 buckets; with bits, one of negative values and those of powers divided", buckets.quantize_size,
+        ADDED, Drawn(all_counts, "values counted by quantize()", "count"), buckets=buckets.quantize_buckets,
+        has_parameters=buckets.are_bits, may_be_zero=True,
     ),
     AggregatingFunction(
         "lquantize", "one below `base`, one for each level, one above", buckets.lquantize_size, ADDED,

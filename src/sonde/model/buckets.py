@@ -38,10 +38,36 @@ _TABLES = 16
 """So many tables of buckets are kept: each row of a printed aggregation asks for the same one."""
 
 
+FINEST = 5
+"""The most bits of a value, behind its highest one, that a bucket tells apart."""
+
+_EXPONENTS = 63
+
+
+def quantize_size(bits: int = 0) -> int:
+    """How many words there are: with `bits` each power of two has 2**bits buckets, and all negative values are one."""
+    return 1 + (_EXPONENTS - bits + 1 << bits) if bits else QUANTIZE_BUCKETS
+
+
 @lru_cache(_TABLES)
-def quantize_buckets() -> tuple[BucketRange, ...]:
-    """One for each of these."""
-    return tuple([_power(value) for value in quantize_values()])
+def quantize_buckets(bits: int = 0) -> tuple[BucketRange, ...]:
+    """One for each word."""
+    return _divided_powers(bits) if bits else tuple([_power(value) for value in quantize_values()])
+
+
+def _divided_powers(bits: int) -> tuple[BucketRange, ...]:
+    """The negative values; those that are buckets for themselves; then each power of two, divided."""
+    found = [BucketRange(None, -1, -1), *(BucketRange(value, value, value) for value in range(1 << bits))]
+    for exponent in range(bits, _EXPONENTS):
+        step = 1 << exponent - bits
+        lows = range(1 << exponent, 2 << exponent, step)
+        found += [BucketRange(low, low + step - 1, low) for low in lows]
+    return tuple(found)
+
+
+def are_bits(parameters: Sequence[int]) -> bool:
+    """Whether they may be the parameters of quantize()."""
+    return not parameters or (len(parameters) == 1 and 1 <= parameters[0] <= FINEST)
 
 
 def _power(value: int) -> BucketRange:

@@ -123,7 +123,8 @@ def _stddev(g: Generation, a: Aggregation, at: Reg, value: Operand, increment: O
 
 
 def _quantize(g: Generation, a: Aggregation, at: Reg, value: Operand, increment: Operand) -> None:
-    _add_to_bucket(g, a, at, g.routine("quantize_bucket", g.b.in_register(value)), increment)
+    name = "_".join(("quantize_bucket", *map(str, a.parameters)))
+    _add_to_bucket(g, a, at, g.routine(name, g.b.in_register(value)), increment)
 
 
 def _lquantize(g: Generation, a: Aggregation, at: Reg, value: Operand, increment: Operand) -> None:

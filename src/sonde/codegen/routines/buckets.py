@@ -27,6 +27,21 @@ def quantize_bucket() -> BpfFunction:
     return b.function
 
 
+def divided_bucket(name: str, bits: int) -> BpfFunction:
+    """Bucket of a signed value where each power of two has 2**bits of them."""
+    b = Builder(name)
+    value = b.in_register(b.unlinked(b.function.parameters[0]))
+    with b.when("slt", value, Imm(0)):
+        b.ret(Imm(0))
+    with b.when("lt", value, Imm(1 << bits)):
+        b.ret(b.alu("add", value, Imm(1)))
+    exponent = b.in_register(b.alu("sub", _highest_bit(b, value), Imm(bits)))
+    rest = b.alu("and", b.alu("rsh", value, exponent), Imm((1 << bits) - 1))
+    power = b.alu("lsh", b.alu("add", exponent, Imm(1)), Imm(bits))
+    b.ret(b.alu("add", b.alu("add", power, rest), Imm(1)))
+    return b.function
+
+
 def _highest_bit(b: Builder, value: Reg) -> Operand:
     """Without a branch: the verifier would follow all 64 ways, with what comes behind each."""
     rest: Operand = value

@@ -82,6 +82,8 @@ def routine(name: str) -> BpfFunction:
     if name.startswith("llquantize_"):
         factor, low, high, steps = (int(p) for p in name.split("_")[1:])
         return buckets.llquantize_bucket(name, factor, low, high, steps)
+    if name.startswith("quantize_bucket_"):
+        return buckets.divided_bucket(name, int(name.rpartition("_")[2]))
     if name.startswith("speculation_"):
         return speculations.speculation(name, int(name.removeprefix("speculation_")))
     if name.startswith("progenyof_"):

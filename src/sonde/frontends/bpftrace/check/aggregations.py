@@ -7,6 +7,7 @@ from sonde.frontends.bpftrace.check.maps import keys_of
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model import program as tree
+from sonde.model.buckets import FINEST
 from sonde.model.types import is_signed
 
 _VALUES = {"count": 0, "sum": 1, "min": 1, "max": 1, "avg": 1, "stats": 1, "hist": 1, "lhist": 4}
@@ -46,13 +47,10 @@ def aggregate(target: nodes.Expr, call: nodes.Expr, scope: BtScope) -> tree.Aggr
 def _parameters(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> tuple[int, ...]:
     constants = [constant_value(each, scope, f"{call.name}()") for each in arguments[1:]]
     if call.name == "hist":
-        if constants and constants[0]:
-            if not 0 <= constants[0] <= _MOST_BITS:
-                raise scope.mistake(f"hist: bits {constants[0]} must be 0..{_MOST_BITS}", call.at)
-            raise scope.mistake(
-                "hist() with bits is not supported: hist(n) has one bucket for each power of two", call.at
-            )
-        return ()
+        bits = constants[0] if constants else 0
+        if not 0 <= bits <= FINEST:
+            raise scope.mistake(f"hist: bits {bits} must be 0..{FINEST}", call.at)
+        return (bits,) if bits else ()
     if call.name != "lhist":
         return ()
     low, high, step = constants
@@ -71,4 +69,3 @@ def _parameters(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -
 
 
 _MOST_LEVELS = 1000
-_MOST_BITS = 5

@@ -29,7 +29,7 @@ def bars(spec: AggregationSpec, words: Sequence[int], is_linear: bool, divisor: 
     if not used:
         return []
     ranges: Sequence[BucketRange] = buckets_of(spec)
-    if not is_linear:
+    if not is_linear and not spec.parameters:
         # Negative values are one bucket.
         ranges, values = _without_signs(ranges, values)
         used = [place for place, value in enumerate(values) if value]
