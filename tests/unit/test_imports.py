@@ -213,7 +213,7 @@ def test_there_are_no_circles_of_packages():
 
 def test_the_standard_library_and_pyelftools_are_enough():
     """What `pip install` has to bring: one package, and that in one module alone, which opens debug information. What
-    pytest loads has pytest."""
+    pytest loads has pytest, what makes tables has pyarrow, an extra."""
     import sys
 
     foreign = {}
@@ -223,7 +223,10 @@ def test_the_standard_library_and_pyelftools_are_enough():
             names += [node.module] if isinstance(node, ast.ImportFrom) else []
             for name in {name.partition(".")[0] for name in names} - sys.stdlib_module_names - {"sonde"}:
                 foreign.setdefault(name, set()).add(module)
+    tables = foreign.pop("pyarrow")
     assert foreign == {"elftools": {"symbols.dwarf.decoder"}, "pytest": {"pytest_plugin", "pytest_cases"}}
+    extra = {"library.arrow_", "library.data.table_files", "library.data.tables", "library.data.written_tables"}
+    assert all(name.startswith(tuple(extra)) for name in tables), tables
 
 
 SLOW = {"argparse", "getopt", "logging", "dataclasses", "subprocess", "json", "inspect", "asyncio", "numpy", "elftools"}

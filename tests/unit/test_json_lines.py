@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from json_schema import SCHEMA
 
-from sonde.library.data.json_records import JsonHeads, distinct, record_lines
+from sonde.library.data.json_records import JsonHeads, record_lines
 from sonde.library.data.json_report import event_line
 from sonde.library.data.json_values import JsonStrings
 from sonde.library.events import Aggregation, Exit, Loss, Message, ProbeError, ProbeName
@@ -17,6 +17,7 @@ from sonde.library.frames import Frame, Stack
 from sonde.library.histograms import Quantize
 from sonde.library.record_reader import record_reader
 from sonde.library.scalars import Average, Count
+from sonde.library.statement_values import distinct
 from sonde.library.values import Values
 from sonde.model.conversions import Conversion
 from sonde.model.spec import PrintfAction, RecordLayout

@@ -21,8 +21,8 @@ _FLAGS = {
 _NONE: Mapping[str, str] = {}
 _WITH_VALUE = frozenset("36bcDfiIkLmnopPsUxX")
 _VALUES = {"k": "btf", "o": "output"}
-_FORMATS = ("json", "text")
-"""What -f takes for a format of the output; functions of these names are `:json` and `:text`."""
+_FORMATS = ("arrow", "json", "parquet", "text")
+"""What -f takes for a format of the output; functions of these names are `:arrow`, `:json` and so on."""
 
 _LONG = {
     "--act": "act", "--btf": "btf", "--disasm": "disassemble", "--dry-run": "dry_run", "--dump": "dump",

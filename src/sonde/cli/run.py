@@ -27,8 +27,12 @@ def run(job: Job, arguments: Arguments, messages: Messages, held: Held) -> int:
     text, captures = (None, arguments.output) if is_capture(arguments.output) else (arguments.output, None)
     files = Files(arguments.raw, captures, arguments.recording, arguments.pictures, arguments.flame_diff)
     job = job._replace(files=files, program=messages.program)
-    if options.text("format") == "json":
-        from sonde.library.data.json_report import run_as_json  # most runs print text
+    if options.text("format") in ("arrow", "parquet"):
+        from sonde.library.data.tables import run_as_tables  # most runs print text
+
+        ended = run_as_tables(job, held, messages.error, text, begun)
+    elif options.text("format") == "json":
+        from sonde.library.data.json_report import run_as_json  # as above
 
         ended = run_as_json(job, held, messages.error, text, begun)
     else:

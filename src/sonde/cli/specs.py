@@ -47,8 +47,10 @@ def _run(path: str, content: SpecFile, arguments: Arguments, messages: Messages)
     if only_shows:
         return 0
     from sonde.cli.run import run
+    from sonde.library.outputs import settle_format
 
     reason = harm_of(content)
+    settle_format(arguments.output, options)
     job = Job(content.spec, options, content.destructive or bool(reason), reason)
     require_allowed(job)
     with holding(engine, arguments.commands, arguments.process_numbers(), options, messages.error) as held:

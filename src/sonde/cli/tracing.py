@@ -7,6 +7,7 @@ from sonde.cli.messages import FatalError, Messages
 from sonde.cli.output import show
 from sonde.library.compiling import Compiled, For, compiled, refuse_without_processes
 from sonde.library.holding import Held
+from sonde.library.outputs import settle_format
 from sonde.library.settings import OptionTable, recording_of
 
 
@@ -16,6 +17,7 @@ def trace_processes(
     """Compile and, unless that is all, trace these processes, or all; returns the exit status. Raises FatalError."""
     is_saved = arguments.save is not None
     wanted = For(held.engine, arguments.btf, is_saved, None if is_saved else held.process, held.prepare)
+    settle_format(arguments.output, options)
     made = compiled("d", arguments.programs, options, arguments.operands, wanted, messages.program)
     _write_types(options, made)
     if held.is_embedded and not held.traced and not only_compiles and not recording_of(options):

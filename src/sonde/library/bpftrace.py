@@ -10,10 +10,9 @@ from sonde.frontends.bpftrace.report.source_text import BtSource
 from sonde.frontends.bpftrace.report.text import BtReport, Ending
 from sonde.library.compiling import Compiled, For, compiled
 from sonde.library.compiling import refuse_without_processes as refuse_without_processes
-from sonde.library.foreground import Job, run_here
+from sonde.library.foreground import Job, Outlet, run_here
 from sonde.library.holding import Held
 from sonde.library.settings import OptionTable
-from sonde.session.names import Names
 from sonde.session.participants import MakeReport
 
 LANGUAGE = "bpftrace"
@@ -59,14 +58,14 @@ def run_program(
     made = program.made
     job = Job(made.spec, options, made.checked.is_destructive, program=LANGUAGE)
 
-    def report_to(descriptor: int, names: Names) -> MakeReport:
+    def report_to(outlet: Outlet) -> MakeReport:
         settings = program.own.settings
         trailer = str(settings["str_trunc_trailer"]).encode(errors="surrogateescape")
         longest = int(settings["max_strlen"])
         ((file, lines),) = made.checked.lines.items()
         source = BtSource(file or "stdin", lines, program.own.spans)
         ending = Ending(program.own.functions, program.own.last, is_json, longest, trailer, warns, source)
-        return lambda spec, shown: BtReport(spec, shown, descriptor, names, ending)
+        return lambda spec, shown: BtReport(spec, shown, outlet.descriptor, outlet.names, ending)
 
     ended = run_here(job, held, tell, output=output, attached=attached, report_to=report_to)
     return ended.status

@@ -99,7 +99,7 @@ def compiled(
     """Compile programs as one. `options` take what they set themselves, `arguments` are $1 ..., `name` is $0.
     `for_values`: their records have their times, and their values the names that the source gives them. Raises
     CompileError."""
-    for_values = for_values or options.text("format") == "json"
+    for_values = for_values or options.text("format") != "text"
     recorder: FiringRecorder | None = None
     source: RecordedProbes | None = None
     _require_recording(options)

@@ -17,6 +17,7 @@ from sonde.library.outputs import (
     require_apart,
     require_written,
 )
+from sonde.machine.system import realtime_offset
 from sonde.model.options import OptionTable
 from sonde.model.spec import TracingSpec
 from sonde.session.engines import make
@@ -40,8 +41,19 @@ _MOST_TOLD = 10
 """Objects that are told of which names are missing."""
 
 Tell = Callable[[str], None]
-ReportTo: TypeAlias = "Callable[[int, Names], MakeReport]"
-"""What makes the report of a program that prints to a descriptor; the other knows the names of addresses."""
+
+
+class Outlet(NamedTuple):
+    """What a report is made for: the descriptor that it prints to, what knows the names of addresses, and what to add
+    to times of firings for those of the wall clock, ns."""
+
+    descriptor: int
+    names: Names
+    realtime_offset: int
+
+
+ReportTo: TypeAlias = "Callable[[Outlet], MakeReport]"
+"""What makes the report of a program."""
 
 
 class Job(NamedTuple):
@@ -121,7 +133,8 @@ def run_here(
             try:
                 made = make(held.engine, options, held.traced, recording.records if recording else None, source, keeper)
                 if report_to is not None:
-                    make_report = report_to(descriptor, names)
+                    offset = source.realtime_offset if source is not None else realtime_offset()
+                    make_report = report_to(Outlet(descriptor, names, offset))
                 session = Session(
                     job.spec, made, options, names, held.traced, descriptor, job.program, blocks, names,
                     pictures.album if pictures else None, packets, recording, make_report, attached,

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 
 from sonde.library.errors import Error
+from sonde.model.options import OptionTable
 from sonde.model.spec import PERF_RINGS, TracingSpec, has_open_sites
 from sonde.private_files import STANDARD_OUTPUT as STANDARD_OUTPUT
 from sonde.private_files import create_named
@@ -37,6 +38,16 @@ NO_FILES = Files()
 def is_capture(path: str | None) -> bool:
     """Whether an output is a file of packets, by its name."""
     return path is not None and path.lower().endswith(".pcapng")
+
+
+_TABLES = {".arrow": "arrow", ".parquet": "parquet"}
+
+
+def settle_format(path: str | None, options: OptionTable) -> None:
+    """The name of an output may ask for tables: it sets the option `format`, if nothing else has."""
+    found = _TABLES.get(os.path.splitext(path or "")[1].lower())
+    if found is not None and not options.is_set("format"):
+        options.set("format", found)
 
 
 @contextmanager

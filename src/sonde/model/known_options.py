@@ -191,8 +191,12 @@ _ALL = (
     Option("heatrate", RATE, STARTING, COMMAND, 20 * MILLISECOND,
            "a [heat map](#heat-maps) has a column for so much time", is_late=True),
     # The output
-    Option("format", TEXT, COMPILING, REPORT, "text", "`json`: a line of [JSON](data.md) for each event, as `-f json`",
-           choices=("text", "json"), is_late=True),
+    Option("format", TEXT, COMPILING, REPORT, "text",
+           "`json`: a line of [JSON](data.md) for each event, as `-f json`; `arrow` and `parquet`: "
+           "[tables](data.md#tables)", choices=("text", "json", "arrow", "parquet"), is_late=True),
+    Option("parquet", TEXT, STARTING, REPORT, "file",
+           "`parts`: a [folder](data.md#files-of-tables) of Parquet files, one a second, in place of one file",
+           choices=("file", "parts"), is_late=True),
     Option("quiet", SWITCH, TRACING, REPORT, False, "as `-q`"),
     Option("flowindent", SWITCH, TRACING, REPORT, False, "as `-F`"),
     Option("aggrate", RATE, TRACING, REPORT, 0,

@@ -12,7 +12,8 @@ _PROBES = ManualSection(
         ),
         ManualOption(
             ("-f",), "DESCRIPTION",
-            "the same by [[provider:]module:]function; `-f json` prints lines of JSON (that function is :json)",
+            "the same by [[provider:]module:]function; `-f json` prints lines of JSON (that function is :json), "
+            "`-f arrow` a stream of tables",
         ),
         ManualOption(("-m",), "DESCRIPTION", "the same by [provider:]module"),
         ManualOption(("-P",), "PROVIDER", "the same by provider"),
@@ -48,7 +49,10 @@ _OUTPUT = ManualSection(
     (
         ManualOption(("-q",), "", "only what the program prints"),
         ManualOption(("-F",), "", "indent by function entry and return"),
-        ManualOption(("-o",), "FILE", "append the output to it; packets replace one named *.pcapng", (FILE,)),
+        ManualOption(
+            ("-o",), "FILE",
+            "append the output to it; packets replace one named *.pcapng, tables *.arrow and *.parquet", (FILE,),
+        ),
         ManualOption(
             ("--record",), "FILE",
             "write what fires the script's probes to it as well, for --replay; with --object MAP=STRUCTURE: what "

@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from sonde.consume.decode import RecordColumns, columns, compile_comprehension
 from sonde.consume.generated import GeneratedExpression, code, constant, tuple_of
 from sonde.formats.bpf_ring import RING_HEADER
-from sonde.library.data.json_values import JsonStrings, encode, json_text, json_value
+from sonde.library.data.json_values import JsonStrings, encode, json_value
 from sonde.library.record_reader import fields_of
+from sonde.library.statement_values import constant_text, distinct, unicode_text
 from sonde.library.values import Values
 from sonde.model.probe import Probe
 from sonde.model.spec import CPU_AT, PROBE_AT, Action, Field, PrintfAction, RecordLayout, TraceAction
@@ -25,18 +26,7 @@ class JsonHeads(dict[int, bytes]):
     def learn(self, probes: Sequence[Probe]) -> None:
         for each in probes:
             name = f"{each.provider}:{each.module}:{each.function}:{each.name}"
-            self[each.id] = b'{"type":"record","probe":%b,"time":' % encode(json_text(name)).encode()
-
-
-def distinct(names: Sequence[str]) -> list[str]:
-    """Names for an object's members: the place where there is none, and behind a name that was there before."""
-    found: dict[str, int] = {}
-    for place, name in enumerate(names):
-        wanted = name or str(place)
-        while wanted in found:
-            wanted += f"#{place}"
-        found[wanted] = place
-    return [*found]
+            self[each.id] = b'{"type":"record","probe":%b,"time":' % encode(unicode_text(name)).encode()
 
 
 def record_lines(
@@ -57,13 +47,6 @@ def record_lines(
     return compile_comprehension(lines, found, stride, extra)
 
 
-def constant_text(action: Action) -> str | None:
-    """The text of a printf() that has no values."""
-    if not isinstance(action, PrintfAction) or action.fields:
-        return None
-    return "".join(each.text for each in action.conversions)
-
-
 def _shown(value: Any) -> bytes:
     return encode(json_value(value)).encode()
 
@@ -74,14 +57,15 @@ def _line(
     """The expression of what one statement has recorded, as a line."""
     text = constant_text(action)
     if text is not None:
-        rest = _literal(f'"text":{encode(json_text(text))}')
+        rest = _literal(f'"text":{encode(unicode_text(text))}')
         return code("{} % (heads[probe], {}, cpu)", constant(b'%b%d,"cpu":%d,"values":{},' + rest + b"}\n"), time)
     members = [_member(each, found, values) for each in _plain(action)]
     if not members:
         taken = values.expressions(action, [found.expressions[each] for each in fields_of(action)])
         members = [(b"%b", code("shown({})", each)) for each in taken]
     forms = b",".join(
-        _literal(encode(json_text(name)) + ":") + form for name, (form, _) in zip(distinct(names), members, strict=True)
+        _literal(encode(unicode_text(name)) + ":") + form
+        for name, (form, _) in zip(distinct(names), members, strict=True)
     )
     template = b'%b%d,"cpu":%d,"values":{' + forms + b"}}\n"
     shown = [code("heads[probe]"), time, code("cpu"), *(each for _, each in members)]

@@ -10,20 +10,20 @@ from sonde.consume import events as consumed
 from sonde.consume.events import Drop, Fault, Table
 from sonde.consume.options import Options
 from sonde.library.aggregations import Look
-from sonde.library.data.json_records import JsonHeads, RecordLines, distinct, record_lines
-from sonde.library.data.json_values import JsonStrings, encode, json_text, json_value
+from sonde.library.data.json_records import JsonHeads, RecordLines, record_lines
+from sonde.library.data.json_values import JsonStrings, encode, json_value
 from sonde.library.event_sink import EventSink
 from sonde.library.events import Aggregation, Event, Exit, Loss, Message, ProbeError, Record, Text
-from sonde.library.foreground import Ended, Job, Tell, run_here
+from sonde.library.foreground import Ended, Job, Outlet, Tell, run_here
 from sonde.library.holding import Held
 from sonde.library.source_positions import SourcePositions
+from sonde.library.statement_values import distinct, unicode_text
 from sonde.library.values import Values
 from sonde.model.conversions import Conversion
 from sonde.model.probe import Probe
 from sonde.model.samples import SampleSink
 from sonde.model.spec import Action, RecordLayout, TracingSpec
 from sonde.report.output import Output
-from sonde.session.names import Names
 from sonde.session.participants import MakeReport
 from sonde.typed import TYPE_CHECKING, Any
 
@@ -135,7 +135,7 @@ def _object(event: Event) -> dict[str, Any]:
     match event:
         case Record():
             members = dict(zip(distinct(event.names), map(json_value, event.values), strict=True))
-            probe = json_text(str(event.probe))
+            probe = unicode_text(str(event.probe))
             return {"type": "record", "probe": probe, "time": event.time, "cpu": event.cpu, "values": members}
         case Aggregation():
             rows = [{"key": json_value(key), "values": json_value(found)} for key, found in event.rows.items()]
@@ -143,10 +143,10 @@ def _object(event: Event) -> dict[str, Any]:
         case Loss():
             return {"type": "loss", "kind": event.kind, "lost": event.lost, "cpu": event.cpu, "text": event.text}
         case ProbeError():
-            probe, text = json_text(str(event.probe)), json_text(event.text)
+            probe, text = unicode_text(str(event.probe)), unicode_text(event.text)
             return {"type": "error", "probe": probe, "reason": event.reason, "text": text}
         case Message():
-            return {"type": "message", "text": json_text(event.text)}
+            return {"type": "message", "text": unicode_text(event.text)}
         case Text():
             return {"type": "text", "text": event.text.decode(errors="backslashreplace")}
         case Exit():
@@ -159,12 +159,13 @@ class JsonOutput:
     def __init__(self) -> None:
         self._descriptor = -1
 
-    def report_to(self, descriptor: int, names: Names) -> MakeReport:
+    def report_to(self, outlet: Outlet) -> MakeReport:
         """What makes the report (`sonde.library.foreground.ReportTo`)."""
-        self._descriptor = os.dup(descriptor)
+        self._descriptor = os.dup(outlet.descriptor)
+        names = outlet.names
 
         def report(spec: TracingSpec, options: Options) -> JsonReport:
-            return JsonReport(spec, options, descriptor, Values(names, spec.types, SourcePositions(names).find))
+            return JsonReport(spec, options, outlet.descriptor, Values(names, spec.types, SourcePositions(names).find))
 
         return report
 

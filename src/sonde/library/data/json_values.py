@@ -10,15 +10,11 @@ from sonde.library.frames import Frame, Stack
 from sonde.library.histograms import Histogram
 from sonde.library.objects import Object
 from sonde.library.scalars import Scalar
+from sonde.library.statement_values import unicode_text
 from sonde.library.values import CapturedPacket
 from sonde.typed import Any
 
 encode = json.JSONEncoder(ensure_ascii=True, check_circular=False, separators=(",", ":")).encode
-
-
-def json_text(text: str) -> str:
-    """Text as it may stand in JSON: surrogates stand for bytes that are no UTF-8, as Python reads names."""
-    return text.encode(errors="surrogateescape").decode(errors="backslashreplace")
 
 
 class JsonStrings(dict[bytes, bytes]):
@@ -43,7 +39,7 @@ def json_value(value: Any) -> Any:
         case None | bool() | int():
             return value
         case str():
-            return json_text(value)
+            return unicode_text(value)
         case bytes():
             return value.hex()
         case float():
@@ -61,7 +57,7 @@ def json_value(value: Any) -> Any:
         case CapturedPacket():
             return {"time": value.time, "length": value.length, "data": value.data.hex()}
         case dict():
-            return {json_text(str(name)): json_value(each) for name, each in value.items()}
+            return {unicode_text(str(name)): json_value(each) for name, each in value.items()}
         case _:
             return [json_value(each) for each in value]
 

@@ -1,0 +1,171 @@
+"""Records and events gathered into batches of rows, in the order of their times."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sonde.formats.bpf_ring import RING_HEADER
+from sonde.library.arrow_columns import (
+    SYMBOLIC,
+    Array,
+    ReadColumns,
+    RecordRun,
+    statement_reader,
+    texts_of,
+)
+from sonde.library.arrow_schema import EVENT, FIXED, TableColumns
+from sonde.library.arrow_values import STRING, TIME
+from sonde.library.record_reader import fields_of
+from sonde.library.statement_values import unicode_text
+from sonde.library.values import Values
+from sonde.model.probe import Probe
+from sonde.model.spec import CPU_AT, PROBE_AT, RecordLayout
+from sonde.model.units import MIB
+from sonde.typed import Any, NamedTuple
+
+Table = Any
+"""A pyarrow.Table."""
+
+_MOST = 8 * MIB
+"""Bytes of records that are gathered before they become rows."""
+
+KINDS = ("record", "loss", "error", "message", "exit")
+"""What a row may be: the dictionary of the column `event`."""
+
+_TIME, _CPU, _PROBE, _NUMBER, _TEXT = range(1, len(FIXED))
+
+
+class EventRow(NamedTuple):
+    """A row that is no record: its place in KINDS, and what its columns have."""
+
+    kind: int
+    time: int
+    text: str
+    number: int | None = None
+    cpu: int | None = None
+    probe: str | None = None
+
+
+class RecordBatches:
+    """Gathers what a run records. `offset` is added to times, ns."""
+
+    def __init__(self, columns: TableColumns, strings: Sequence[bytes], values: Values, offset: int) -> None:
+        self.schema = columns.schema
+        self._statements = columns.statements
+        self._strings = strings
+        self._values = values
+        self._offset = offset
+        self._probes: dict[int, str] = {}
+        self._readers: dict[tuple[int, int], list[ReadColumns]] = {}
+        self._waiting: dict[tuple[int, int], list[bytes]] = {}
+        self._layouts: dict[int, RecordLayout] = {}
+        self._size = 0
+        self._is_symbolic = False
+        self._events: list[EventRow] = []
+        self._tables: list[Table] = []
+
+    def learn(self, probes: Sequence[Probe]) -> None:
+        for each in probes:
+            self._probes[each.id] = unicode_text(f"{each.provider}:{each.module}:{each.function}:{each.name}")
+
+    @property
+    def is_full(self) -> bool:
+        """Whether rows had better be taken: what waits is kept in memory."""
+        return self._size >= _MOST
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self._waiting or self._events or self._tables)
+
+    def add(self, layout: RecordLayout, data: memoryview, stride: int) -> None:
+        """Records as `Sink.run` has them."""
+        self._waiting.setdefault((layout.number, stride), []).append(bytes(data))
+        self._size += len(data)
+        if layout.number not in self._layouts:
+            self._layouts[layout.number] = layout
+        self._is_symbolic |= _is_symbolic(layout)
+
+    def event(self, row: EventRow) -> None:
+        self._events.append(row)
+
+    def name(self) -> None:
+        """Read what has addresses in it, as long as these have names."""
+        if self._is_symbolic:
+            self._read()
+
+    def take(self) -> Table:
+        """All rows that there are, as a table of one chunk, in the order of their times."""
+        self._read()
+        parts, self._tables, self._size = self._tables, [], 0
+        if self._events:
+            parts.append(self._event_table())
+            self._events = []
+        elif len(parts) == 1:
+            return parts[0]
+        return pa.concat_tables(parts).unify_dictionaries().combine_chunks().sort_by("time")
+
+    def _read(self) -> None:
+        """Make rows of the bytes that wait."""
+        waiting, self._waiting = self._waiting, {}
+        self._is_symbolic = False
+        for (number, stride), parts in waiting.items():
+            run = RecordRun(b"".join(parts), stride)
+            self._tables += self._rows(self._layouts[number], run, stride)
+
+    def _rows(self, layout: RecordLayout, run: RecordRun, stride: int) -> list[Table]:
+        """A table for each statement of a layout."""
+        statements = self._statements[layout.number]
+        readers = self._readers.get((layout.number, stride))
+        if readers is None:
+            readers = self._readers[layout.number, stride] = [
+                statement_reader(layout, each.action, each.types, stride, self._strings, self._values)
+                for each in statements
+            ]
+        fixed = self._fixed(layout, run)
+        made = []
+        for statement, read in zip(statements, readers, strict=True):
+            found = dict(zip(statement.columns, read(run), strict=True)) if statement.types else {}
+            text = {} if statement.text is None else {_TEXT: _repeated(statement.text, run.count)}
+            made.append(self._table({**fixed, **text, **found}, run.count))
+        return made
+
+    def _fixed(self, layout: RecordLayout, run: RecordRun) -> dict[int, Array]:
+        probes = run.integers(RING_HEADER + PROBE_AT, 4, pa.uint32())
+        found = {
+            0: _kinds(pa.array(bytes(run.count), pa.uint8())),
+            _CPU: run.integers(RING_HEADER + CPU_AT, 4, pa.uint32()),
+            _PROBE: texts_of(probes, self._probes.__getitem__),
+        }
+        if layout.time is not None:
+            times = run.integers(RING_HEADER + layout.time.offset, layout.time.size, pa.int64())
+            found[_TIME] = pc.add(times, self._offset).cast(TIME)
+        return found
+
+    def _table(self, found: dict[int, Array], count: int) -> Table:
+        whole = [
+            found[place] if place in found else pa.nulls(count, field.type) for place, field in enumerate(self.schema)
+        ]
+        return pa.Table.from_arrays(whole, schema=self.schema)
+
+    def _event_table(self) -> Table:
+        kinds, times, texts, numbers, cpus, probes = zip(*self._events, strict=True)
+        found = {
+            0: _kinds(pa.array(kinds, pa.int8())), _TIME: pa.array(times, TIME), _CPU: pa.array(cpus, pa.uint32()),
+            _PROBE: pa.array(probes, STRING), _NUMBER: pa.array(numbers, pa.int64()), _TEXT: pa.array(texts, STRING),
+        }  # fmt: skip
+        return self._table(found, len(kinds))
+
+
+def _is_symbolic(layout: RecordLayout) -> bool:
+    return any(field.kind in SYMBOLIC for action in layout.actions for field in fields_of(action))
+
+
+def _kinds(indices: Array) -> Array:
+    return pa.DictionaryArray.from_arrays(indices.cast(EVENT.index_type), pa.array(KINDS))
+
+
+def _repeated(text: str, count: int) -> Array:
+    return pa.DictionaryArray.from_arrays(pa.array([0] * count, pa.int32()), pa.array([unicode_text(text)]))

@@ -1,0 +1,125 @@
+"""The columns of a program's records: one schema for all of its statements, as a table has one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+
+from sonde.library.arrow_values import (
+    PACKET,
+    STRING,
+    TIME,
+    DataType,
+    aggregated_type,
+    field_type,
+    object_type,
+)
+from sonde.library.record_reader import fields_of
+from sonde.library.statement_values import constant_text, distinct
+from sonde.library.values import Values
+from sonde.model.spec import (
+    Action,
+    AggregationSpec,
+    CaptureAction,
+    PacketAction,
+    PrintAction,
+    RecordLayout,
+    TracememAction,
+    TracingSpec,
+)
+from sonde.typed import Any, NamedTuple
+
+EVENT = pa.dictionary(pa.int8(), pa.string())
+
+FIXED: tuple[tuple[str, DataType], ...] = (
+    ("event", EVENT), ("time", TIME), ("cpu", pa.uint32()), ("probe", STRING), ("number", pa.int64()), ("text", STRING),
+)  # fmt: skip
+"""The columns of every table: what a row is, when it was (of the wall clock), where, and of what is no record how many
+were lost or the status of exit(), and the message."""
+
+
+class Statement(NamedTuple):
+    """A statement that records, its values' types, and the places of their columns in the schema; its `text` where it
+    is a printf() without values."""
+
+    action: Action
+    types: tuple[DataType, ...]
+    columns: tuple[int, ...]
+    text: str | None
+
+
+class TableColumns(NamedTuple):
+    """The schema, and the statements of each layout by its number."""
+
+    schema: Any
+    statements: dict[int, tuple[Statement, ...]]
+
+
+def table_columns(spec: TracingSpec, values: Values, offset: int) -> TableColumns:
+    """The columns of a program. A column is shared by values of one name and type; another type of that name has its
+    number behind it, `size#2`. `offset` is what was added to times, ns."""
+    fields = list(FIXED)
+    statements: dict[int, tuple[Statement, ...]] = {}
+    for layout in spec.records:
+        found = [_statement(each, names, spec, fields) for each, names in _recording(layout, values)]
+        statements[layout.number] = tuple(found)
+    metadata = {"sonde.realtime_offset": str(offset)}
+    return TableColumns(pa.schema(fields, metadata), statements)
+
+
+def _recording(layout: RecordLayout, values: Values) -> Iterator[tuple[Action, Sequence[str]]]:
+    """The statements of a layout that record, each with the names of its values."""
+    called = iter(layout.names)
+    for action in layout.actions:
+        if fields_of(action):
+            yield action, distinct(values.names(action, called))
+        elif constant_text(action) is not None:
+            yield action, ()
+
+
+def _statement(
+    action: Action, names: Sequence[str], spec: TracingSpec, fields: list[tuple[str, DataType]]
+) -> Statement:
+    types = tuple(_types(action, spec)) if fields_of(action) else ()
+    places = [_place(name, wanted, fields) for name, wanted in zip(names, types, strict=True)]
+    return Statement(action, types, tuple(places), constant_text(action))
+
+
+def _types(action: Action, spec: TracingSpec) -> Iterator[DataType]:
+    match action:
+        case CaptureAction() | PacketAction():
+            yield PACKET
+        case TracememAction():
+            yield pa.binary()
+        case PrintAction():
+            yield object_type(spec.types, action.type)
+        case _:
+            yield from map(field_type, fields_of(action))
+
+
+def _place(name: str, wanted: DataType, fields: list[tuple[str, DataType]]) -> int:
+    """The column of that name and type, which is made if there is none."""
+    number, tried = 1, name
+    known = {each: place for place, (each, _) in enumerate(fields)}
+    while tried in known:
+        place = known[tried]
+        if place >= len(FIXED) and fields[place][1] == wanted:
+            return place
+        number += 1
+        tried = f"{name}#{number}"
+    fields.append((tried, wanted))
+    return len(fields) - 1
+
+
+def aggregation_schema(spec: AggregationSpec, offset: int) -> Any:
+    """The schema of an aggregation's table: when it was shown, its key, and the value, called as its function."""
+    keys = [(name, field_type(field)) for name, field in zip(key_names(spec), spec.keys, strict=True)]
+    fields = [("time", TIME), *keys, (spec.function, aggregated_type(spec))]
+    return pa.schema(fields, {"sonde.aggregation": spec.name, "sonde.realtime_offset": str(offset)})
+
+
+def key_names(spec: AggregationSpec) -> list[str]:
+    """The columns of an aggregation's key."""
+    found = distinct([""] * len(spec.keys))
+    return [f"key{each}" for each in found]

@@ -1,0 +1,140 @@
+"""What recorded values are in Arrow: the type of each, and values of the library as pyarrow takes them for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from sonde.library.frames import Frame, Stack
+from sonde.library.histograms import Histogram
+from sonde.library.objects import Object
+from sonde.library.scalars import Scalar
+from sonde.library.statement_values import unicode_text
+from sonde.library.values import CapturedPacket
+from sonde.model.spec import AggregationSpec, Field, TypeSpec
+from sonde.report.number import REALS
+from sonde.typed import Any
+
+DataType = Any
+"""A pyarrow.DataType."""
+
+STRING = pa.dictionary(pa.int32(), pa.string())
+TIME = pa.timestamp("ns", "UTC")
+FRAME = pa.struct(
+    [("address", pa.uint64()), ("function", STRING), ("module", STRING), ("offset", pa.uint64()), ("file", STRING),
+     ("line", pa.uint32())]
+)  # fmt: skip
+PACKET = pa.struct([("time", TIME), ("length", pa.uint32()), ("data", pa.binary())])
+BUCKETS = pa.list_(pa.struct([("low", pa.int64()), ("high", pa.int64()), ("count", pa.int64())]))
+
+_INTEGERS = {
+    (1, False): pa.uint8(), (2, False): pa.uint16(), (4, False): pa.uint32(), (8, False): pa.uint64(),
+    (1, True): pa.int8(), (2, True): pa.int16(), (4, True): pa.int32(), (8, True): pa.int64(),
+}  # fmt: skip
+_DEEPEST = 32
+
+
+def integer_type(size: int, signed: bool) -> DataType:
+    """That of an integer of `size` bytes; one that has none of these sizes is in the next larger, or text."""
+    larger = next((each for each in (1, 2, 4, 8) if each >= size), 0)
+    return _INTEGERS[larger, signed] if larger else STRING
+
+
+def field_type(field: Field) -> DataType:
+    """That of one recorded value, which is none of print()'s."""
+    match field.kind:
+        case "int":
+            return integer_type(field.size, field.signed)
+        case "stack" | "ustack":
+            return pa.list_(FRAME)
+        case "symbol" | "user_symbol":
+            return FRAME
+        case "bytes" | "long_bytes":
+            return pa.binary()
+        case _:
+            return STRING
+
+
+def object_type(types: Sequence[TypeSpec], number: int, depth: int = 0) -> DataType:
+    """That of what print() shows, by the number of its type (`library.objects`)."""
+    spec = types[number]
+    if depth > _DEEPEST:
+        return STRING
+    match spec.kind:
+        case "struct":
+            return _structure(types, spec, depth)
+        case "array":
+            is_text = types[spec.element].kind == "char"
+            return STRING if is_text else pa.list_(object_type(types, spec.element, depth + 1))
+        case kind if kind in REALS:
+            return {4: pa.float32(), 8: pa.float64()}.get(spec.size, pa.binary())
+        case "string" | "enum":
+            return STRING
+        case _:
+            return integer_type(spec.size, spec.signed)
+
+
+def _structure(types: Sequence[TypeSpec], spec: TypeSpec, depth: int) -> DataType:
+    members: dict[str, DataType] = {}
+    for each in spec.members:
+        found = object_type(types, each.type, depth + 1)
+        if each.name:
+            members[each.name] = found
+        elif pa.types.is_struct(found):
+            members |= {field.name: field.type for field in found}
+    # Parquet has no structures without members.
+    return pa.struct(list(members.items())) if members else STRING
+
+
+def aggregated_type(spec: AggregationSpec) -> DataType:
+    """That of an aggregation's values."""
+    if spec.function in ("quantize", "lquantize", "llquantize"):
+        return BUCKETS
+    return pa.float64() if spec.function in ("avg", "stddev") else pa.int64()
+
+
+def array_of(values: Sequence[Any], wanted: DataType) -> Any:
+    """The pyarrow.Array of that type of the library's values."""
+    return pa.array([fitting(each, wanted) for each in values], wanted)
+
+
+def fitting(value: Any, wanted: DataType) -> Any:
+    """One of the library's values as pyarrow takes it for a type."""
+    match value:
+        case None:
+            return None
+        case Object():
+            return fitting(value.value, wanted)
+        case Scalar():
+            return value.number
+        case Histogram():
+            return [each._asdict() for each in value.buckets]
+        case CapturedPacket():
+            return value._asdict()
+        case Frame():
+            return frame_members(value)
+        case Stack():
+            return [frame_members(each) for each in value]
+        case str():
+            return unicode_text(value)
+        case dict():
+            return _members(value, wanted)
+        case list() if pa.types.is_list(wanted):
+            return [fitting(each, wanted.value_type) for each in value]
+        case _:
+            return str(value) if wanted == STRING else value
+
+
+def _members(value: dict[str, Any], wanted: DataType) -> Any:
+    if not pa.types.is_struct(wanted):
+        return str(value)
+    return {field.name: fitting(value.get(field.name), field.type) for field in wanted}
+
+
+def frame_members(frame: Frame) -> dict[str, Any]:
+    """What is known of a frame."""
+    found: dict[str, Any] = {"address": frame.address, "offset": frame.offset}
+    for name in ("function", "module", "file"):
+        found[name] = unicode_text(getattr(frame, name)) or None
+    return {**found, "line": frame.line or None}

@@ -1,0 +1,200 @@
+"""Files that tables are written to while they grow: a stream of Arrow's, a Parquet file, a folder of those."""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import suppress
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from sonde.library.errors import Error
+from sonde.private_files import STANDARD_OUTPUT, create_named
+from sonde.report.output import write_all
+from sonde.typed import Any, Protocol
+
+_ROWS = 1 << 17
+"""Rows of a group of a Parquet file: smaller ones wait for more."""
+
+_FOLDER_MODE = 0o700
+
+
+class TableFile(Protocol):
+    """Takes tables of one schema, one after the other. All of these raise OSError."""
+
+    def write(self, table: Any) -> None: ...
+
+    def settle(self) -> None:
+        """Some time has passed: have what was written whole on the disk, as far as this kind of file can."""
+
+    def close(self) -> None: ...
+
+
+class _Gathered:
+    """A file of bytes that are taken away."""
+
+    closed = False
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+
+    def write(self, data: Any) -> int:
+        self._parts.append(bytes(data))
+        return len(data)
+
+    def flush(self) -> None:
+        """Nothing is kept back."""
+
+    def take(self) -> bytes:
+        found, self._parts = b"".join(self._parts), []
+        return found
+
+
+class StreamFile:
+    """A stream in Arrow's IPC format (https://arrow.apache.org/docs/format/Columnar.html#ipc-streaming-format).
+
+    What is written of a table is there as a whole or not at all: readers take a message of length zero for the end, and
+    the length of the first message is written last.
+    """
+
+    def __init__(self, path: str, schema: Any) -> None:
+        self._descriptor = opened_file(path)
+        # What somebody else has opened may have begun before, or append.
+        self._is_own = path != STANDARD_OUTPUT and stat.S_ISREG(os.fstat(self._descriptor).st_mode)
+        self._place = 0
+        self._bytes = _Gathered()
+        self._writer = pa.ipc.new_stream(pa.PythonFile(self._bytes, "w"), schema)
+        # The schema goes before the first batch: with one that is empty it is there from the beginning.
+        self._writer.write_batch(pa.RecordBatch.from_pylist([], schema))
+        self._append()
+
+    def write(self, table: Any) -> None:
+        self._writer.write_table(table)
+        self._append()
+
+    def settle(self) -> None:
+        """It is."""
+
+    def close(self) -> None:
+        self._writer.close()
+        try:
+            self._append()
+        finally:
+            os.close(self._descriptor)
+
+    def _append(self) -> None:
+        data = self._bytes.take()
+        if not self._is_own:
+            write_all(self._descriptor, data)
+            return
+        _write_at(self._descriptor, data[8:], self._place + 8)
+        _write_at(self._descriptor, data[:8], self._place)
+        self._place += len(data)
+
+
+def _write_at(descriptor: int, data: bytes, place: int) -> None:
+    rest = memoryview(data)
+    while rest:
+        written = os.pwrite(descriptor, rest, place)
+        rest, place = rest[written:], place + written
+
+
+def opened_file(path: str) -> int:
+    """A descriptor of a file that is begun anew. Raises Error."""
+    try:
+        return create_named(path, os.O_TRUNC)
+    except OSError as error:
+        raise Error(f"failed to open output file '{path}': {error.strerror}") from None
+
+
+class _Descriptor:
+    """A file as pyarrow wants it."""
+
+    closed = False
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def write(self, data: Any) -> int:
+        write_all(self._descriptor, bytes(data))
+        return len(data)
+
+    def flush(self) -> None:
+        """Nothing is kept back."""
+
+
+class ParquetFile:
+    """One Parquet file. It can be read when it is closed."""
+
+    def __init__(self, path: str, schema: Any) -> None:
+        self._descriptor = opened_file(path)
+        self._writer = pq.ParquetWriter(pa.PythonFile(_Descriptor(self._descriptor), "w"), schema)
+        self._waiting: list[Any] = []
+        self._rows = 0
+
+    def write(self, table: Any) -> None:
+        self._waiting.append(table)
+        self._rows += table.num_rows
+        if self._rows >= _ROWS:
+            self._write()
+
+    def _write(self) -> None:
+        waiting, self._waiting, self._rows = self._waiting, [], 0
+        if waiting:
+            self._writer.write_table(pa.concat_tables(waiting).unify_dictionaries().combine_chunks())
+
+    def settle(self) -> None:
+        """There is no such moment but the end."""
+
+    def close(self) -> None:
+        try:
+            self._write()
+            self._writer.close()
+        finally:
+            os.close(self._descriptor)
+
+
+class ParquetParts:
+    """A folder of Parquet files, each of which gets its name when it is whole."""
+
+    def __init__(self, path: str, schema: Any) -> None:
+        self._folder = path
+        self._schema = schema
+        self._number = 0
+        self._part: ParquetFile | None = None
+        try:
+            os.makedirs(path, _FOLDER_MODE, exist_ok=True)
+            for each in os.listdir(path):
+                if each.startswith(("part-", ".part-")) and each.endswith(".parquet"):
+                    os.unlink(os.path.join(path, each))
+        except OSError as error:
+            raise Error(f"failed to make folder '{path}': {error.strerror}") from None
+
+    def write(self, table: Any) -> None:
+        if self._part is None:
+            self._number += 1
+            self._part = ParquetFile(self._name("."), self._schema)
+        self._part.write(table)
+
+    def _name(self, prefix: str) -> str:
+        return os.path.join(self._folder, f"{prefix}part-{self._number:06}.parquet")
+
+    def settle(self) -> None:
+        part, self._part = self._part, None
+        if part is not None:
+            part.close()
+            os.rename(self._name("."), self._name(""))
+
+    def close(self) -> None:
+        if not self._number:
+            # A folder without a file has no columns.
+            self.write(self._schema.empty_table())
+        self.settle()
+
+
+def close_all(files: list[TableFile]) -> None:
+    """Close what can be closed, where something has gone wrong already."""
+    for each in files:
+        with suppress(OSError, pa.ArrowException):
+            each.close()
