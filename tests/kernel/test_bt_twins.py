@@ -1,0 +1,80 @@
+"""Programs written in D and in bpftrace's language count the same of one run: bt_twins.txt has them."""
+
+import json
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from command import SONDE, build, sonde
+
+HERE = Path(__file__).parent
+ITEM = """struct item { int id; short kind; unsigned char flags; char name[16]; struct item *next; long sum; };
+"""
+
+
+class Twin(NamedTuple):
+    """One program in each language."""
+
+    d: str
+    bt: str
+
+
+def twins(path):
+    text = (HERE / "bt_twins.txt").read_text()
+    found = []
+    for number, part in enumerate(text.split("\n\n")[1:]):
+        named = part.replace("NN", str(number)).replace("WORK", "work").replace("PATH", path)
+        d, _, bt = named.partition("\n..\n")
+        found.append(Twin(d, bt))
+    return found
+
+
+def buckets(rows):
+    return tuple((row.get("low", row.get("min")), row["count"]) for row in rows)
+
+
+def plain(value):
+    """A value of either, averages without their fractions."""
+    return buckets(value) if isinstance(value, list) else int(value)
+
+
+def of_d(output):
+    found = {}
+    for line in output.splitlines():
+        said = json.loads(line)
+        if said["type"] == "aggregation":
+            for row in said["rows"]:
+                found[said["names"][0], ",".join(map(str, row["key"]))] = plain(row["values"][0])
+    return found
+
+
+def of_bt(output):
+    found = {}
+    for line in output.splitlines():
+        said = json.loads(line) if line.startswith("{") else {"type": ""}
+        for name, value in said["data"].items() if said["type"] in ("map", "hist", "stats") else ():
+            for key, one in value.items() if isinstance(value, dict) else (("", value),):
+                found[name[1:], key] = plain(one)
+    return {place: value for place, value in found.items() if place[0].startswith("r")}
+
+
+@pytest.fixture(scope="module")
+def counted(tmp_path_factory):
+    """What the programs in D and in bpftrace's language have counted in one run, and how many there are."""
+    place = tmp_path_factory.mktemp("twins")
+    path = build(place, "work", (HERE / "bt_twins.c").read_text())
+    pairs = twins(path)
+    d, bt, output = place / "all.d", place / "all.bt", place / "d.json"
+    d.write_text(ITEM + "\n".join(twin.d for twin in pairs))
+    bt.write_text(ITEM + "\n".join(twin.bt for twin in pairs))
+    inner = f"{SONDE} -q -x format=json -x evaltime=exec -o {output} -C -s {d} -c {path}"
+    done = sonde("bt", "-q", "-f", "json", str(bt), "-c", inner, timeout=60)
+    return of_d(output.read_text()), of_bt(done.stdout), len(pairs)
+
+
+def test_both_count_the_same(counted):
+    of_d, of_bt, programs = counted
+    assert programs >= 60
+    assert {name for name, _ in of_d} == {f"r{number}" for number in range(programs)}
+    different = {place for place in {*of_d, *of_bt} if of_d.get(place) != of_bt.get(place)}
+    assert not different, {place: (of_d.get(place), of_bt.get(place)) for place in sorted(different)[:20]}
