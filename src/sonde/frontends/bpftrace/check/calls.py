@@ -14,6 +14,7 @@ from sonde.frontends.bpftrace.check.conversions import (
 )
 from sonde.frontends.bpftrace.check.function_table import ACTIONS as MORE_ACTIONS
 from sonde.frontends.bpftrace.check.function_table import VALUES as MORE_VALUES
+from sonde.frontends.bpftrace.check.macros import no_definition
 from sonde.frontends.bpftrace.check.maps import key_values, keys_of, of_tuple
 from sonde.frontends.bpftrace.check.refusals import REASONS
 from sonde.frontends.bpftrace.check.scope import BtScope
@@ -56,6 +57,8 @@ def value(call: nodes.Call, scope: BtScope) -> Expr:
         return more.check(call, require(call, scope, more.least, more.most), scope)
     if not call.arguments and (variable := builtin(call.name, call.at, scope)) is not None:
         return variable
+    if any(name == call.name for name, _ in scope.macros):
+        raise no_definition(call, scope, "they differ in the number of their arguments")
     if call.name in AGGREGATING:
         raise scope.mistake(f"{call.name}() must be assigned directly to a map", call.at)
     if call.name in _ACTIONS or call.name in MORE_ACTIONS:
@@ -166,11 +169,11 @@ def _sizeof(call: nodes.Call, scope: BtScope) -> Expr:
     if len(call.arguments) != 1:
         raise scope.mistake(f"sizeof() requires one argument ({len(call.arguments)} provided)", call.at)
     argument = call.arguments[0]
-    from sonde.frontends.bpftrace.check.type_names import type_of  # few programs have it
+    from sonde.frontends.bpftrace.check.type_names import type_of, unevaluated  # few programs have it
 
     kind = type_of(argument, scope)
     if resolve(kind) == STRING and not isinstance(argument, nodes.TypeName):
-        size = text_size(scope.expression(argument, scope), scope)
+        size = text_size(unevaluated(argument, scope), scope)
     else:
         size = size_of(kind)
     return constant(size, scope.at(call.at), UINT64)

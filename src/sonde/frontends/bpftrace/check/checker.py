@@ -168,9 +168,14 @@ def _checked(
     item: nodes.ProbeItem, attached_to: AttachedProbes, number: int, identifier: int, scope: BtScope
 ) -> Clause:
     scope.begin_clause(number, attached_to)
+    at = scope.at(item.at)
+    scope.before.append([])
     predicate: Expr | None = None if item.predicate is None else test(item.predicate, scope, item.predicate_at)
+    before = scope.before.pop()
     # A clause without statements would be one that shows its probe.
-    body: tuple[Statement, ...] = statements(item.body, scope) or (tree.Return(scope.at(item.at)),)
+    body: tuple[Statement, ...] = statements(item.body, scope) or (tree.Return(at),)
+    if predicate is not None and before:
+        body, predicate = (*before, tree.If(at, predicate, body, ())), None
     return Clause(identifier, attached_to.probes, predicate, body, scope.at(attached_to.point.at))
 
 

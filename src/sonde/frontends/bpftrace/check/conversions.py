@@ -58,15 +58,15 @@ def converted(e: Expr, type_: Type) -> Expr:
 
 
 def _recomposed(e: Expr, kind: Struct) -> Expr:
-    """A tuple or record as one whose members are wider."""
+    """A tuple or record as one whose members are wider, or in another order."""
+    own = resolve(e.type)
+    assert isinstance(own, Struct)
     if isinstance(e, tree.Compose):
         values = e.values
     else:
-        own = resolve(e.type)
-        assert isinstance(own, Struct)
         values = tuple(tree.MemberOf(each.type, e.position, e, each) for each in own.members)
-    parts = (_part(value, member.type) for value, member in zip(values, kind.members, strict=True))
-    return tree.Compose(kind, e.position, tuple(parts))
+    named = {member.name: value for member, value in zip(own.members, values, strict=True)}
+    return tree.Compose(kind, e.position, tuple(_part(named[each.name], each.type) for each in kind.members))
 
 
 def _part(value: Expr, kind: Type) -> Expr:

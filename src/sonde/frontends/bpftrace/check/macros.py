@@ -19,8 +19,6 @@ def expanded(call: nodes.Call | nodes.Name, scope: BtScope) -> nodes.BlockValue 
     arguments = call.arguments if isinstance(call, nodes.Call) else ()
     macro = scope.macros.get((call.name, len(arguments)))
     if macro is None:
-        if any(name == call.name for name, _ in scope.macros) and isinstance(call, nodes.Call):
-            raise _no_definition(call, scope, "they differ in the number of their arguments")
         return None
     scope.expansions += 1
     replaced = dict(
@@ -38,7 +36,7 @@ def require_end(depth: int, call: nodes.Call | nodes.Name, scope: BtScope) -> No
         raise scope.mistake(f"Recursive macro call detected: {call.name}", call.at)
 
 
-def _no_definition(call: nodes.Call | nodes.Name, scope: BtScope, why: str) -> BtError:
+def no_definition(call: nodes.Call | nodes.Name, scope: BtScope, why: str) -> BtError:
     text = f"Call to {call.name}() has arguments that do not match any definition."
     return scope.mistake(text, call.at, why)
 
@@ -46,10 +44,10 @@ def _no_definition(call: nodes.Call | nodes.Name, scope: BtScope, why: str) -> B
 def _bound(parameter: str, argument: Any, call: nodes.Call | nodes.Name, scope: BtScope) -> tuple[str, Any]:
     """The parameter and what takes its place."""
     if parameter.startswith("$") and not isinstance(argument, nodes.ScratchVariable):
-        raise _no_definition(call, scope, f"{parameter} wants a variable")
+        raise no_definition(call, scope, f"{parameter} wants a variable")
     is_map = isinstance(argument, nodes.MapName) and argument.keys is None
     if parameter.startswith("@") and not is_map:
-        raise _no_definition(call, scope, f"{parameter} wants a map")
+        raise no_definition(call, scope, f"{parameter} wants a map")
     return parameter, argument
 
 

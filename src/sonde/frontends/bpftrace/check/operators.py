@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sonde.frontends.bpftrace.check.blocks import unhurried
+from sonde.frontends.bpftrace.check.blocks import Branch, either, unhurried
 from sonde.frontends.bpftrace.check.conversions import (
     bare,
     constant,
@@ -16,7 +16,16 @@ from sonde.frontends.bpftrace.check.conversions import (
     wrapped,
 )
 from sonde.frontends.bpftrace.check.scope import BtScope
-from sonde.frontends.bpftrace.check.types import INT64, UINT64, is_integer, is_scalar, is_text, merged, spelled
+from sonde.frontends.bpftrace.check.types import (
+    INT64,
+    UINT64,
+    is_integer,
+    is_scalar,
+    is_text,
+    merged,
+    smallest,
+    spelled,
+)
 from sonde.frontends.bpftrace.errors import BtError
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model import program as tree
@@ -32,12 +41,15 @@ _COMPUTED: dict[str, Callable[[int, int], int]] = {
 
 def binary(node: nodes.Binary, scope: BtScope) -> Expr:
     if node.op in ("&&", "||"):
-        left, right = scope.expression(node.left, scope), unhurried(node.right, scope)
+        left = scope.expression(node.left, scope)
+        before, right = unhurried(node.right, scope)
         for operand, side in ((left, node.left), (right, node.right)):
             if not is_scalar(operand.type):
                 raise scope.mistake(
                     f"The {node.op} operator can not be used on expressions of type '{spelled(operand.type)}'", side.at
                 )
+        if before:
+            return _decided(node, left, (before, right), scope)
         made = tree.Binary(INT, scope.at(node.at), node.op, bare(left), bare(right))
         return tree.Cast(BOOL, made.position, made)
     left, right = scope.expression(node.left, scope), scope.expression(node.right, scope)
@@ -46,12 +58,21 @@ def binary(node: nodes.Binary, scope: BtScope) -> Expr:
     return arithmetic(node.op, left, right, node, scope)
 
 
+def _decided(node: nodes.Binary, left: Expr, right: Branch, scope: BtScope) -> Expr:
+    """`&&` or `||` whose right side is a block: its statements are not always run."""
+    ends = tree.Const(BOOL, scope.at(node.at), int(node.op == "||"))
+    known: Branch = ([], ends)
+    asked: Branch = (right[0], converted(right[1], BOOL))
+    first, second = (known, asked) if node.op == "||" else (asked, known)
+    return either(left, first, second, node.at, scope)
+
+
 def _comparison(node: nodes.Binary, left: Expr, right: Expr, scope: BtScope) -> Expr:
     at = scope.at(node.at)
     if is_text(left.type) and is_text(right.type) and node.op in ("==", "!="):
         made: Expr = tree.Binary(INT, at, node.op, string(left), string(right))
     elif is_scalar(left.type) and is_scalar(right.type):
-        kind = UINT64 if not is_signed(left.type) and not is_signed(right.type) else INT64
+        kind = INT64 if _are_signed(left, right) else UINT64
         made = tree.Binary(INT, at, node.op, converted(left, kind), converted(right, kind))
     else:
         from sonde.frontends.bpftrace.check.arrays import compared_objects  # few programs compare objects
@@ -78,15 +99,24 @@ def arithmetic(op: str, left: Expr, right: Expr, node: nodes.Binary | nodes.Assi
         raise _mismatch(node, left, right, scope)
     at = scope.at(node.at)
     # What is shifted has the type of the whole, as in C: an unsigned number is filled up with zeros.
-    decisive = (left,) if op in ("<<", ">>") else (left, right)
-    kind = INT64 if op == "-" or any(is_signed(each.type) for each in decisive) else UINT64
-    if op == "-" and UINT64 in (left.type, right.type) and not (is_signed(left.type) or is_signed(right.type)):
-        kind = INT64
+    is_negative = is_signed(left.type) if op in ("<<", ">>") else op == "-" or _are_signed(left, right)
+    kind = INT64 if is_negative else UINT64
     if isinstance(left, tree.Const) and isinstance(right, tree.Const):
         known = _known(op, wrapped(left.value, kind), wrapped(right.value, kind))
         if known is not None:
-            return constant(wrapped(known, kind), at, kind)
+            are_literals = left.type == smallest(left.value) and right.type == smallest(right.value)
+            return constant(wrapped(known, kind), at, None if are_literals else kind)
     return tree.Binary(kind, at, op, converted(left, kind), converted(right, kind))
+
+
+def _are_signed(left: Expr, right: Expr) -> bool:
+    """Whether what is made of both is signed: literals that are not negative are what the other one is."""
+    signed = [each for each in (left, right) if is_signed(each.type)]
+    return bool(signed) and (len(signed) == 2 or not _is_flexible(signed[0]))
+
+
+def _is_flexible(e: Expr) -> bool:
+    return isinstance(e, tree.Const) and e.value >= 0 and e.type == smallest(e.value)
 
 
 def _known(op: str, left: int, right: int) -> int | None:
@@ -152,8 +182,10 @@ def ternary(node: nodes.Ternary, scope: BtScope) -> Expr:
     test = scope.expression(node.test, scope)
     if not is_scalar(test.type):
         raise scope.mistake(f"Invalid condition in ternary: {spelled(test.type)}", node.test.at)
-    then = test if node.then is None else unhurried(node.then, scope)
-    otherwise = unhurried(node.otherwise, scope)
+    first, then = ([], test) if node.then is None else unhurried(node.then, scope)
+    second, otherwise = unhurried(node.otherwise, scope)
+    if first or second:
+        return either(test, (first, then), (second, otherwise), node.at, scope)
     if is_text(then.type) and is_text(otherwise.type):
         return tree.Conditional(STRING, at, bare(test), string(then), string(otherwise))
     kind = merged(then.type, otherwise.type)

@@ -55,13 +55,18 @@ def in_block(body: Iterable[nodes.Statement], scope: BtScope) -> tuple[Statement
 
 def _evaluate(node: nodes.Evaluate, scope: BtScope) -> list[Statement]:
     macro = expanded(node.value, scope) if isinstance(node.value, (nodes.Call, nodes.Name)) else None
-    if isinstance(macro, nodes.Block) and isinstance(node.value, (nodes.Call, nodes.Name)):
+    if macro is not None and isinstance(node.value, (nodes.Call, nodes.Name)):
         scope.depth += 1
         require_end(scope.depth, node.value, scope)
-        body = [*statements(macro.body, scope)]
+        if isinstance(macro, nodes.BlockValue):
+            body = _evaluate(node._replace(value=macro), scope)
+        else:
+            body = [*statements(macro.body, scope)]
         scope.depth -= 1
         return body
-    if isinstance(node.value, nodes.Call) and macro is None:
+    if isinstance(node.value, nodes.BlockValue):
+        return [*statements((*node.value.statements, node._replace(value=node.value.value)), scope)]
+    if isinstance(node.value, nodes.Call):
         outer, scope.call = scope.call, node.value.at
         found = action(node.value, scope)
         scope.call = outer
@@ -125,10 +130,12 @@ def _if(node: nodes.If, scope: BtScope) -> list[Statement]:
 
 def _while(node: nodes.While, scope: BtScope) -> list[Statement]:
     scope.before.append([])
-    condition = test(node.test, scope, None)
-    if scope.before.pop():
-        raise scope.mistake("a block as a value is not supported in the condition of a loop", node.test.at)
-    return [tree.Loop(scope.at(node.at), condition, statements(node.body, scope), ())]
+    at, condition = scope.at(node.at), test(node.test, scope, None)
+    before, body = scope.before.pop(), statements(node.body, scope)
+    if not before:
+        return [tree.Loop(at, condition, body, ())]
+    ended = tree.If(at, condition, (), (tree.Leave(at, True),))
+    return [tree.Loop(at, constant(1, at), (*before, ended, *body), ())]
 
 
 def _for_range(node: nodes.ForRange, scope: BtScope) -> list[Statement]:

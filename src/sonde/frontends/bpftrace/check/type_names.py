@@ -6,6 +6,7 @@ from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.check.types import INTEGERS
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.frontends.bpftrace.syntax.types import KERNEL_INTEGERS
+from sonde.model.program import Expr
 from sonde.model.types import BASE_TYPES, BOOL, BUILTIN_TYPEDEFS, STRING, VOID, Array, Pointer, Type
 
 _SIGNED = {"char": "int8", "short": "int16", "int": "int32", "long": "int64"}
@@ -35,7 +36,15 @@ def type_of(node: nodes.Expr | nodes.TypeName, scope: BtScope) -> Type:
     if isinstance(node, nodes.TypeName):
         return type_named(node, scope)
     known = scope.types.type_named(node.name) if isinstance(node, nodes.Name) else None
-    return known or scope.expression(node, scope).type
+    return known or unevaluated(node, scope).type
+
+
+def unevaluated(node: nodes.Expr, scope: BtScope) -> Expr:
+    """An expression of which only the type is wanted: what it has for statements is not run."""
+    scope.before.append([])
+    made = scope.expression(node, scope)
+    scope.before.pop()
+    return made
 
 
 def _base(node: nodes.TypeName, scope: BtScope) -> Type:

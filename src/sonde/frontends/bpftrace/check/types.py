@@ -149,9 +149,10 @@ def _are_bytes(one: Array, other: Array) -> bool:
 def _whole(one: Struct, other: Struct) -> Type | None:
     """The tuple or record whose members hold those of both."""
     names = tuple(member.name for member in one.members)
-    if one.keyword != other.keyword or names != tuple(member.name for member in other.members):
+    others = {member.name: member.type for member in other.members}
+    if one.keyword != other.keyword or len(names) != len(others) or set(names) != set(others):
         return None
-    kinds = [merged(a.type, b.type) for a, b in zip(one.members, other.members, strict=True)]
+    kinds = [merged(each.type, others[each.name]) for each in one.members]
     known = tuple(kind for kind in kinds if kind is not None)
     return structure_of(one.keyword, names, known) if len(known) == len(kinds) else None
 

@@ -1,0 +1,42 @@
+"""Values of bpftrace's language on both engines: blocks where a condition decides, records, literals that have the sign
+of what they are combined with."""
+
+import pytest
+from command import sonde
+
+PROGRAM = """
+macro most(x) { let $v = x; if ($v > 3) { $v = 3 } $v }
+macro told(x) { x ? print("told") : print("not told") }
+macro cpu(x) { x }
+begin / most(2) > 2 / { print("not here") }
+begin / most(7) > 2 / {
+    $x = 5;
+    $y = $x > 3 ? { print("first"); 7 } : { print("second"); 8 };
+    print($y);
+    if ($x > 9 && { print("not asked"); 1 }) { print("neither") }
+    if ($x > 9 || { print("asked"); 1 }) { print("or") }
+    $i = 0; while (most($i) < 3) { $i++ }
+    print(($i, sizeof({ print("never"); (int8)1 }), cpu("mine"), cpu() >= 0));
+    told(1); _ = { print("value"); 1 } != 1;
+    $r = (a=1, b="x"); $r = (b={ print("b"); "xyz" }, a={ print("a"); 1000 }); print($r);
+    $all = (uint64)18446744073709551615; print(($all / 2, $all > 5, $all % 10, $all - 1));
+}
+"""
+SHOWN = """first
+7
+asked
+or
+(3, 1, mine, true)
+told
+value
+b
+a
+{ .a = 1000, .b = xyz }
+(9223372036854775807, true, 5, -2)
+"""
+
+
+@pytest.mark.parametrize("engine", ["kernel", "embedded"])
+def test_values(engine):
+    done = sonde("bt", "-q", "--engine", engine, "-e", PROGRAM, "-c", "true")
+    assert done.stdout.rstrip() == SHOWN.rstrip()
