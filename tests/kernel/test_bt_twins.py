@@ -1,13 +1,14 @@
-"""Programs written in D and in bpftrace's language count the same of one run: bt_twins.txt has them."""
+"""Programs written in D and in bpftrace's language count the same of one run: bt_twins.py has them."""
 
 import json
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from bt_twins import TWINS
 from command import SONDE, build, sonde
 
-HERE = Path(__file__).parent
+WORK = Path(__file__).parents[1] / "programs" / "counted_twice.c"
 ITEM = """struct item { int id; short kind; unsigned char flags; char name[16]; struct item *next; long sum; };
 """
 
@@ -20,9 +21,8 @@ class Twin(NamedTuple):
 
 
 def twins(path):
-    text = (HERE / "bt_twins.txt").read_text()
     found = []
-    for number, part in enumerate(text.split("\n\n")[1:]):
+    for number, part in enumerate(TWINS.strip().split("\n\n")):
         named = part.replace("NN", str(number)).replace("WORK", "work").replace("PATH", path)
         d, _, bt = named.partition("\n..\n")
         found.append(Twin(d, bt))
@@ -62,7 +62,7 @@ def of_bt(output):
 def counted(tmp_path_factory):
     """What the programs in D and in bpftrace's language have counted in one run, and how many there are."""
     place = tmp_path_factory.mktemp("twins")
-    path = build(place, "work", (HERE / "bt_twins.c").read_text())
+    path = build(place, "work", WORK.read_text())
     pairs = twins(path)
     d, bt, output = place / "all.d", place / "all.bt", place / "d.json"
     d.write_text(ITEM + "\n".join(twin.d for twin in pairs))

@@ -1,4 +1,4 @@
-/* What the twins of bt_twins.txt count: calls of functions and of the system, the same each time. */
+/* What the programs of tests/kernel/bt_twins.py count: calls of functions and of the system, the same each time. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>

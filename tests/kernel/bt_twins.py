@@ -1,6 +1,8 @@
-# Programs written twice: each in D, then behind a line of dots in bpftrace's language. What they leave in `r` is the
-# same. NN is the program's number; WORK the program that all look at, whose name is that of its processes.
+"""Programs written twice: each in D, then, behind a line of two dots, in bpftrace's language. What they leave in `r` is
+the same. NN is the program's number, WORK the name of the program that all look at, PATH where it is.
+"""
 
+TWINS = r"""
 syscall::read:entry /execname == "WORK"/ { @rNN = count(); }
 ..
 tracepoint:syscalls:sys_enter_read /comm == "WORK"/ { @rNN = count(); }
@@ -38,7 +40,9 @@ syscall::openat:entry /execname == "WORK"/ { @rNN[copyinstr(arg1)] = count(); }
 tracepoint:syscalls:sys_enter_openat /comm == "WORK"/ { @rNN[str(args.filename)] = count(); }
 
 syscall::openat:entry /execname == "WORK"/ { this->f = copyinstr(arg1); }
-syscall::openat:entry /execname == "WORK" && strlen(this->f) > 9/ { @rNN[strlen(this->f), substr(this->f, 0, 4)] = count(); }
+syscall::openat:entry /execname == "WORK" && strlen(this->f) > 9/ {
+    @rNN[strlen(this->f), substr(this->f, 0, 4)] = count();
+}
 ..
 tracepoint:syscalls:sys_enter_openat /comm == "WORK"/ {
     $f = str(args.filename);
@@ -50,7 +54,9 @@ syscall::openat:entry /execname == "WORK"/ { @rNN[arg2 & 3 ? "written" : "read"]
 tracepoint:syscalls:sys_enter_openat /comm == "WORK"/ { @rNN[args.flags & 3 ? "written" : "read"] = count(); }
 
 syscall::openat:entry /execname == "WORK"/ { self->nameNN = copyinstr(arg1); }
-syscall::openat:return /self->nameNN != NULL/ { @rNN[self->nameNN, (int)arg1 < 0 ? -1 : 1] = count(); self->nameNN = 0; }
+syscall::openat:return /self->nameNN != NULL/ {
+    @rNN[self->nameNN, (int)arg1 < 0 ? -1 : 1] = count(); self->nameNN = 0;
+}
 ..
 tracepoint:syscalls:sys_enter_openat /comm == "WORK"/ { @nameNN[tid] = str(args.filename); }
 tracepoint:syscalls:sys_exit_openat /has_key(@nameNN, tid)/ {
@@ -133,7 +139,9 @@ pid$target:WORK:take:return { @rNN = quantize((long)arg1 & 0xffff); }
 uretprobe:PATH:take { @rNN = hist(retval & 0xffff); }
 
 pid$target:WORK:take:entry { self->nNN = (int)arg0; self->inNN = 1; }
-pid$target:WORK:take:return /self->inNN/ { @rNN[self->nNN < 0 ? "below" : "above"] = sum((long)arg1 + self->nNN); self->inNN = 0; }
+pid$target:WORK:take:return /self->inNN/ {
+    @rNN[self->nNN < 0 ? "below" : "above"] = sum((long)arg1 + self->nNN); self->inNN = 0;
+}
 ..
 uprobe:PATH:take { @nNN[tid] = (int32)arg0; }
 uretprobe:PATH:take /has_key(@nNN, tid)/ {
@@ -206,11 +214,15 @@ pid$target:WORK:visit:entry { @rNN[((struct item *)copyin(arg0, sizeof (struct i
 ..
 uprobe:PATH:visit { @rNN[((struct item *)arg0).id] = count(); }
 
-pid$target:WORK:visit:entry { this->i = (struct item *)copyin(arg0, sizeof (struct item)); @rNN[this->i->kind] = sum(this->i->sum); }
+pid$target:WORK:visit:entry {
+    this->i = (struct item *)copyin(arg0, sizeof (struct item)); @rNN[this->i->kind] = sum(this->i->sum);
+}
 ..
 uprobe:PATH:visit { $i = (struct item *)arg0; @rNN[$i.kind] = sum($i.sum); }
 
-pid$target:WORK:visit:entry { this->i = (struct item *)copyin(arg0, sizeof (struct item)); @rNN[stringof(this->i->name)] = count(); }
+pid$target:WORK:visit:entry {
+    this->i = (struct item *)copyin(arg0, sizeof (struct item)); @rNN[stringof(this->i->name)] = count();
+}
 ..
 uprobe:PATH:visit { $i = (struct item *)arg0; @rNN[$i->name] = count(); }
 
@@ -237,7 +249,9 @@ pid$target:WORK:visit:entry { @rNN = sum(*(unsigned char *)copyin(arg1, 1)); }
 ..
 uprobe:PATH:visit { @rNN = sum(*(uint8 *)arg1); }
 
-pid$target:WORK:visit:entry { @rNN[(((struct item *)copyin(arg0, sizeof (struct item)))->flags & 0x80) >> 7] = count(); }
+pid$target:WORK:visit:entry {
+    @rNN[(((struct item *)copyin(arg0, sizeof (struct item)))->flags & 0x80) >> 7] = count();
+}
 ..
 uprobe:PATH:visit { @rNN[(((struct item *)arg0).flags & 0x80) >> 7] = count(); }
 
@@ -272,7 +286,9 @@ uprobe:PATH:judge { @bigNN = arg0 > (uint64)@bigNN ? arg0 : (uint64)@bigNN; @rNN
 
 pid$target:WORK:judge:entry /arg0 % 10 == 0/ { @rNN[strjoin("round ", lltostr(arg0))] = count(); }
 ..
-uprobe:PATH:judge /arg0 % 10 == 0/ { @rNN[arg0 == 0 ? "round 0" : arg0 == 10 ? "round 10" : arg0 == 20 ? "round 20" : "round 30"] = count(); }
+uprobe:PATH:judge /arg0 % 10 == 0/ {
+    @rNN[arg0 == 0 ? "round 0" : arg0 == 10 ? "round 10" : arg0 == 20 ? "round 20" : "round 30"] = count();
+}
 
 pid$target:WORK:judge:entry { @rNN[arg0 / 5] = quantize(arg0); }
 ..
@@ -281,3 +297,4 @@ uprobe:PATH:judge { @rNN[arg0 / 5] = hist(arg0); }
 pid$target:WORK:judge:entry { @rNN[arg0 % 2] = lquantize(arg0, 3, 33, 5); }
 ..
 uprobe:PATH:judge { @rNN[arg0 % 2] = lhist(arg0, 3, 33, 5); }
+"""
