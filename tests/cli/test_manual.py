@@ -7,7 +7,7 @@ import packages
 import pytest
 from running import SONDE, run
 
-from sonde.cli import arguments, bt, operands
+from sonde.cli import arguments, bt_arguments, operands
 from sonde.cli.manual.commands import ALL, OTHERS, TRACING
 from sonde.cli.manual.man import page
 
@@ -19,7 +19,7 @@ OWN = {("record", "-g"), ("vars", "--struct"), ("test", "--update")}
 """Options that tracing has not, or with another meaning."""
 
 
-OF_BT = {"bt": {*bt._FLAGS, *bt._VALUES}}
+OF_BT = {"bt": {*bt_arguments._FLAGS, *bt_arguments._VALUES}}
 """A command with options of its own."""
 
 
@@ -61,7 +61,7 @@ def test_every_command_has_a_manual():
 def test_a_command_shows_its_manual(name):
     shown = run("help", name)
     assert (shown.returncode, shown.stderr) == (0, "")
-    assert shown.stdout.startswith(f"Usage: sonde {name}")
+    assert shown.stdout.startswith((f"Usage: sonde {name}", f"USAGE:\n    sonde {name} "))
     assert max(map(len, shown.stdout.splitlines())) <= 80
     if name != "help":
         assert run(name, "--help").stdout == run(name, "-h").stdout == shown.stdout

@@ -165,7 +165,6 @@ def test_timers_and_system():
             "stdin:1:14-16: ERROR: Undefined or undeclared variable: $y\nbegin { @x = $y; }\n",
         ),
         (("-e", "nothing { }"), "stdin:1:1-8: ERROR: Invalid probe type: nothing\nnothing { }\n" + "~" * 7),
-        (("-k", "-e", "begin { }"), "-k is not supported by `sonde bt`"),
         (("/nowhere/x.bt",), "failed to open file '/nowhere/x.bt'"),
         (("-e", 'begin { system("id"); }'), "stdin:1:9-21: ERROR: system() is an unsafe function"),
     ],

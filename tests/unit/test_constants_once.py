@@ -36,6 +36,7 @@ REASONED = {
     ("engines.embedded.tracer.placement", bpf_ring.DISCARD): "__WALL of wait(2)",
     ("formats.raw_file", bpf_ring.DISCARD): "a gibibyte",
     ("formats.perf_events", MAX_ERRNO): "PERF_CONTEXT_MAX",
+    ("frontends.bpftrace.check.counted_events", MILLISECOND): "a count of events",
     ("frontends.bpftrace.check.probes", MILLISECOND): "a count of events",
     ("frontends.d.lexer", SECOND): "a line of the source, more than any has",
     ("frontends.d.report.printf", bpf_ring.DISCARD): "more characters than any text has",

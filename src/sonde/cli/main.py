@@ -87,6 +87,8 @@ def _occupy_standard_files() -> None:
 
 def _asks_for_help(words: list[str], messages: Messages) -> bool:
     """Whether a command's manual is wanted: -h alone is one's, too, but to `dtrace`, which writes headers."""
+    if messages.program == "bpftrace":
+        return False
     if messages.program != "dtrace" and words == ["-h"]:
         return True
     before = words[: words.index("--")] if "--" in words else words

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
 from sonde.library import single_line, visible, visible_lines
 from sonde.library.errors import CompileError, DestructiveError, Error, NotPermittedError
@@ -85,6 +86,10 @@ class Messages:
     def plain(self, text: str) -> None:
         """Text of several lines without the program's name before it."""
         self._write(visible_lines(text) if self._is_terminal() else text)
+
+    def plain_lines(self, lines: Sequence[str]) -> None:
+        """Lines without the program's name before them. They may quote what is from outside."""
+        self._write("".join(f"{self._line(line)}\n" for line in lines))
 
     def _line(self, text: str) -> str:
         return visible(text) if self._is_terminal() else single_line(text)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from sonde.frontends.bpftrace.check.checker import CheckedProgram
+from sonde.frontends.bpftrace.programs.wanted import FILTER, TELLS
 from sonde.frontends.bpftrace.report.source_text import BtSource
 from sonde.frontends.bpftrace.report.text import BtReport, Ending
 from sonde.library.compiling import Compiled, For, compiled
@@ -36,12 +37,20 @@ class BtProgram:
         return self.own.attached
 
 
+def pairs(program: tuple[str, str], probe_filter: str = "", tells: bool = False) -> tuple[tuple[str, str], ...]:
+    """A program, a `text` or a `file`, and what is wanted of it, as the front end takes it: the filter of its probes,
+    and whether it `tells` of elements that are not there."""
+    more = ((FILTER, probe_filter),) if probe_filter else ()
+    return (program, *more, *(((TELLS, ""),) if tells else ()))
+
+
 def compile_program(
-    kind: str, text: str, options: OptionTable, arguments: Sequence[str], held: Held
-) -> BtProgram:  # fmt: skip
-    """A program, a `text` or a `file`, for the processes that are held; `arguments` are $1 ... Raises CompileError."""
+    programs: Sequence[tuple[str, str]], options: OptionTable, arguments: Sequence[str], held: Held
+) -> BtProgram:
+    """What `pairs` has made, for the processes that are held; `arguments` are $1 ... and, behind `--`, options. Raises
+    CompileError."""
     wanted = For(held.engine, process=held.process, prepare=held.prepare)
-    return BtProgram(compiled(LANGUAGE, ((kind, text),), options, arguments, wanted, LANGUAGE))
+    return BtProgram(compiled(LANGUAGE, programs, options, arguments, wanted, LANGUAGE))
 
 
 def take_name() -> None:

@@ -9,6 +9,9 @@ from __future__ import annotations
 from sonde.model.location import Value
 from sonde.typed import NamedTuple, TypeAlias
 
+SIGNALS = ("SIGUSR1",)
+"""Signals to the tracer that fire the internal probe of their name."""
+
 
 class Internal(NamedTuple):
     """BEGIN, END and ERROR, fired by the session itself or by a fault; `name` is that name."""

@@ -315,17 +315,18 @@ def name_of(kind: Type) -> str:
         if isinstance(kind.to, Pointer):
             return f"{name_of(kind.to)} {kind.qualifier}"
         return f"{kind.qualifier} {name_of(kind.to)}"
-    return _declarator(kind, "")
+    return declarator(kind, "")
 
 
-def _declarator(kind: Type, inner: str) -> str:
+def declarator(kind: Type, inner: str) -> str:
+    """The declaration in C of what `inner` names, `char name[16]`."""
     if isinstance(kind, Pointer):
         target = kind.to
-        return _declarator(target, f"(*{inner})" if isinstance(target, (Array, Function)) else f"*{inner}")
+        return declarator(target, f"(*{inner})" if isinstance(target, (Array, Function)) else f"*{inner}")
     if isinstance(kind, Array):
-        return _declarator(kind.of, f"{inner}[{'' if kind.length is None else kind.length}]")
+        return declarator(kind.of, f"{inner}[{'' if kind.length is None else kind.length}]")
     if isinstance(kind, Function):
         parameters = [name_of(p) for p in kind.parameters] + (["..."] if kind.variadic else [])
-        return _declarator(kind.returns, f"{inner}({', '.join(parameters) or 'void'})")
+        return declarator(kind.returns, f"{inner}({', '.join(parameters) or 'void'})")
     base = name_of(kind)
     return base + inner if inner.startswith("[") else f"{base} {inner}"

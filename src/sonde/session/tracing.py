@@ -11,6 +11,7 @@ from sonde.consume.options import Options, display_options
 from sonde.consume.sink import Sink
 from sonde.engines.base import Engine, PacketFeed, Tracing
 from sonde.model.options import OptionError, OptionTable
+from sonde.model.probe import SIGNALS
 from sonde.model.spec import (
     ACTIVE,
     DRAINING,
@@ -144,7 +145,9 @@ class Session:
 
     def run(self, asked: Asked | None = None) -> Result:
         """From BEGIN to END and the last line of output. Without `asked`, signals ask for the end."""
-        signals = Signals() if asked is None else asked
+        come: list[str] = []
+        names = [each.name for each in self._spec.programs if each.name in SIGNALS]
+        signals = Signals(names, come) if asked is None else asked
         self._tracing.heed(lambda: signals.asked)
         try:
             self._surroundings.prepare()
@@ -158,7 +161,7 @@ class Session:
             if self._attached is not None:
                 self._attached()
             self._start()
-            self._follow(signals)
+            self._follow(signals, come)
             self._wait_for_status(signals)
             self._stop(signals)
             status = self._status()
@@ -204,18 +207,20 @@ class Session:
         if self._traced and any(each.name == FAMILY for each in self._spec.maps):
             self._tracing.adopt_descendants(self._traced[0].pid)
 
-    def _follow(self, signals: Asked) -> None:
-        """Drain until exit(), a signal, or the end of what is traced."""
+    def _follow(self, signals: Asked, come: list[str]) -> None:
+        """Drain until exit(), a signal, or the end of what is traced. Signals that have `come` fire their probes."""
         alive = {each.descriptor for each in self._traced}
         packets, firings = self._tracing.packets(), self._tracing.firings()
         while self._consumer.exit_status is None and not signals.asked:
             noticed = (*self._surroundings.noticed, *self._sampling.descriptors)
             ready = self._pause((signals.descriptor, *alive, *noticed), signals.until)
             self._surroundings.poll()
+            signals.turn()
+            while come:
+                self._run_internal(come.pop(0))
             self._consumer.poll()
             self._sampling.drain()
             self._look()
-            signals.turn()
             if self._surroundings.are_gone(self._report.gone):
                 return
             is_traced = bool(alive) or packets is not None

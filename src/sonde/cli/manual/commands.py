@@ -160,11 +160,12 @@ TEST = Command(
 BT = Command(
     "bt",
     "run a program of bpftrace's language",
-    ("[OPTIONS] -e PROGRAM [PARAMETER ...]", "[OPTIONS] FILE [PARAMETER ...]"),
+    ("[OPTIONS] -e PROGRAM [PARAMETER ...] [-- PARAMETER ...]", "[OPTIONS] FILE [PARAMETER ...] [-- PARAMETER ...]"),
     (
         "The program is compiled by sonde and traces in the kernel or on the embedded engine. A script whose name ends "
-        "in .bt needs no `bt` before it, and called bpftrace by a link sonde is this command. Other options of "
-        "bpftrace are refused.",
+        "in .bt needs no `bt` before it, and called bpftrace by a link sonde is this command. PARAMETERs are $1 and so "
+        "on, and behind `--` those that begin with two dashes are options that the program reads with getopt(). Other "
+        "options of bpftrace are refused.",
     ),
     (
         ManualSection(
@@ -172,10 +173,16 @@ BT = Command(
             (
                 ManualOption(("-e",), "PROGRAM", "the program"),
                 ManualOption(("-c",), "COMMAND", "start it, and trace until it has ended"),
+                ManualOption(
+                    ("-l", "--list"), "[SEARCH]", "list probes, those of the program, or structures: 'struct NAME'"
+                ),
+                ManualOption(("-v",), "", "with -l: also arguments, and members of structures"),
                 ManualOption(("-p",), "PID", "trace until that process has ended"),
                 ManualOption(("-o",), "FILE", "append the output to it", (FILE,)),
+                ManualOption(("-k",), "", "tell where an element of a map is asked for, or deleted, that is not there"),
                 ManualOption(("-q",), "", "do not say how many probes are attached"),
                 ManualOption(("-f",), "FORMAT", "of the output", ("text", "json")),
+                ManualOption(("--probe-filter",), "REGEX", "only probes whose name has it; begin and end always"),
                 ManualOption(("-B",), "MODE", "how the output is buffered: it is always written at once", _BUFFERING),
                 ManualOption(("-I",), "FOLDER", "look for files that C definitions include there, too", (FILE,)),
                 ManualOption(("--include",), "FILE", "a file of C definitions, before those of the program", (FILE,)),
@@ -189,6 +196,7 @@ BT = Command(
     ),
     (Example("sonde bt -e 'tracepoint:syscalls:sys_enter_openat { @[comm] = count(); }'", "who opens files"),),
     (FILE,),
+    "USAGE:",
 )
 
 HELP = Command(

@@ -31,7 +31,8 @@ class Example(NamedTuple):
 
 class Command(NamedTuple):
     """`name` is "" for tracing. `usage` are lines behind the command's name; `text` paragraphs about it as a whole.
-    `operands` are what words that are no options can be: FILE, or names."""
+    `operands` are what words that are no options can be: FILE, or names; `heading` is a line before
+    the usage, "" for a word in it."""
 
     name: str
     summary: str
@@ -40,3 +41,4 @@ class Command(NamedTuple):
     sections: tuple[ManualSection, ...] = ()
     examples: tuple[Example, ...] = ()
     operands: tuple[str, ...] = ()
+    heading: str = ""

@@ -14,6 +14,8 @@ _INDENT = 22
 def usage(of: Command, program: str) -> str:
     """The lines that say how it is written."""
     name = " ".join(filter(None, (program, of.name)))
+    if of.heading:
+        return f"{of.heading}\n" + "".join(f"    {name} {line}\n" for line in of.usage)
     return "".join(f"{head:<6} {name} {line}\n" for head, line in zip(("Usage:", *_BLANK), of.usage, strict=False))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sonde.model import errors
 from sonde.model.errors import Position, SourceError
 from sonde.typed import NamedTuple
@@ -40,3 +42,12 @@ def columns(span: SourceSpan) -> str:
     if span.line == span.end_line:
         return f"{span.column}-{span.end_column}"
     return f"{span.column}-{span.end_line}:{span.end_column}"
+
+
+def placed(kind: str, what: str, span: SourceSpan, source: Sequence[str], name: str) -> str:
+    """A message of that kind, with its place, the line there and a mark below it; `source` are the program's
+    lines."""
+    shown = source[span.line - 1] if span.line <= len(source) else ""
+    end = span.end_column if span.line == span.end_line else len(shown) + 1
+    mark = " " * (span.column - 1) + "~" * max(end - span.column, 1)
+    return f"{name}:{span.line}:{columns(span)}: {kind}: {what}\n{shown}\n{mark}"

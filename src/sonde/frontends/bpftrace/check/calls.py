@@ -18,6 +18,7 @@ from sonde.frontends.bpftrace.check.macros import no_definition
 from sonde.frontends.bpftrace.check.maps import key_values, keys_of, of_tuple
 from sonde.frontends.bpftrace.check.refusals import REASONS
 from sonde.frontends.bpftrace.check.scope import BtScope
+from sonde.frontends.bpftrace.check.told_lookups import DELETE, told
 from sonde.frontends.bpftrace.check.tuples import text_size
 from sonde.frontends.bpftrace.check.types import INT32, INT64, UINT64, is_integer, is_text, spelled
 from sonde.frontends.bpftrace.errors import BtError, SourceSpan
@@ -87,7 +88,7 @@ def _unknown(name: str, span: SourceSpan, scope: BtScope) -> BtError:
 
 
 _PENDING = frozenset({
-    "getopt", "tseries",
+    "tseries",
 })  # fmt: skip
 
 
@@ -130,7 +131,10 @@ def _str(call: nodes.Call, scope: BtScope) -> Expr:
 
 
 def _delete(call: nodes.Call, scope: BtScope) -> Expr:
-    return tree.Remove(BOOL, scope.at(call.at), _element(call, scope))
+    found = _element(call, scope)
+    if isinstance(found, tree.Element):
+        told(found, DELETE, call.at, scope)
+    return tree.Remove(BOOL, scope.at(call.at), found)
 
 
 def _has_key(call: nodes.Call, scope: BtScope) -> Expr:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from sonde.frontends.bpftrace.check.conversions import test
@@ -9,6 +10,8 @@ from sonde.frontends.bpftrace.check.expressions import expression
 from sonde.frontends.bpftrace.check.jumps import refuse_jumps
 from sonde.frontends.bpftrace.check.known_types import KnownTypes
 from sonde.frontends.bpftrace.check.macros import of_items
+from sonde.frontends.bpftrace.check.parameters import require_known
+from sonde.frontends.bpftrace.check.probe_filter import filtered, require_any
 from sonde.frontends.bpftrace.check.probes import Machine, NoSuchProbeError, attached
 from sonde.frontends.bpftrace.check.scope import AttachedProbes, BtScope, Knowledge
 from sonde.frontends.bpftrace.check.statements import in_block, statements
@@ -28,7 +31,9 @@ _HIDDEN = SourceSpan(1, 1, 1, 2)
 
 
 class CheckInput(NamedTuple):
-    """What a program is checked with: `arguments` are $1 ..., `settings` those of the program and the environment."""
+    """What a program is checked with: `arguments` are $1 ..., `settings` those of the program and the environment,
+    `options` what follows `--`. Of the probes only those are wanted that `filter` finds, and begin and
+    end. `told` are the program's lines, where elements that are not there are told with their place."""
 
     file: str | None
     arguments: Sequence[str]
@@ -36,6 +41,9 @@ class CheckInput(NamedTuple):
     is_unsafe: bool
     settings: Mapping[str, int | str]
     types: KnownTypes
+    options: Mapping[str, str | None] = {}
+    filter: re.Pattern[str] | None = None
+    told: Sequence[str] = ()
 
 
 class CheckedProgram(NamedTuple):
@@ -67,9 +75,9 @@ def check(items: Sequence[nodes.Item], given: CheckInput) -> CheckedProgram:
         scope = BtScope(
             given.machine.catalog, known, given.file, given.arguments, expression, in_block, given.is_unsafe
         )
-        scope.macros = macros
         scope.types = given.types
         scope.stack_mode = str(given.settings["stack_mode"])
+        scope.macros, scope.options, scope.source = macros, given.options, given.told
         scope.strsize = int(given.settings["max_strlen"])
         scope.entries = int(given.settings["max_map_keys"])
         scope.kept = {each.name: _kept(each, given) for each in items if isinstance(each, nodes.MapDeclaration)}
@@ -84,6 +92,7 @@ def check(items: Sequence[nodes.Item], given: CheckInput) -> CheckedProgram:
         if not known.changed or (started_unknown and not known.maps and not known.scratch):
             break
     _require_kinds(items, known, given)
+    require_known(given.options, known.options)
     declared = (each for each in items if isinstance(each, nodes.MapDeclaration) and each.name not in known.maps)
     warnings += [BtError(f"Unused map: {each.name}", each.at, "", given.file) for each in declared]
     return _whole(clauses, scope, given, probes)._replace(warnings=tuple(warnings), settings=given.settings)
@@ -131,7 +140,7 @@ def _points(item: nodes.ProbeItem, given: CheckInput, warnings: list[BtError]) -
     found = []
     for point in item.points:
         try:
-            found.append(attached(point, given.machine))
+            found.append(filtered(attached(point, given.machine), given.filter))
         except NoSuchProbeError as error:
             if given.settings["missing_probes"] == "error":
                 raise
@@ -144,7 +153,7 @@ def _clauses(probes: Sequence[tuple[nodes.ProbeItem, list[list[AttachedProbes]]]
     found: list[Clause] = []
     number = 0
     for item, points in probes:
-        for descriptions in points:
+        for descriptions in filter(None, points):
             number += 1
             found += _clause(item, descriptions, number, len(found) + 1, scope)
     return found
@@ -212,6 +221,8 @@ def _whole(
     )
     functions = {name[1:] or "_": use.function for name, use in scope.known.maps.items() if use.function}
     count = sum(len(each.probes) for each in descriptions)
+    if given.filter is not None:
+        require_any(count)
     return CheckedProgram(program, tuple(clauses), count, functions, last if shown else 0, spans=scope.spans)
 
 

@@ -12,6 +12,7 @@ from sonde.frontends.bpftrace.check import (
     failing,
     joining,
     numbers,
+    parameters,
     predicates,
     shown_numbers,
     signals,
@@ -87,6 +88,7 @@ VALUES: dict[str, ValueCall] = {
     "kfunc_exist": ValueCall(1, 1, addresses.has_kernel_function),
     "kfunc_allowed": ValueCall(1, 1, addresses.may_call),
     "write_user": ValueCall(3, 3, addresses.write),
+    "getopt": ValueCall(1, 3, parameters.getopt),
 }
 
 ACTIONS: dict[str, Callable[[nodes.Call, BtScope], Statement]] = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sonde.frontends.bpftrace.check.conversions import converted, member_of, string
 from sonde.frontends.bpftrace.check.scope import BtScope, MapUse
+from sonde.frontends.bpftrace.check.told_lookups import LOOKUP, told
 from sonde.frontends.bpftrace.check.tuples import text_size
 from sonde.frontends.bpftrace.check.types import INT64, UINT64, is_object, is_scalar, is_string, is_text, spelled
 from sonde.frontends.bpftrace.errors import SourceSpan
@@ -65,7 +66,9 @@ def element(node: nodes.MapName, scope: BtScope) -> Expr:
             scope.known.is_guessed = True
             return tree.Const(INT64, scope.at(node.at), 0)
         raise scope.mistake(f"Undefined map: {node.name}", node.at)
-    return tree.Element(use.value, scope.at(node.at), scope.array(use), keys)
+    found = tree.Element(use.value, scope.at(node.at), scope.array(use), keys)
+    told(found, LOOKUP, node.at, scope)
+    return found
 
 
 def aggregated(node: nodes.MapName, use: MapUse, keys: tuple[Expr, ...], scope: BtScope) -> tree.Aggregated:

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from sonde.frontends.bpftrace.check.counted_events import HARDWARE, SOFTWARE, event_named
+from sonde.frontends.bpftrace.check.globs import glob
 from sonde.frontends.bpftrace.check.scope import AttachedProbes
+from sonde.frontends.bpftrace.check.user_probes import functions, static
 from sonde.frontends.bpftrace.errors import BtError
 from sonde.frontends.bpftrace.syntax import nodes
+from sonde.frontends.bpftrace.syntax.lexer import integer_of, number_of
 from sonde.model.catalog import Catalog
 from sonde.model.errors import NO_FUNCTION, SourceError
-from sonde.model.probe import Probe
+from sonde.model.probe import SIGNALS, Internal, Probe
 from sonde.typed import NamedTuple, NoReturn
 
 KINDS = {
-    "begin": "begin", "BEGIN": "begin", "end": "end", "END": "end", "interval": "interval", "i": "interval",
+    "begin": "begin", "BEGIN": "begin", "end": "end", "END": "end", "self": "self",
+    "interval": "interval", "i": "interval",
     "profile": "profile", "p": "profile", "tracepoint": "tracepoint", "t": "tracepoint",
     "rawtracepoint": "rawtracepoint", "rt": "rawtracepoint", "kprobe": "kprobe", "k": "kprobe",
     "kretprobe": "kretprobe", "kr": "kretprobe", "fentry": "fentry", "f": "fentry", "kfunc": "fentry", "fexit": "fexit",
@@ -22,8 +27,9 @@ KINDS = {
 }  # fmt: skip
 """Types of probes by their names."""
 
-_PENDING = ("watchpoint", "w", "asyncwatchpoint", "aw", "iter", "it", "self", "test", "bench")
-_UNITS = ("us", "ms", "s", "hz")
+_PENDING = ("watchpoint", "w", "asyncwatchpoint", "aw", "iter", "it", "test", "bench")
+UNITS = ("us", "ms", "s", "hz")
+"""Of times between firings."""
 _SPECIAL = {"begin": "BEGIN", "end": "END"}
 
 
@@ -81,6 +87,20 @@ def _special(point: nodes.AttachPoint, kind: str, fields: list[str], machine: Ma
     return [AttachedProbes(point, kind, "special", tuple(found))]
 
 
+def _signal(point: nodes.AttachPoint, kind: str, fields: list[str], machine: Machine) -> list[AttachedProbes]:
+    """A signal to the tracer itself."""
+    if fields[:1] != ["signal"] or len(fields) != 2:
+        _fail(point, "self probes are of signals: self:signal:SIGUSR1")
+    if fields[1] not in SIGNALS:
+        _fail(point, f"{fields[1]} is not a supported signal: {', '.join(SIGNALS)}")
+    probe = Probe(_OF_SIGNALS + SIGNALS.index(fields[1]), "dtrace", "", "", fields[1], Internal(fields[1]))
+    return [AttachedProbes(point, ":".join((kind, *fields)), kind, (probe,))]
+
+
+_OF_SIGNALS = 99_000
+"""Identifiers that no provider gives."""
+
+
 def _timer(point: nodes.AttachPoint, kind: str, fields: list[str], machine: Machine) -> list[AttachedProbes]:
     """`interval:s:1`, `profile:hz:99`, or a duration such as `interval:100ms`."""
     if len(fields) == 1:
@@ -91,7 +111,7 @@ def _timer(point: nodes.AttachPoint, kind: str, fields: list[str], machine: Mach
         name = f"{period}ns"
     elif len(fields) == 2:
         unit, count = fields
-        if unit not in _UNITS:
+        if unit not in UNITS:
             _fail(point, f"{kind} probe must have a valid unit (us, ms, s, hz), not {unit}")
         if not count.isdigit() or not int(count):
             _fail(point, f"Invalid rate of {kind} probe: {_what_is_wrong(count)}")
@@ -114,8 +134,6 @@ _SHORTEST = 1000
 
 
 def _duration(point: nodes.AttachPoint, kind: str, text: str) -> int:
-    from sonde.frontends.bpftrace.syntax.lexer import number_of
-
     if not text[:1].isdigit():
         _fail(point, f"Invalid duration of {kind} probe: {text}")
     return number_of(text, point.at)[0]
@@ -125,10 +143,14 @@ def _tracepoint(point: nodes.AttachPoint, kind: str, fields: list[str], machine:
     if len(fields) != 2:
         _fail(point, f"{kind} probe type requires 2 arguments, found {len(fields)}")
     group, event = fields
-    if group == "syscalls":
-        return _system_calls(point, kind, event, machine)
+    calls = _system_calls(point, kind, event, machine) if glob(group)(_CALLS) else []
+    if group == _CALLS:
+        return calls
     found = machine.catalog.match("sdt", group, "", event)
-    return _each(point, kind, found, lambda probe: f"{probe.module}:{probe.name}")
+    return [*_each(point, kind, found, lambda probe: f"{probe.module}:{probe.name}"), *calls]
+
+
+_CALLS = "syscalls"
 
 
 def _system_calls(point: nodes.AttachPoint, kind: str, event: str, machine: Machine) -> list[AttachedProbes]:
@@ -178,56 +200,44 @@ def _function(point: nodes.AttachPoint, kind: str, fields: list[str], machine: M
 
 
 def _user_function(point: nodes.AttachPoint, kind: str, fields: list[str], machine: Machine) -> list[AttachedProbes]:
-    if len(fields) < 2:
-        _fail(point, f"{kind} probe type requires 2 or 3 arguments, found {len(fields)}")
-    path, function = ":".join(fields[:-1]), fields[-1]
-    name, plus, offset = function.partition("+")
-    if plus and kind == "uretprobe":
-        _fail(point, "Offset not allowed")
-    if name.isdigit() or name.startswith("0x") or (plus and int(offset, 0)):
-        _fail(point, "addresses in files are not supported")
-    wanted = "return" if kind == "uretprobe" else "entry"
-    provider = f"pid{machine.process}" if path == "*" and machine.process else "uprobe"
-    found = machine.catalog.match(provider, path, name, wanted)
-    return _each(point, kind, found, lambda probe: f"{path}:{probe.function}")
+    return functions(point, kind, ":".join(fields), machine.catalog, machine.process)
 
 
 def _static(point: nodes.AttachPoint, kind: str, fields: list[str], machine: Machine) -> list[AttachedProbes]:
-    if len(fields) not in (2, 3):
-        _fail(point, f"usdt probe type requires 2 or 3 arguments, found {len(fields)}")
-    path, name = fields[0], fields[-1]
-    namespace = fields[1] if len(fields) == 3 else ""
-    found = machine.catalog.match("usdt", path, namespace, name)
-    return _each(point, kind, found, lambda probe: f"{path}:{probe.function}:{probe.name}")
+    return static(point, kind, ":".join(fields), machine.catalog, machine.process)
 
 
-_SOFTWARE = {
-    "cpu": "cpu-clock", "faults": "page-faults", "cs": "context-switches",
-}  # fmt: skip
-_HARDWARE = {
-    "branches": "branch-instructions", "branch-instructions": "branch-instructions", "instructions": "instructions",
-    "cycles": "cpu-cycles", "cpu-cycles": "cpu-cycles", "branch-misses": "branch-misses", "bus-cycles": "bus-cycles",
-    "cache-misses": "cache-misses", "cache-references": "cache-references", "ref-cycles": "ref-cycles",
-}  # fmt: skip
-_COUNTS = {"software": 100, "hardware": 1_000_000}
-_CLOCK_COUNT = 1_000_000
+_EVENTS = {"software": ("software", SOFTWARE), "hardware": ("cpu", HARDWARE)}
+"""Where perf has them, and which they are."""
 
 
 def _counted(point: nodes.AttachPoint, kind: str, fields: list[str], machine: Machine) -> list[AttachedProbes]:
     """A perf event, and each how many times it fires."""
     if len(fields) not in (1, 2):
         _fail(point, f"{kind} probe type requires 1 or 2 arguments, found {len(fields)}")
-    event = (_SOFTWARE if kind == "software" else _HARDWARE).get(fields[0], fields[0])
-    count = fields[1] if len(fields) == 2 and fields[1] else str(_CLOCK_COUNT if "clock" in event else _COUNTS[kind])
-    if not count.isdigit() or not int(count):
-        _fail(point, f"Invalid count for {kind} probe: {_what_is_wrong(count)}")
-    source = "software" if kind == "software" else "cpu"
-    found = machine.catalog.match("perf", source, "", f"{event}-{count}")
-    return [AttachedProbes(point, ":".join((kind, *fields)), kind, tuple(found))] if found else []
+    source, events = _EVENTS[kind]
+    found = event_named(events, fields[0])
+    if found is None:
+        _fail(point, f"{fields[0]} is not a {kind} probe")
+    event, described = found
+    count = described.rate
+    if len(fields) == 2 and fields[1]:
+        given = integer_of(fields[1])
+        if given is None or given <= 0:
+            _fail(point, f"Invalid count for {kind} probe: {_what_is_wrong(fields[1])}")
+        count = given
+    elif "clock" in event:
+        # Each nanosecond is no rate that a machine has.
+        count = max(count, _CLOCK_COUNT)
+    probes = machine.catalog.match("perf", source, "", f"{event}-{count}")
+    return [AttachedProbes(point, ":".join((kind, *fields)), kind, tuple(probes))] if probes else []
 
+
+_CLOCK_COUNT = 1_000_000
 
 _FINDERS: dict[str, Callable[[nodes.AttachPoint, str, list[str], Machine], list[AttachedProbes]]] = {
-    "begin": _special, "end": _special, "interval": _timer, "profile": _timer, "tracepoint": _tracepoint,
+    "begin": _special, "end": _special, "self": _signal, "interval": _timer, "profile": _timer,
+    "tracepoint": _tracepoint,
     "rawtracepoint": _raw_tracepoint, "kprobe": _function, "kretprobe": _function, "fentry": _function,
     "fexit": _function, "uprobe": _user_function, "uretprobe": _user_function, "usdt": _static,
     "hardware": _counted, "software": _counted,

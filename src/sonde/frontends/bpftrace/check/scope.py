@@ -13,7 +13,7 @@ from sonde.model.errors import Position
 from sonde.model.probe import Probe
 from sonde.model.program import Aggregation, Expr, Kept, Statement, Variable
 from sonde.model.types import Type
-from sonde.typed import NamedTuple
+from sonde.typed import NamedTuple, TypeAlias
 
 MAP_KEYS = 4096
 """Elements of a map, unless the program says otherwise."""
@@ -26,6 +26,16 @@ class AttachedProbes(NamedTuple):
     text: str
     kind: str
     probes: tuple[Probe, ...]
+
+
+Default: TypeAlias = bool | int | bytes
+
+
+class ProgramOption(NamedTuple):
+    """An option that a program reads: what it is if it is not given, and what is said of it, "" for nothing."""
+
+    default: Default
+    text: str
 
 
 class MapUse:
@@ -50,6 +60,8 @@ class Knowledge:
     def __init__(self) -> None:
         self.maps: dict[str, MapUse] = {}
         self.scratch: dict[tuple[int, int], Type] = {}
+        self.options: dict[str, ProgramOption] = {}
+        """What the program reads of the command line, by name."""
         self.changed = False
         self.is_guessed = False
         """A type was taken for granted in the statement that is being checked."""
@@ -98,6 +110,10 @@ class BtScope:
         self.before: list[list[Statement]] = []
         """Statements that come before the one that is being checked: those of blocks that are values in it."""
         self.body: CheckingBody = body
+        self.options: Mapping[str, str | None] = {}
+        """What stands behind `--` on the command line, None for what has no value."""
+        self.source: Sequence[str] = ()
+        """The program's lines, where elements that are not there are told with their place."""
         self.entries = MAP_KEYS
         self.stack_mode = ""
         """How stacks are shown for which the program does not say it."""

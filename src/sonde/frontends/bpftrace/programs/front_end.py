@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 
 from sonde.frontends.bpftrace.check.checker import CheckedProgram, CheckInput
 from sonde.frontends.bpftrace.check.checker import check as check_items
 from sonde.frontends.bpftrace.check.known_types import KnownTypes
+from sonde.frontends.bpftrace.check.parameters import Parameters, parameters
+from sonde.frontends.bpftrace.check.probe_filter import filter_of
 from sonde.frontends.bpftrace.check.probes import Machine
 from sonde.frontends.bpftrace.check.settings import settings_of
 from sonde.frontends.bpftrace.errors import BtError, SourceSpan
 from sonde.frontends.bpftrace.programs.mistakes import told, warned
+from sonde.frontends.bpftrace.programs.wanted import Wanted, wanted
 from sonde.frontends.bpftrace.syntax import nodes as tree_of
+from sonde.frontends.bpftrace.syntax.nodes import AttachPoint
 from sonde.frontends.bpftrace.syntax.program import items, stream_of
 from sonde.frontends.languages import Checked, Part, Remark
 from sonde.model import program as tree
@@ -22,7 +26,10 @@ from sonde.model.errors import ProgramError, SourceError
 from sonde.model.options import OptionTable
 from sonde.model.types import Type
 from sonde.model.walk import nodes
+from sonde.typed import TypeVar
 from sonde.untrusted import lines, read_named, text_of
+
+_T = TypeVar("_T")
 
 LARGEST_PROGRAM = 512 << 10
 """Bytes of a program's text."""
@@ -32,14 +39,14 @@ def check(
     programs: Sequence[tuple[str, str]], options: OptionTable, catalog: Catalog, arguments: Sequence[str],
     process: int | None, name: str,
 ) -> Checked:  # fmt: skip
-    """See `FrontEnd.check`. There is one program: a `text`, or a `file`. The option `destructive` allows what it does
-    to the system. Its `own` is a `CheckedProgram`."""
-    ((kind, given),) = programs
-    file = given if kind == "file" else None
-    text = given if file is None else _content(file)
+    """See `FrontEnd.check`. What there is in `programs` is told by `wanted`. The option `destructive` allows what it
+    does to the system. Its `own` is a `CheckedProgram`."""
+    given = wanted(programs)
+    file = given.file
+    text = given.given if file is None else _content(file)
     machine = Machine(catalog, process or 0)
     try:
-        made = _checked(text, file, arguments, machine, options)
+        made = _checked(text, given, parameters(arguments), machine, options)
     except SourceError as error:
         raise told(error, text, file) from None
     except RecursionError:
@@ -57,10 +64,9 @@ def check(
     )
 
 
-def _checked(
-    text: str, file: str | None, arguments: Sequence[str], machine: Machine, options: OptionTable
-) -> CheckedProgram:
-    """Raises BtError."""
+def _checked(text: str, given: Wanted, words: Parameters, machine: Machine, options: OptionTable) -> CheckedProgram:
+    """Raises BtError, and ProgramError for what is wrong with the command line."""
+    file, arguments = given.file, words.numbered
     stream = stream_of(text, arguments)
     found = tuple(items(stream))
     if not any(isinstance(each, tree_of.ProbeItem) for each in found):
@@ -68,7 +74,13 @@ def _checked(
     settings = settings_of([each for each in found if isinstance(each, tree_of.ConfigSetting)], os.environ, file)
     options.set_in_program("strsize", str(settings["max_strlen"]))
     types = _types(found, machine.catalog, options)
-    return check_items(found, CheckInput(file, arguments, machine, options.on("destructive"), settings, types))
+    is_unsafe, names = options.on("destructive"), filter_of(given.filter)
+    return check_items(
+        found,
+        CheckInput(
+            file, arguments, machine, is_unsafe, settings, types, words.named, names, lines(text) if given.tells else ()
+        ),
+    )
 
 
 def _types(found: Sequence[tree_of.Item], catalog: Catalog, options: OptionTable) -> KnownTypes:
@@ -84,6 +96,19 @@ def _types(found: Sequence[tree_of.Item], catalog: Catalog, options: OptionTable
         headers = HeaderFiles(options.texts("incdir"), catalog.tagged_type("struct", "task_struct") is not None)
         read_definitions(definitions, headers.find, included, os.uname().machine, known)
     return known
+
+
+def points_of(
+    programs: Sequence[tuple[str, str]], words: Parameters, listed: Callable[[Sequence[AttachPoint]], Iterable[_T]]
+) -> list[_T]:
+    """What `listed` makes of a program's descriptions of probes. Raises ProgramError."""
+    given = wanted(programs)
+    text = given.given if given.file is None else _content(given.file)
+    try:
+        probes = [each for each in items(stream_of(text, words.numbered)) if isinstance(each, tree_of.ProbeItem)]
+        return list(listed([point for each in probes for point in each.points]))
+    except SourceError as error:
+        raise told(error, text, given.file) from None
 
 
 def _content(path: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sonde.frontends.bpftrace.errors import BtError, SourceSpan, columns
+from sonde.frontends.bpftrace.errors import BtError, SourceSpan, placed
 from sonde.model.errors import ProgramError, SourceError
 from sonde.untrusted import lines
 
@@ -13,7 +13,7 @@ def told(error: SourceError, text: str, file: str | None) -> ProgramError:
     name = file or "stdin"
     if span is None:
         return ProgramError(f"{name}: ERROR: {error.text}", error.hint, mistake=error, source=text)
-    message = _placed("ERROR", error.text, span, text, name)
+    message = placed("ERROR", error.text, span, lines(text), name)
     if isinstance(error, BtError) and error.told:
         message = f"{message}\n{error.told}"
     return ProgramError(message, error.hint, True, mistake=error, source=text)
@@ -21,15 +21,7 @@ def told(error: SourceError, text: str, file: str | None) -> ProgramError:
 
 def warned(error: BtError, text: str, file: str | None) -> str:
     """What compiles and may be meant otherwise, as lines."""
-    return _placed("WARNING", error.text, error.span, text, file or "stdin")
-
-
-def _placed(kind: str, what: str, span: SourceSpan, text: str, name: str) -> str:
-    source = lines(text)
-    shown = source[span.line - 1] if span.line <= len(source) else ""
-    end = span.end_column if span.line == span.end_line else len(shown) + 1
-    mark = " " * (span.column - 1) + "~" * max(end - span.column, 1)
-    return f"{name}:{span.line}:{columns(span)}: {kind}: {what}\n{shown}\n{mark}"
+    return placed("WARNING", error.text, error.span, lines(text), file or "stdin")
 
 
 def _span(error: SourceError) -> SourceSpan | None:

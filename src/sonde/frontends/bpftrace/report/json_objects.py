@@ -27,7 +27,22 @@ from sonde.typed import Any
 def json_line(kind: str, data: Any, **more: Any) -> bytes:
     """One object; text that is no UTF-8 keeps its bytes as they are."""
     whole = {"type": kind, **more, "data": data}
-    return json.dumps(whole, ensure_ascii=False).encode(errors="surrogateescape") + b"\n"
+    return encoded(whole).encode(errors="surrogateescape") + b"\n"
+
+
+def encoded(value: Any) -> str:
+    """As JSON with bpftrace's blanks: none behind the commas of lists, unless their elements are objects."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{encoded(key)}: {encoded(each)}" for key, each in value.items()) + "}"
+    if isinstance(value, list):
+        has_objects = bool(value) and isinstance(value[0], dict)
+        return "[" + (", " if has_objects else ",").join(map(encoded, value)) + "]"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def counted_line(kind: str, what: str, count: int) -> bytes:
+    """How many there are of something, twice, as bpftrace has it."""
+    return json_line(kind, {what: count}, count=count)
 
 
 def text_line(kind: str, text: bytes) -> bytes:

@@ -150,6 +150,10 @@ class BtReport:
                 return
             self._complain(text.decode(errors="surrogateescape").rstrip("\n"))
             return
+        if name == "helper_error":
+            for line in text.decode(errors="surrogateescape").split("\n"):
+                self._complain(line)
+            return
         from sonde.frontends.bpftrace.report.outside import content, time_of_day  # few programs have them
 
         if name == "join":
@@ -194,6 +198,10 @@ class BtReport:
         self._complain(fault_text(fault, self._spec.programs, self._ending.source))
 
     def drop(self, drop: Drop) -> None:
+        if self._ending.is_json and drop.counter == "records":
+            from sonde.frontends.bpftrace.report.json_objects import counted_line  # few ask for it
+
+            self._output.write(counted_line("lost_events", "events", drop.lost))
         self._complain(drop_text(drop))
 
     def refusal(self, record: Record, reason: str) -> None:

@@ -21,6 +21,7 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+_NUMBER = re.compile(r"0[xX][0-9a-fA-F_]+[uUlL]*|[0-9][0-9_]*(?:[eE][0-9]+)?[a-zA-Z]*")
 _UNITS = {
     "ns": 1, "us": MICROSECOND, "ms": MILLISECOND, "s": SECOND, "m": MINUTE, "h": HOUR, "d": DAY,
 }  # fmt: skip
@@ -106,6 +107,18 @@ def number_of(text: str, span: SourceSpan) -> tuple[int, bool]:
     if value > _LARGEST:
         raise BtError(f"syntax: overflow error, maximum value is {_LARGEST}: {text}", span)
     return value, "u" in suffix.lower() and suffix not in _UNITS
+
+
+def integer_of(text: str) -> int | None:
+    """What a word of the command line is as a number, None if it is none."""
+    digits = text.removeprefix("-")
+    if not _NUMBER.fullmatch(digits):
+        return None
+    try:
+        value, _ = number_of(digits, SourceSpan(1, 1, 1, 2))
+    except BtError:
+        return None
+    return -value if text.startswith("-") else value
 
 
 def _split(text: str) -> tuple[str, str]:

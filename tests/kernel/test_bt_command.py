@@ -1,0 +1,139 @@
+"""Options of `bt`, what it says where it cannot go on, and its lists of probes."""
+
+import re
+
+import pytest
+from command import sonde
+
+
+def bt(*words, status=0, **more):
+    return sonde("bt", *words, status=status, **more)
+
+
+@pytest.mark.parametrize(
+    ("words", "first"),
+    [
+        (("-p", "a11", "-e", "begin { }"), "ERROR: Failed to parse pid: invalid integer: a11"),
+        (("-p", "9999999", "-e", "begin { }"), "ERROR: Pid out of range: 9999999"),
+        (("-c", "true", "-p", "1", "-e", "begin { }"), "ERROR: USAGE: Cannot use both -c and -p."),
+        (("-e", "begin { }", "--aa=20"), "ERROR: unrecognized option '--aa=20'"),
+        (("-k", "--no-warnings", "-e", "begin { }"), "ERROR: USAGE: -k conflicts with --no-warnings"),
+        (("--test", "--bench", "-e", "x"), "ERROR: USAGE: --test, --bench, --fmt and --mode exclude each other"),
+        (("-f", "xml", "-e", "begin { }"), "ERROR: USAGE: -f must be one of text, json, not 'xml'"),
+        (("-e",), "ERROR: option requires an argument -- 'e'"),
+        ((), "ERROR: USAGE: filename or -e 'program' required."),
+        (("--probe-filter", "(", "-e", "begin { }"), "ERROR: Invalid --probe-filter regex '('"),
+        (("--probe-filter", "s:2", "-e", "i:s:1 { }"), "ERROR: No probes to attach"),
+        (("-e", "uprobe:/bin/sh:3 { }"), "ERROR: Could not resolve address: /bin/sh:0x3"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_told_in_bpftrace_s_form(words, first):
+    told = bt(*words, status=1).stderr.splitlines()
+    assert told[0].startswith(first)
+    assert not any(line.startswith("sonde:") for line in told)
+
+
+@pytest.mark.parametrize("engine", ["kernel", "embedded"])
+def test_elements_that_are_not_there_are_told(engine):
+    program = 'begin { @[1] = 5; printf("%d %d%%\\n", @[1], @[2]); delete(@, 3); if (@[1] && @[7]) { } exit(); }'
+    done = bt("--engine", engine, "-k", "-e", program, "-c", "true")
+    assert done.stdout.startswith("5 0%\n")
+    lookup, delete = (
+        f"stdin:1:{first + 1}-{end + 1}: WARNING: Can't {what} map element because it does not exist.\n"
+        f"Additional Info - helper: map_{what}_elem, retcode: {code}\n{program}\n{' ' * first}{'~' * (end - first)}\n"
+        for what, code, first, end in (
+            ("lookup", 0, program.index("@[2]"), program.index("@[2]") + 4),
+            ("delete", -2, program.index("delete"), program.index("; if")),
+        )
+    )  # fmt: skip
+    assert lookup + delete in done.stderr
+    assert bt("--engine", engine, "-e", program, "-c", "true").stderr == "Attached 1 probe\n"
+
+
+def test_usage_is_a_line_of_its_own():
+    assert bt("-h").stdout.splitlines()[0] == "USAGE:"
+    assert "USAGE:" in bt("-e", "begin { }", "--aa", status=1).stderr.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("words", "printed"),
+    [
+        (("7", "--", "x", "--aa=-5", "--cc", "--dd=t"), "(7, x, 2, -5, 1, true, t)"),
+        (("7", "x"), "(7, x, 2, 10, 1, false, d)"),
+        (("--", "--cc=false", "7", "--bb=0x11", "x"), "(7, x, 2, 10, 17, false, d)"),
+    ],
+)
+def test_parameters_and_options_of_the_program(words, printed):
+    program = 'print(($1, str($2), $#, getopt("aa", 10, "of a"), getopt("bb", 1), getopt("cc"), getopt("dd", "d")));'
+    assert bt("-e", f"begin {{ {program} }}", *words).stdout.splitlines()[0] == printed
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--bb",), "ERROR: unexpected program command line options: --bb\nHINT: expected program options: --aa\n"),
+        (("--help",), "HINT: expected program options:\n--aa: of a\n"),
+        (("--aa=False",), "ERROR: program command line option --aa invalid integer (value: False)\n"),
+        (("--aa",), "ERROR: program command line option --aa expects an integer (value: true)\n"),
+    ],
+)
+def test_options_that_the_program_does_not_have(words, told):
+    assert bt("-e", 'begin { print(getopt("aa", 10, "of a")); }', "--", *words, status=1).stderr == told
+
+
+def test_a_filter_leaves_out_probes_by_their_names():
+    program = (
+        'begin { printf("b\\n"); } i:ms:11 { printf("11\\n"); } i:ms:17 { printf("17\\n"); exit(); } end { @ = 1; }'
+    )
+    assert bt("--probe-filter", "ms:17$", "-e", program).stdout == "b\n17\n\n\n@: 1\n"
+
+
+def test_lists_of_probes_and_their_arguments():
+    found = bt("-lv", "t:syscalls:sys_enter_openat,tracepoint:sched:sched_switch,rt:consume_skb").stdout
+    blocks = {block.split("\n")[0]: block for block in re.split(r"\n(?! )", found)}
+    assert blocks["tracepoint:syscalls:sys_enter_openat"].split("\n")[1:] == [
+        "    int __syscall_nr", "    int dfd", "    const char * filename", "    int flags", "    umode_t mode",
+    ]  # fmt: skip
+    assert "    char prev_comm[16]" in blocks["tracepoint:sched:sched_switch"].split("\n")
+    assert "    struct sk_buff * skb" in blocks["rawtracepoint:vmlinux:consume_skb"].split("\n")
+
+
+@pytest.mark.parametrize(
+    ("search", "some"),
+    [
+        ("*ware:*", ("hardware:cycles:", "software:cpu:", "software:page-faults:")),
+        ("interval", ("interval:hz:", "interval:ms:", "interval:s:", "interval:us:")),
+        ("uprobe:libc:fopen*", ("uprobe:{libc}:fopen", "uprobe:{libc}:fopencookie")),
+        ("struct css_task_iter", ("struct css_task_iter",)),
+    ],
+)
+def test_lists_of_what_a_description_finds(search, some):
+    lines = bt("-l", search).stdout.splitlines()
+    named = {re.sub(r":/\S*/libc\.so\.6:", ":{libc}:", line) for line in lines}
+    assert set(some) <= named
+
+
+@pytest.mark.parametrize("engine", ["kernel", "embedded"])
+def test_signals_to_the_tracer_fire_their_probes_in_order(engine):
+    """The command that is traced sends them to who has started it."""
+    program = """
+        self:signal:SIGUSR1 { printf("first "); @n++; }
+        self:signal:SIGUSR1 { printf("second %s\\n", probe); if (@n == 3) { exit(); } }
+    """
+    command = "sh -c 'for n in 1 2 3; do kill -USR1 $PPID; sleep 0.1; done; sleep 30'"
+    done = bt("--engine", engine, "-e", program, "-c", command)
+    assert done.stdout == "first second self:signal:SIGUSR1\n" * 3 + "\n\n@n: 3\n"
+
+
+def test_the_probes_of_a_program_are_listed():
+    program = "tracepoint:sched:sched_wak* { } software:cs:5 { } begin { }"
+    lines = bt("-l", "-e", program).stdout.splitlines()
+    assert "tracepoint:sched:sched_wakeup" in lines
+    assert lines[-1] == "software:cs:"
+
+
+def test_structures_are_listed_as_c_declares_them():
+    found = bt("-lv", "struct css_task_iter").stdout.splitlines()
+    assert found[0] == "vmlinux: struct css_task_iter {"
+    assert "\tunsigned int flags;" in found
+    assert found[-1] == "};"

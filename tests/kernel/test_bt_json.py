@@ -1,0 +1,71 @@
+"""What `bt -f json` writes: every line is an object that docs/bpftrace-json.md describes."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from command import sonde
+from jsonschema import Draft202012Validator
+
+from sonde.frontends.bpftrace.report.json_objects import counted_line
+
+PAGE = Path(__file__).parents[2] / "docs" / "bpftrace-json.md"
+SCHEMA = json.loads(re.search(r"```json\n(.*?)```", PAGE.read_text(), re.DOTALL)[1])
+KINDS = [each["$ref"].rpartition("/")[2] for each in SCHEMA["oneOf"]]
+ENGINES = ("kernel", "embedded")
+
+PROGRAM = """
+    begin {
+        printf("a \\"b\\" \\\\ \\t%d\\n", 7);
+        print(-7); print("text"); print((1, true, ("in", 3))); print((one=1, two="2"));
+        print(18446744073709551615);
+        @scalar = 5; @keyed["x", 2] = "text"; @flag = true; @sum = sum(3);
+        @pair = (1, "x");
+        @levels = hist(37); @by[comm] = hist(3); @steps = lhist(5, 0, 10, 2);
+        @all = stats(7); @each[1] = stats(-7); @mean = avg(4);
+        time("%H"); cat("/proc/version");
+    }
+"""
+
+
+def mistakes(value, kind):
+    """Where an object is not as the schema wants one of that type."""
+    return [
+        each.message
+        for each in Draft202012Validator({**SCHEMA, "oneOf": [{"$ref": f"#/$defs/{kind}"}]}).iter_errors(value)
+    ]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_each_line_is_an_object_of_its_kind(engine):
+    lines = sonde("bt", "--engine", engine, "-f", "json", "-e", PROGRAM, "-c", "true").stdout.splitlines()
+    objects = [json.loads(line) for line in lines]
+    assert [found for each in objects for found in mistakes(each, each["type"])] == []
+    shown = {each["type"] for each in objects}
+    assert shown == {"attached_probes", "printf", "value", "map", "hist", "stats", "time", "cat"}
+    values = [each["data"] for each in objects if each["type"] == "value"]
+    assert values == [-7, "text", [1, True, ["in", 3]], {"one": 1, "two": "2"}, "18446744073709551615"]
+
+
+def test_the_schema_takes_each_kind_and_nothing_else():
+    """One object of each kind is right; without a member, or with one more, it is not."""
+    data = {
+        "printf": "x", "value": 1, "map": {"@a": 1}, "hist": {"@": [{"min": 1, "count": 2}]}, "stats": {"@x": {"k": 3}},
+        "tseries": {"@": [{"interval_start": "12:00", "value": 1}]}, "time": "x", "cat": "x", "join": "x",
+        "attached_probes": {"probes": 1}, "lost_events": {"events": 1},
+    }  # fmt: skip
+    assert sorted(data) == sorted(KINDS)
+    for kind, value in data.items():
+        whole = {"type": kind, "data": value} | ({"count": 1} if kind in ("attached_probes", "lost_events") else {})
+        assert mistakes(whole, kind) == []
+        assert mistakes({**whole, "more": 1}, kind)
+        for name in whole:
+            assert mistakes({k: v for k, v in whole.items() if k != name}, kind)
+        assert all(mistakes(whole, other) for other in KINDS if other != kind)
+
+
+def test_records_that_are_lost_are_told_in_an_object():
+    lost = json.loads(counted_line("lost_events", "events", 37))
+    assert mistakes(lost, "lost_events") == []
+    assert lost["count"] == lost["data"]["events"] == 37
