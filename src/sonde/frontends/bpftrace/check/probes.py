@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from sonde.frontends.bpftrace.check.counted_events import HARDWARE, SOFTWARE, event_named
 from sonde.frontends.bpftrace.check.globs import glob
 from sonde.frontends.bpftrace.check.scope import AttachedProbes
-from sonde.frontends.bpftrace.check.user_probes import functions, static
 from sonde.frontends.bpftrace.errors import BtError
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.frontends.bpftrace.syntax.lexer import integer_of, number_of
@@ -200,22 +198,24 @@ def _function(point: nodes.AttachPoint, kind: str, fields: list[str], machine: M
 
 
 def _user_function(point: nodes.AttachPoint, kind: str, fields: list[str], machine: Machine) -> list[AttachedProbes]:
+    from sonde.frontends.bpftrace.check.user_probes import functions  # an import that most programs do without
+
     return functions(point, kind, ":".join(fields), machine.catalog, machine.process)
 
 
 def _static(point: nodes.AttachPoint, kind: str, fields: list[str], machine: Machine) -> list[AttachedProbes]:
+    from sonde.frontends.bpftrace.check.user_probes import static  # likewise
+
     return static(point, kind, ":".join(fields), machine.catalog, machine.process)
-
-
-_EVENTS = {"software": ("software", SOFTWARE), "hardware": ("cpu", HARDWARE)}
-"""Where perf has them, and which they are."""
 
 
 def _counted(point: nodes.AttachPoint, kind: str, fields: list[str], machine: Machine) -> list[AttachedProbes]:
     """A perf event, and each how many times it fires."""
+    from sonde.frontends.bpftrace.check.counted_events import HARDWARE, SOFTWARE, event_named  # likewise
+
     if len(fields) not in (1, 2):
         _fail(point, f"{kind} probe type requires 1 or 2 arguments, found {len(fields)}")
-    source, events = _EVENTS[kind]
+    source, events = ("software", SOFTWARE) if kind == "software" else ("cpu", HARDWARE)
     found = event_named(events, fields[0])
     if found is None:
         _fail(point, f"{fields[0]} is not a {kind} probe")
