@@ -196,13 +196,6 @@ def test_numbers_that_are_shown_as_text(engine):
     assert re.search(r"stdin:10:13-41: WARNING: 3 of them$", done.stderr, re.MULTILINE)
 
 
-@pytest.mark.parametrize("value", ["0 && {}", "1 || {}", "1 ? {} : 2", "0 ? 2 : {}", "1 ?: {}"])
-def test_a_block_that_may_not_be_asked_for_is_refused(value):
-    """Its statements would run all the same."""
-    done = sonde("bt", "-e", f"begin {{ $x = {value.replace('{}', '{ @a = 1; 1 }')}; exit() }}", status=1)
-    assert "a block as a value is not supported where a condition decides on it" in done.stderr
-
-
 @pytest.mark.parametrize("engine", ENGINES)
 def test_functions_of_texts_and_of_types(engine):
     program = """
