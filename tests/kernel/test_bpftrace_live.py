@@ -252,7 +252,7 @@ def test_buffers_are_values_keys_and_parts_of_tuples(engine):
 def test_stacks_are_values_and_have_modes(engine):
     program = """
         t:syscalls:sys_enter_getppid /pid == cpid/ {
-            $whole = ustack; $three = ustack(perf, 3); @raw = ustack(raw, 2);
+            $whole = ustack; $three = ustack(perf, 3); @raw = ustack(raw, 2); @built = ustack(build_id, 1);
             @frames[len($three), len(ustack(1)), len($whole) > 3] = 1;
             printf("%s", $three); @at[ustack(1)] = count();
         }
@@ -265,6 +265,7 @@ def test_stacks_are_values_and_have_modes(engine):
     assert perf[:3] == perf[3:6] == perf[6:]
     assert "@frames[3, 1, true]: 1" in done.stdout
     assert re.search(r"^@at\[\n {8}\w*getppid\+\d+\n\]: 3$", done.stdout, re.MULTILINE)
+    assert re.search(r"^@built: \n[0-9a-f]{40} 0x[0-9a-f]+\n$", done.stdout, re.MULTILINE)
     assert re.search(r"^@raw: \n[0-9a-f]{6,}\n[0-9a-f]{6,}\n$", done.stdout, re.MULTILINE)
 
 

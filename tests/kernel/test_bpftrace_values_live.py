@@ -4,7 +4,7 @@ of what they are combined with."""
 import pytest
 from command import sonde
 
-PROGRAM = """
+PROGRAM = r"""
 macro most(x) { let $v = x; if ($v > 3) { $v = 3 } $v }
 macro told(x) { x ? print("told") : print("not told") }
 macro cpu(x) { x }
@@ -19,6 +19,9 @@ begin / most(7) > 2 / {
     print(($i, sizeof({ print("never"); (int8)1 }), cpu("mine"), cpu() >= 0));
     told(1); _ = { print("value"); 1 } != 1;
     $r = (a=1, b="x"); $r = (b={ print("b"); "xyz" }, a={ print("a"); 1000 }); print($r);
+    let $s: string[8] = "abcdefghij"; $bytes = (uint8[4])"abc";
+    printf("%s %s %s %s %s %s|%5s\n", (1, $s), $bytes, -7, true, (uint8*)16, (uint64)-1, ());
+    print(((bool)"", (bool)"x", sizeof(string[64]), (1,()))); @[()] = 1; print(@); clear(@);
     $all = (uint64)18446744073709551615; print(($all / 2, $all > 5, $all % 10, $all - 1));
 }
 """
@@ -32,6 +35,9 @@ value
 b
 a
 { .a = 1000, .b = xyz }
+(1, abcdefghij) [97,98,99,0] -7 true 0x10 18446744073709551615|   ()
+(false, true, 64, (1, ()))
+@[()]: 1
 (9223372036854775807, true, 5, -2)
 """
 

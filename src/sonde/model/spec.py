@@ -311,6 +311,7 @@ class ProgramSpec(NamedTuple):
 
 
 LITERAL = "literal"
+TYPED = " #"
 
 
 class Field(NamedTuple):
@@ -331,7 +332,8 @@ class Field(NamedTuple):
                      says: `detail` is its form, bytes and number of elements.
     For the four before these `detail` says what is wanted: `sym`, `func`, `mod`, `usym`, `ufunc`, `umod`, `uaddr`, the
     string size of a ustack, or how many frames of a stack to show: the first ones of it may be the tracepoint's own.
-    That of a `string` is LITERAL where it can only be characters that stand in the program's source.
+    That of `bytes` that printf() shows begins with the name of their structure, if they are one; behind TYPED is the
+    number of their type. That of a `string` is LITERAL where it can only be characters of the program's source.
     """
 
     offset: int

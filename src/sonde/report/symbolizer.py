@@ -30,6 +30,9 @@ class Symbolizer(Protocol):
     def place(self, pid: int, address: int) -> tuple[str, int] | None:
         """(path of the mapped object, offset into it), None if nothing is mapped there."""
 
+    def build(self, pid: int, address: int) -> tuple[str, int] | None:
+        """(build id of the mapped file in hexadecimal digits, offset into the file), None if there is none."""
+
 
 class NoNames:
     """A symbolizer that knows nothing: addresses are shown as numbers."""
@@ -49,4 +52,7 @@ class NoNames:
         return False
 
     def place(self, pid: int, address: int) -> tuple[str, int] | None:
+        return None
+
+    def build(self, pid: int, address: int) -> tuple[str, int] | None:
         return None

@@ -67,6 +67,9 @@ class Names:
     def place(self, pid: int, address: int) -> tuple[str, int] | None:
         return self._system().place(pid or self._pid, address)
 
+    def build(self, pid: int, address: int) -> tuple[str, int] | None:
+        return self._system().build(pid or self._pid, address)
+
     def follow(self, pull: Callable[[], Iterable[ProcessEvent]]) -> None:
         self._system().follow(pull)
 

@@ -114,6 +114,16 @@ class ProcessNames:
         place = self.place(process, address)
         return place.mapping if place is not None else None
 
+    def build(self, process: int, address: int) -> tuple[str, int] | None:
+        """The build id of the file that an address is in, and the offset in that file."""
+        mapping = self.mapping(process, address)
+        try:
+            file = self._objects.file(split(process)[0], mapping) if mapping is not None else None
+            found = file.build_id if file is not None else None
+        except ElfError:
+            return None
+        return (found, address - mapping.start + mapping.offset) if found and mapping is not None else None
+
     def code(self, process: int, address: int, size: int) -> bytes:
         """What the file of an address has there, b"" if it is in none."""
         place = self.place(process, address)

@@ -84,6 +84,10 @@ class SystemSymbolizer:
         found = self._processes.place(process, address)
         return (found.path, found.linked) if found else None
 
+    def build(self, process: int, address: int) -> tuple[str, int] | None:
+        """The build id of the file that an address is in, and the offset in that file."""
+        return self._processes.build(process, address)
+
     def mapping(self, process: int, address: int) -> Mapping | None:
         """What a process has, or had, mapped at an address."""
         return self._processes.mapping(process, address)

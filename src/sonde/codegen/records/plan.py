@@ -14,6 +14,7 @@ from sonde.model import program as tree
 from sonde.model.program import Aggregation, Clause, Expr, Variable
 from sonde.model.spec import (
     HEADER_SIZE,
+    TYPED,
     Action,
     CaptureAction,
     ClearAction,
@@ -34,6 +35,7 @@ from sonde.model.spec import (
     TracememAction,
     TruncAction,
 )
+from sonde.model.types import CHAR, Array, Struct, resolve
 from sonde.model.units import whole_words
 from sonde.typed import NamedTuple
 
@@ -95,11 +97,18 @@ class RecordPlan:
     def _fields(self, values: tuple[Expr, ...]) -> tuple[Field, ...]:
         return tuple(self._field(v) for v in values)
 
+    def _shown(self, e: Expr) -> Field:
+        """A value of printf(): that of a structure or an array says how print() shows it."""
+        field, base = self._field(e), resolve(e.type)
+        if field.kind == "bytes" and (isinstance(base, Struct) or (isinstance(base, Array) and base.of != CHAR)):
+            return field._replace(detail=f"{field.detail}{TYPED}{self._shared.types.number(e.type)}")
+        return field
+
     def _action(self, s: tree.Statement) -> Action | None:
         if isinstance(s, tree.Trace):
             return TraceAction(self._field(s.value))
         if isinstance(s, tree.Printf):
-            return PrintfAction(s.conversions, self._fields(s.values))
+            return PrintfAction(s.conversions, tuple(map(self._shown, s.values)))
         if isinstance(s, tree.Print):
             return self._print(s)
         if isinstance(s, tree.Printa):

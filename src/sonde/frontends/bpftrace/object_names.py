@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-STACKS = tuple(f"{kind}{mode}" for kind in ("kstack", "ustack") for mode in ("", "_perf", "_raw"))
+STACKS = (
+    "kstack", "kstack_perf", "kstack_raw", "ustack", "ustack_perf", "ustack_raw", "ustack_build_id",
+)  # fmt: skip
 """Stacks, and how they are shown."""
 
 OBJECTS = ("buffer", "ksym", "usym", *STACKS)

@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from sonde.frontends.bpftrace.check.conversions import constant, converted, wrapped
 from sonde.frontends.bpftrace.check.scope import BtScope
-from sonde.frontends.bpftrace.check.types import integer, is_composed, is_integer, is_object, merged, spelled
+from sonde.frontends.bpftrace.check.tuples import text_size
+from sonde.frontends.bpftrace.check.types import (
+    integer,
+    is_composed,
+    is_integer,
+    is_object,
+    is_string,
+    is_text,
+    merged,
+    spelled,
+    structure_of,
+)
 from sonde.frontends.bpftrace.errors import SourceSpan
 from sonde.model import program as tree
 from sonde.model.program import Expr
-from sonde.model.types import INT, Array, Pointer, Struct, Type, is_signed, resolve, size_of
+from sonde.model.types import CHAR, INT, Array, Member, Pointer, Struct, Type, is_signed, resolve, size_of
 
 _SIZES = (1, 2, 4, 8)
 
@@ -26,7 +37,18 @@ def array_cast(kind: Type, operand: Expr, span: SourceSpan, scope: BtScope) -> E
             return converted(operand.values[0], kind)
         _require_size(kind, size_of(of), operand, span, scope)
         return _reread(kind, operand)
+    if isinstance(to, Array) and is_integer(to.of) and not is_text(to) and is_string(operand.type):
+        return _characters(to, operand, span, scope)
     return None
+
+
+def _characters(kind: Array, text: Expr, span: SourceSpan, scope: BtScope) -> Expr:
+    """The bytes of a string and of its NUL."""
+    whole = _sized(kind, text_size(text, scope), text, span, scope)
+    if isinstance(text, tree.StringConst):
+        return tree.StringConst(whole, text.position, text.value.ljust(size_of(whole), b"\0"))
+    made = structure_of("tuple", ("0",), (Array(CHAR, size_of(whole)),))
+    return tree.MemberOf(whole, text.position, tree.Compose(made, text.position, (text,)), Member("0", whole, 0))
 
 
 def _array_of(kind: Array, operand: Expr, span: SourceSpan, scope: BtScope) -> Expr:

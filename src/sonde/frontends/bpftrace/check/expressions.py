@@ -7,17 +7,17 @@ from sonde.frontends.bpftrace.check.blocks import block_value, macro_value
 from sonde.frontends.bpftrace.check.builtins import WITHOUT_NAMES, argument, builtin
 from sonde.frontends.bpftrace.check.calls import is_bare
 from sonde.frontends.bpftrace.check.calls import value as call_value
-from sonde.frontends.bpftrace.check.conversions import constant, converted, member_of, of_space, wide
+from sonde.frontends.bpftrace.check.conversions import constant, converted, member_of, of_space, string, wide
 from sonde.frontends.bpftrace.check.maps import element, increment, scratch
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.check.tuples import composed
 from sonde.frontends.bpftrace.check.type_names import type_named
-from sonde.frontends.bpftrace.check.types import INT64, UINT64, is_integer, is_scalar, is_text, spelled
+from sonde.frontends.bpftrace.check.types import INT64, UINT64, is_bool, is_integer, is_scalar, is_text, spelled
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.frontends.bpftrace.syntax.lexer import number_of
 from sonde.model import program as tree
 from sonde.model.program import Expr
-from sonde.model.types import BOOL, CHAR, STRING, Array, Pointer, Struct, resolve, size_of
+from sonde.model.types import BOOL, CHAR, INT, STRING, Array, Enum, Pointer, Struct, Type, resolve, size_of
 from sonde.typed import Any
 
 
@@ -141,18 +141,31 @@ def _cast(node: nodes.Cast, scope: BtScope) -> Expr:
     kind = type_named(node.type, scope)
     operand = scope.expression(node.operand, scope)
     if is_scalar(kind) and is_scalar(operand.type):
+        _require_variant(kind, operand, node, scope)
         base = resolve(operand.type)
         if isinstance(resolve(kind), Pointer) and isinstance(base, Pointer) and base.user:
             kind = resolve(kind)._replace(user=True)  # type: ignore[union-attr]
         return _kept(kind, node, operand, scope)
     if is_text(kind) and is_text(operand.type):
         return operand
+    if is_bool(kind) and is_text(operand.type):
+        empty = tree.StringConst(STRING, operand.position, b"")
+        return tree.Cast(BOOL, operand.position, tree.Binary(INT, operand.position, "!=", string(operand), empty))
     from sonde.frontends.bpftrace.check.arrays import array_cast  # few programs have such casts
 
     array = array_cast(kind, operand, node.at, scope)
     if array is not None:
         return array
     raise scope.mistake(f'Cannot cast from "{spelled(operand.type)}" to "{spelled(kind)}"', node.at)
+
+
+def _require_variant(kind: Type, operand: Expr, node: nodes.Cast, scope: BtScope) -> None:
+    """Raises BtError for a literal that no enumerator has."""
+    base = resolve(kind)
+    if not isinstance(base, Enum) or not isinstance(operand, tree.Const) or isinstance(resolve(operand.type), Enum):
+        return
+    if base.values and operand.value not in (value for _, value in base.values):
+        raise scope.mistake(f"Enum: {base.name} doesn't contain a variant value of {operand.value}", node.at)
 
 
 def _kept(kind: Any, node: nodes.Cast, operand: Expr, scope: BtScope) -> Expr:

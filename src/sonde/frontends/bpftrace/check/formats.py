@@ -6,8 +6,8 @@ import re
 
 from sonde.frontends.bpftrace.check.conversions import string, wide
 from sonde.frontends.bpftrace.check.scope import BtScope
-from sonde.frontends.bpftrace.check.shown_numbers import flags_of, is_shown, noted
-from sonde.frontends.bpftrace.check.types import has_own_text, is_integer, is_of, is_scalar, is_text, spelled
+from sonde.frontends.bpftrace.check.shown_numbers import flags_of, is_shown, noted, plain
+from sonde.frontends.bpftrace.check.types import is_integer, is_object, is_of, is_scalar, is_text, spelled
 from sonde.frontends.bpftrace.errors import SourceSpan
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model import program as tree
@@ -83,11 +83,11 @@ def _value(node: nodes.Expr | nodes.TypeName, letters: str, name: str, scope: Bt
         return noted(flags_of(e))
     if letters[-1] in _INTEGERS and letters not in _OF_BYTES and is_scalar(e.type):
         return wide(e)
-    if letters[-1] == "s" and is_shown(e):
-        return noted(e)
+    if letters[-1] == "s" and is_scalar(e.type):
+        return noted(e if is_shown(e) else plain(e))
     if letters[-1] == "s" and is_text(e.type):
         return string(e)
-    if letters[-1] == "s" and has_own_text(e.type):
+    if letters[-1] == "s" and is_object(e.type):
         return e
     text = f"{name}(): unsupported format specifier for type '{spelled(e.type)}': %{letters}"
     raise scope.mistake(text, scope.call or node.at)

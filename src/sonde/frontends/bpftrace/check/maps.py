@@ -17,7 +17,7 @@ from sonde.model.types import Int, Pointer, Struct, Type, is_signed, resolve, si
 def keys_of(node: nodes.MapName, scope: BtScope, use: MapUse) -> tuple[Expr, ...]:
     """The keys, as the map has them; a tuple is several."""
     written = node.keys or ()
-    if len(written) == 1 and isinstance(written[0], nodes.Tuple):
+    if len(written) == 1 and isinstance(written[0], nodes.Tuple) and written[0].items:
         written = written[0].items
     values = [scope.expression(each, scope) for each in written]
     return key_values(of_tuple(values), node.at, scope, use)
@@ -26,7 +26,7 @@ def keys_of(node: nodes.MapName, scope: BtScope, use: MapUse) -> tuple[Expr, ...
 def of_tuple(values: list[Expr]) -> list[Expr]:
     """A tuple alone is as many keys as it has members."""
     base = resolve(values[0].type) if len(values) == 1 else None
-    if not isinstance(base, Struct) or base.keyword != "tuple":
+    if not isinstance(base, Struct) or base.keyword != "tuple" or not base.members:
         return values
     return [member_of(values[0], each, values[0].position) for each in base.members]
 

@@ -40,7 +40,7 @@ SETTINGS = {
     "perf_rb_pages": KnownSetting(NUMBER, 64, is_idle=True),
     "print_maps_on_exit": KnownSetting(SWITCH, 1),
     "show_debug_info": KnownSetting(SWITCH, 0, is_idle=True),
-    "stack_mode": KnownSetting(TEXT, "bpftrace", ("bpftrace", "perf", "raw")),
+    "stack_mode": KnownSetting(TEXT, "bpftrace", ("bpftrace", "perf", "raw", "build_id")),
     "str_trunc_trailer": KnownSetting(TEXT, ".."),
 }
 """By their short names."""

@@ -15,7 +15,7 @@ from sonde.frontends.bpftrace.number_forms import FORM
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model import program as tree
 from sonde.model.program import Expr
-from sonde.model.types import STRING, TEXT, Array, Enum, Pointer, is_signed, resolve
+from sonde.model.types import BOOL, STRING, TEXT, Array, Enum, Pointer, is_signed, resolve
 
 _BYTES = {2: 4, 10: 16}
 """Of an address of each family: AF_INET, AF_INET6 (include/linux/socket.h)."""
@@ -44,6 +44,16 @@ def _names(kind: Enum) -> str:
 def _shown(form: str, value: Expr) -> Expr:
     kind = Enum(FORM + form, 8, is_signed(value.type), ())
     return tree.Cast(kind, value.position, value)
+
+
+def plain(e: Expr) -> Expr:
+    """An integer, a truth value or an address, for %s."""
+    kind = resolve(e.type)
+    if kind == BOOL:
+        return _shown("truth", converted(e, UINT64))
+    if isinstance(kind, Pointer):
+        return _shown("pointer", converted(e, UINT64))
+    return _shown("integer", converted(e, INT64)) if is_signed(kind) else _shown("unsigned", converted(e, UINT64))
 
 
 def strftime(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Expr:

@@ -16,11 +16,14 @@ from sonde.model.types import Array
 
 FRAMES = 127
 """Frames of a stack, unless the program says how many."""
-_MODES = ("bpftrace", "perf", "raw")
+_OF_FILES = "build_id"
+_MODES = ("bpftrace", "perf", "raw", _OF_FILES)
 
 
 def trace(name: str, mode: str, frames: int, span: SourceSpan, scope: BtScope) -> Expr:
     """A stack of the kernel or, `ustack`, of the process."""
+    if mode == _OF_FILES and name == "kstack":
+        mode = "raw"
     keyword = name if mode == "bpftrace" else f"{name}_{mode}"
     if name == "ustack":
         kind = structure_of(keyword, ("process", "frames"), (UINT64, Array(UINT64, frames)))
@@ -48,9 +51,8 @@ def stack(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Expr
 
 
 def _mode(call: nodes.Call, name: str, scope: BtScope) -> str:
-    if name == "build_id":
-        reason = "sonde names frames as they are shown" if call.name == "ustack" else "it is one of ustack()"
-        raise scope.mistake(f"the stack mode build_id is not supported: {reason}", call.at, "use raw")
+    if name == _OF_FILES and call.name == "kstack":
+        raise scope.mistake("'build_id' stack mode can only be used for ustack", call.at)
     if name not in _MODES:
         raise scope.mistake(f"Unknown stack mode: '{name}'", call.at, f"there are {', '.join(_MODES)}")
     return name

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from sonde.frontends.bpftrace.check.aggregations import aggregate, is_aggregating
 from sonde.frontends.bpftrace.check.calls import action
-from sonde.frontends.bpftrace.check.conversions import constant, constant_value, converted, test, wide
+from sonde.frontends.bpftrace.check.conversions import constant, constant_value, converted, test, wide, wrapped
 from sonde.frontends.bpftrace.check.failing import taken_branch
 from sonde.frontends.bpftrace.check.macros import expanded, require_end
 from sonde.frontends.bpftrace.check.map_loops import over_map
@@ -14,12 +14,12 @@ from sonde.frontends.bpftrace.check.maps import assign_map, assign_scratch
 from sonde.frontends.bpftrace.check.operators import arithmetic
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.check.type_names import type_named
-from sonde.frontends.bpftrace.check.types import INT64, is_integer, is_scalar
+from sonde.frontends.bpftrace.check.types import INT64, is_bool, is_integer, is_scalar, is_text, merged, spelled
 from sonde.frontends.bpftrace.errors import BtError
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model import program as tree
 from sonde.model.program import Expr, Statement
-from sonde.model.types import INT
+from sonde.model.types import INT, STRING, Type
 from sonde.typed import Any
 
 _MOST_UNROLLED = 100
@@ -107,8 +107,9 @@ def _let(node: nodes.Let, scope: BtScope) -> list[Statement]:
         raise scope.mistake(text, node.declared_at)
     value = None if node.value is None else scope.expression(node.value, scope)
     kind = None if node.type is None else type_named(node.type, scope)
+    kind = STRING if kind is not None and is_text(kind) else kind
     if kind is not None and value is not None:
-        value = converted(value, kind)
+        value = _of_declared(value, kind, node, scope)
     if value is None:
         local = scope.declare(node.name, kind)
         if kind is None or not is_scalar(kind):
@@ -117,6 +118,17 @@ def _let(node: nodes.Let, scope: BtScope) -> list[Statement]:
         zero = tree.Assign(kind, scope.at(node.at), target, constant(0, scope.at(node.at), kind))
         return [tree.Evaluate(scope.at(node.at), zero)]
     return [tree.Evaluate(scope.at(node.at), assign_scratch(node, node.name, value, scope, True))]
+
+
+def _of_declared(value: Expr, kind: Type, node: nodes.Let, scope: BtScope) -> Expr:
+    """A value as one of the type that its variable is declared with."""
+    whole = merged(kind, value.type)
+    is_number = isinstance(value, tree.Const) and is_integer(kind) and not is_bool(kind)
+    fits = not is_number or not isinstance(value, tree.Const) or wrapped(value.value, kind) == value.value
+    if whole is None or not fits or (is_scalar(kind) and not is_scalar(value.type)):
+        text = f"Type mismatch for {node.name}: trying to assign value of type '{spelled(value.type)}' when variable "
+        raise scope.mistake(f"{text}already has a type '{spelled(kind)}'", node.at)
+    return converted(value, kind)
 
 
 def _if(node: nodes.If, scope: BtScope) -> list[Statement]:

@@ -16,8 +16,6 @@ from sonde.model.types import CHAR, Array, Type, resolve
 
 def composed(node: nodes.Tuple | nodes.RecordExpression, scope: BtScope) -> Expr:
     """A tuple or a record."""
-    if not node.items:
-        raise scope.mistake("an empty tuple is not supported", node.at)
     values = [scope.expression(each, scope) for each in node.items]
     kinds = tuple(_member(value, each, scope) for value, each in zip(values, node.items, strict=True))
     if isinstance(node, nodes.Tuple):

@@ -7,7 +7,7 @@ from sonde.frontends.bpftrace.check.types import INTEGERS
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.frontends.bpftrace.syntax.types import KERNEL_INTEGERS
 from sonde.model.program import Expr
-from sonde.model.types import BASE_TYPES, BOOL, BUILTIN_TYPEDEFS, STRING, VOID, Array, Pointer, Type
+from sonde.model.types import BASE_TYPES, BOOL, BUILTIN_TYPEDEFS, CHAR, STRING, VOID, Array, Pointer, Type
 
 _SIGNED = {"char": "int8", "short": "int16", "int": "int32", "long": "int64"}
 _NAMED: dict[str, Type] = {
@@ -26,6 +26,7 @@ def type_named(node: nodes.TypeName, scope: BtScope) -> Type:
     for suffix in node.suffixes:
         if of == STRING and not isinstance(suffix, str):
             # So many characters, not so many strings.
+            of = Array(CHAR, suffix) if suffix > 0 else STRING
             continue
         of = Pointer(of) if isinstance(suffix, str) else Array(of, None if suffix < 0 else suffix)
     return of

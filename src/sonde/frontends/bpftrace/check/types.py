@@ -86,6 +86,8 @@ def structure_of(keyword: str, names: tuple[str, ...], kinds: tuple[Type, ...]) 
         members.append(Member(name, kind, 8 * end))
         end += size_of(kind)
         alignment = max(alignment, align)
+    # What has no members has a byte nevertheless: there are no values without one.
+    end = end or 1
     made = Struct(keyword, f"({','.join(map(spelled, kinds))})", 0)
     made.define((end + alignment - 1) & -alignment, tuple(members))
     return made

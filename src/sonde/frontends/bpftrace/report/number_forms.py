@@ -34,6 +34,22 @@ def time_text(format_: str, since_1970: int) -> str:
     return time.strftime(whole, time.localtime(seconds))
 
 
+def _truth(number: int, _: str) -> str:
+    return "true" if number else "false"
+
+
+def _pointer(number: int, _: str) -> str:
+    return f"0x{number & _WORD:x}"
+
+
+def _integer(number: int, _: str) -> str:
+    return str(number)
+
+
+def _unsigned(number: int, _: str) -> str:
+    return str(number & _WORD)
+
+
 def _strftime(number: int, rest: str) -> str:
     return time_text(rest, number + _started())
 
@@ -97,5 +113,5 @@ def _cgroup(number: int, rest: str) -> str:
 _FORMS: dict[str, Callable[[int, str], str]] = {
     "strftime": _strftime, "strerror": _strerror, "signal": _signal, "username": _username,
     "enumerator": _enumerator, "mac": _mac, "ipv4": _ipv4, "gfp": _gfp, "syscall": _syscall,
-    "cgroup": _cgroup,
+    "cgroup": _cgroup, "truth": _truth, "pointer": _pointer, "integer": _integer, "unsigned": _unsigned,
 }  # fmt: skip

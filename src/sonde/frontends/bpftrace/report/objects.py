@@ -64,9 +64,16 @@ class ObjectText:
     def _user_stack(self, data: bytes, mode: str) -> bytes:
         value = user_stack_value(data)
         process, frames = process_of(value), addresses(value)[1:]
+        if mode == "build_id":
+            return b"\n" + b"".join(self._built(process, each) + b"\n" for each in frames)
         calls = are_calls(self._symbolizer, process, frames)
         named = (self._user(process, each, True, call, mode) for each, call in zip(frames, calls, strict=True))
         return _lines(frames, named, mode)
+
+    def _built(self, process: int, address: int) -> bytes:
+        """The build id of a frame's file and the offset in it; the address alone where there is none."""
+        found = self._symbolizer.build(process, address)
+        return b"0x%x" % address if found is None else b"%s 0x%x" % (found[0].encode(), found[1])
 
     def _kernel(self, address: int, shows_offset: bool, is_call: bool) -> bytes:
         found = kernel_place(self._symbolizer, address, is_call)

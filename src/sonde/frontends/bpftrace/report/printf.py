@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from sonde.consume.generated import GeneratedExpression, code, constant
 from sonde.frontends.bpftrace.object_names import OBJECTS
 from sonde.model.conversions import Conversion
-from sonde.model.spec import Field
+from sonde.model.spec import TYPED, Field
 from sonde.report.escaping import Escaping
 from sonde.report.piece import ConversionArgument, FormatPiece, literal, shown_value
 
@@ -109,8 +109,10 @@ def _cut(source: GeneratedExpression, size: int, is_signed: bool) -> GeneratedEx
 
 def _text(argument: ConversionArgument, escaping: Escaping) -> GeneratedExpression:
     match argument.kind:
-        case "bytes" if (keyword := argument.detail.partition(" ")[0]) in OBJECTS:
+        case "bytes" if (keyword := argument.detail.partition(TYPED)[0].partition(" ")[0]) in OBJECTS:
             return code("object_text({}, {})", constant(keyword), argument.source)
+        case "bytes" if TYPED in argument.detail:
+            return code("typed({}, {})", constant(int(argument.detail.partition(TYPED)[2])), argument.source)
         case "bytes":
             return code("{}.partition(b'\\0')[0]", argument.source)
         case _:
