@@ -346,3 +346,10 @@ true
 def test_definitions_of_c_and_what_is_of_their_types(engine):
     done = sonde("bt", "--engine", engine, "-q", "-e", DEFINED, "-c", "true")
     assert [line for line in done.stdout.splitlines() if line] == SHOWN_DEFINED.split("\n")[1:-1], done.stderr
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_exit_ends_its_clause_and_not_those_at_the_end(engine):
+    program = "begin { @[1] = 5; for ($kv : @) { if ($kv.1 == 5) { exit(7); print(1); } } print(2); } end { print(3); }"
+    done = sonde("bt", "-q", "--engine", engine, "-e", program, status=7)
+    assert done.stdout.split("\n\n\n") == ["3", "@[1]: 5\n"]

@@ -204,7 +204,7 @@ def _whole(
         before.append(Clause(-1, _special(given.machine, "BEGIN"), None, (tree.Evaluate(at, taken),), at))
     descriptions = [each for _, points in probes for found in points for each in found]
     whole = [*before, *clauses]
-    if all(each.kind == "special" for each in descriptions):
+    if all(each.kind == "special" for each in descriptions) and not _ends_by_itself(clauses):
         status = tree.Const(INT32, at, 0)
         whole.append(Clause(len(clauses) + 1, _special(given.machine, "BEGIN"), None, (tree.Exit(at, status),), at))
     last = len(clauses) + 2
@@ -224,6 +224,14 @@ def _whole(
     if given.filter is not None:
         require_any(count)
     return CheckedProgram(program, tuple(clauses), count, functions, last if shown else 0, spans=scope.spans)
+
+
+def _ends_by_itself(clauses: list[Clause]) -> bool:
+    """Whether the program ends as soon as it has begun: its first clause ends it, whatever happens."""
+    first = clauses[0] if clauses else None
+    if first is None or first.predicate is not None or not any(each.name == "BEGIN" for each in first.probes):
+        return False
+    return any(isinstance(each, tree.Exit) for each in first.statements[:1])
 
 
 def _special(machine: Machine, name: str) -> tuple[Probe, ...]:

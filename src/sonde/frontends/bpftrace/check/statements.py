@@ -70,6 +70,9 @@ def _evaluate(node: nodes.Evaluate, scope: BtScope) -> list[Statement]:
         outer, scope.call = scope.call, node.value.at
         found = action(node.value, scope)
         scope.call = outer
+        if isinstance(found, tree.Exit):
+            # What follows in the clause is not run.
+            return [found, tree.Return(found.position)]
         if found is not None:
             return [found]
     if isinstance(node.value, nodes.Ternary):
