@@ -13,8 +13,8 @@
 #pragma D option quiet
 #pragma D option strsize=1024
 #pragma D option bufsize=16m
-#pragma D option nspec=64
-#pragma D option specsize=64k
+#pragma D option nspec=1024
+#pragma D option specsize=16k
 
 syscall:::entry
 /progenyof($target)/
@@ -157,27 +157,15 @@ syscall::unshare:return
 }
 
 syscall::clone:return
-/self->in && !(self->a0 & 0x180000)/
-{
-	printf("%-5d clone(child_stack=%s, flags=%s", tid, flagstr("address", self->a1), flagstr("clone", self->a0));
-}
-
-syscall::clone:return
-/self->in && (self->a0 & 0x180000)/
-{
-	printf("%-5d clone(child_stack=%s, flags=%s, parent_tid=%s, tls=%s", tid, flagstr("address", self->a1),
-	    flagstr("clone", self->a0), memstr("int", self->a2, this->ok ? -1 : 1), flagstr("address", self->a4));
-}
-
-syscall::clone:return
-/self->in && (self->a0 & 0x1200000)/
-{
-	printf(", child_tidptr=%s", flagstr("address", self->a3));
-}
-
-syscall::clone:return
 /self->in/
 {
+	printf("%-5d clone(child_stack=%s, flags=%s", tid, flagstr("address", self->a1), flagstr("clone", self->a0));
+	if (self->a0 & 0x180000) {
+		printf(", parent_tid=%s, tls=%s", memstr("int", self->a2, this->ok ? -1 : 1), flagstr("address", self->a4));
+	}
+	if (self->a0 & 0x1200000) {
+		printf(", child_tidptr=%s", flagstr("address", self->a3));
+	}
 	printf(") = %s\n", flagstr("result", this->ret));
 }
 
@@ -217,8 +205,39 @@ syscall::tgkill:return
 	    flagstr("result", this->ret));
 }
 
+/* Options without a value, with a number, with an address, and with what they alone have; all others take four. */
+
 syscall::prctl:return
-/self->in && self->a0 != 15 && self->a0 != 38 && self->a0 != 4 && self->a0 != 1 && self->a0 != 23 && self->a0 != 24/
+/self->in && self->a0 < 64 && 0x400048202088 >> self->a0 & 1/
+{
+	printf("%-5d prctl(%s) = %s%s\n", tid, flagstr("prctl", self->a0), flagstr("result", this->ret),
+	    self->a0 != 3 || this->ok ? "" : this->ret == 1 ? " (SUID_DUMP_USER)" :
+	    this->ret == 2 ? " (SUID_DUMP_ROOT)" : " (SUID_DUMP_DISABLE)");
+}
+
+syscall::prctl:return
+/self->in && self->a0 == 38/
+{
+	printf("%-5d prctl(PR_SET_NO_NEW_PRIVS, %d, %s, %s, %s) = %s\n", tid, (uint64_t)self->a1,
+	    flagstr("hex", self->a2), flagstr("hex", self->a3), flagstr("hex", self->a4), flagstr("result", this->ret));
+}
+
+syscall::prctl:return
+/self->in && self->a0 < 64 && 0x1020101500 >> self->a0 & 1/
+{
+	printf("%-5d prctl(%s, %d) = %s\n", tid, flagstr("prctl", self->a0), (uint64_t)self->a1,
+	    flagstr("result", this->ret));
+}
+
+syscall::prctl:return
+/self->in && (self->a0 >= 64 || !(0x41706bf9bfbe >> self->a0 & 1))/
+{
+	printf("%-5d prctl(%s, %s, %s, %s, %s) = %s\n", tid, flagstr("prctl", self->a0), flagstr("hex", self->a1),
+	    flagstr("hex", self->a2), flagstr("hex", self->a3), flagstr("hex", self->a4), flagstr("result", this->ret));
+}
+
+syscall::prctl:return
+/self->in && self->a0 < 64 && 0x12002490a34 >> self->a0 & 1/
 {
 	printf("%-5d prctl(%s, %s) = %s\n", tid, flagstr("prctl", self->a0), flagstr("address", self->a1),
 	    flagstr("result", this->ret));
@@ -312,6 +331,27 @@ syscall::sched_getaffinity:return
 	    memstr("cpu_set", self->a2, this->ret), flagstr("result", this->ret));
 }
 
+syscall::sched_setaffinity:return
+/self->in/
+{
+	printf("%-5d sched_setaffinity(%d, %d, %s) = %s\n", tid, (int)self->a0, self->a1,
+	    memstr("cpu_set", self->a2, self->a1), flagstr("result", this->ret));
+}
+
+syscall::sched_get_priority_max:return, syscall::sched_get_priority_min:return
+/self->in/
+{
+	printf("%-5d %s(%s) = %s\n", tid, probefunc, flagstr("sched", self->a0), flagstr("result", this->ret));
+}
+
+syscall::waitid:return
+/self->in/
+{
+	printf("%-5d waitid(%s, %d, %s, %s, %s) = %s\n", tid, flagstr("waitid", self->a0), (int)self->a1,
+	    memstr("siginfo", self->a2, this->ok), flagstr("wait", self->a3),
+	    memstr("rusage", self->a4, this->ok), flagstr("result", this->ret));
+}
+
 syscall::umask:return
 /self->in/
 {
@@ -374,6 +414,21 @@ syscall::msync:return
 {
 	printf("%-5d msync(%s, %d, %s) = %s\n", tid, flagstr("address", self->a0), self->a1,
 	    flagstr("msync", self->a2), flagstr("result", this->ret));
+}
+
+syscall::set_mempolicy:return
+/self->in/
+{
+	printf("%-5d set_mempolicy(%s, %s, %d) = %s\n", tid, flagstr("mempolicy", self->a0),
+	    memstr("nodemask", self->a1, (self->a2 + 62) / 64), self->a2, flagstr("result", this->ret));
+}
+
+syscall::get_mempolicy:return
+/self->in/
+{
+	printf("%-5d get_mempolicy(%s, %s, %d, %s, %s) = %s\n", tid, memstr("mempolicy", self->a0, this->ok ? -1 : 1),
+	    memstr("nodemask", self->a1, this->ok ? -1 : (self->a2 + 62) / 64), self->a2,
+	    flagstr("address", self->a3), flagstr("get_mempolicy", self->a4), flagstr("result", this->ret));
 }
 
 syscall::memfd_create:return
@@ -782,7 +837,13 @@ syscall::getdents64:return
 }
 
 syscall::fcntl:return
-/self->in && (self->a1 == 1 || self->a1 == 9 || self->a1 == 1032 || self->a1 == 1034)/
+/self->in && (self->a1 == 9 || self->a1 == 1032)/
+{
+	printf("%-5d fcntl(%d, %s) = %s\n", tid, (int)self->a0, flagstr("fcntl", self->a1), flagstr("result", this->ret));
+}
+
+syscall::fcntl:return
+/self->in && (self->a1 == 1 || self->a1 == 1034)/
 {
 	printf("%-5d fcntl(%d, %s) = %s\n", tid, (int)self->a0, flagstr("fcntl", self->a1),
 	    flagstr("result_fd", this->ret));
@@ -852,14 +913,28 @@ syscall::ioctl:return
 }
 
 syscall::ioctl:return
-/self->in && (self->a1 == 0x541b || self->a1 == 0x5421 || self->a1 == 0x540f)/
+/self->in && (self->a1 == 0x541b || self->a1 == 0x5421 || self->a1 == 0x540f || self->a1 == 0x80045430)/
 {
 	printf("%-5d ioctl(%d, %s, %s) = %s\n", tid, (int)self->a0, flagstr("ioctl", self->a1),
 	    memstr("int", self->a2, this->ok ? -1 : 1), flagstr("result", this->ret));
 }
 
 syscall::ioctl:return
-/self->in && self->a1 == 0x40049409/
+/self->in && (self->a1 == 0x5410 || self->a1 == 0x40045431)/
+{
+	printf("%-5d ioctl(%d, %s, %s) = %s\n", tid, (int)self->a0, flagstr("ioctl", self->a1),
+	    memstr("int", self->a2, 1), flagstr("result", this->ret));
+}
+
+syscall::ioctl:return
+/self->in && self->a1 >= 0x5401 && self->a1 <= 0x5404/
+{
+	printf("%-5d ioctl(%d, %s, %s) = %s\n", tid, (int)self->a0, flagstr("ioctl", self->a1),
+	    memstr("termios", self->a2, self->a1 == 0x5401 ? this->ok : 0), flagstr("result", this->ret));
+}
+
+syscall::ioctl:return
+/self->in && (self->a1 == 0x40049409 || self->a1 == 0x540e)/
 {
 	printf("%-5d ioctl(%d, %s, %d) = %s\n", tid, (int)self->a0, flagstr("ioctl", self->a1), (int)self->a2,
 	    flagstr("result", this->ret));
@@ -874,7 +949,9 @@ syscall::ioctl:return
 
 syscall::ioctl:return
 /self->in && self->a1 != 0x5413 && self->a1 != 0x541b && self->a1 != 0x5421 && self->a1 != 0x540f
-    && self->a1 != 0x5450 && self->a1 != 0x5451 && self->a1 != 0x40049409/
+    && self->a1 != 0x5450 && self->a1 != 0x5451 && self->a1 != 0x40049409 && self->a1 != 0x540e
+    && self->a1 != 0x5410 && self->a1 != 0x40045431 && self->a1 != 0x80045430
+    && (self->a1 < 0x5401 || self->a1 > 0x5404)/
 {
 	printf("%-5d ioctl(%d, %s, %s) = %s\n", tid, (int)self->a0, flagstr("ioctl", self->a1),
 	    flagstr("address", self->a2), flagstr("result", this->ret));
@@ -1016,12 +1093,10 @@ syscall::poll:return
 {
 	printf("%-5d poll(%s, %d, %d) = %s", tid, memstr("pollfd", self->a0, self->a1), self->a1, (int)self->a2,
 	    flagstr("result", this->ret));
-}
-
-syscall::poll:return
-/self->in && this->ret > 0/
-{
-	printf(" (%s)", memstr("pollfd_returned", self->a0, self->a1));
+	if (this->ret > 0) {
+		printf(" (%s)", memstr("pollfd_returned", self->a0, self->a1));
+	}
+	printf("%s", this->ret ? "\n" : " (Timeout)\n");
 }
 
 syscall::ppoll:entry
@@ -1032,34 +1107,22 @@ syscall::ppoll:entry
 }
 
 syscall::ppoll:return
-/self->in && self->a2/
-{
-	printf("%-5d ppoll(%s, %d, {tv_sec=%d, tv_nsec=%d}, %s, %d) = %s", tid, memstr("pollfd", self->a0, self->a1),
-	    self->a1, self->seconds, self->fraction, memstr("sigset", self->a3), self->a4, flagstr("result", this->ret));
-}
-
-syscall::ppoll:return
-/self->in && !self->a2/
-{
-	printf("%-5d ppoll(%s, %d, NULL, %s, %d) = %s", tid, memstr("pollfd", self->a0, self->a1), self->a1,
-	    memstr("sigset", self->a3), self->a4, flagstr("result", this->ret));
-}
-
-syscall::ppoll:return
-/self->in && this->ret > 0 && self->a2/
-{
-	printf(" (%s, left %s)", memstr("pollfd_returned", self->a0, self->a1), memstr("timespec", self->a2));
-}
-
-syscall::ppoll:return
-/self->in && this->ret > 0 && !self->a2/
-{
-	printf(" (%s)", memstr("pollfd_returned", self->a0, self->a1));
-}
-
-syscall::poll:return, syscall::ppoll:return
 /self->in/
 {
+	printf("%-5d ppoll(%s, %d", tid, memstr("pollfd", self->a0, self->a1), self->a1);
+	if (self->a2) {
+		printf(", {tv_sec=%d, tv_nsec=%d}", self->seconds, self->fraction);
+	} else {
+		printf(", NULL");
+	}
+	printf(", %s, %d) = %s", memstr("sigset", self->a3), self->a4, flagstr("result", this->ret));
+	if (this->ret > 0) {
+		printf(" (%s", memstr("pollfd_returned", self->a0, self->a1));
+		if (self->a2) {
+			printf(", left %s", memstr("timespec", self->a2));
+		}
+		printf(")");
+	}
 	printf("%s", this->ret ? "\n" : " (Timeout)\n");
 }
 
@@ -1079,128 +1142,70 @@ syscall::select:return, syscall::pselect6:return
 /self->in/
 {
 	printf("%-5d %s(%d", tid, probefunc, (int)self->a0);
-}
-
-syscall::select:return, syscall::pselect6:return
-/self->in && self->a1/
-{
-	printf(", %s", flagstr("fd_set", self->in_set));
-}
-
-syscall::select:return, syscall::pselect6:return
-/self->in && !self->a1/
-{
-	printf(", NULL");
-}
-
-syscall::select:return, syscall::pselect6:return
-/self->in && self->a2/
-{
-	printf(", %s", flagstr("fd_set", self->out_set));
-}
-
-syscall::select:return, syscall::pselect6:return
-/self->in && !self->a2/
-{
-	printf(", NULL");
-}
-
-syscall::select:return, syscall::pselect6:return
-/self->in && self->a3/
-{
-	printf(", %s", flagstr("fd_set", self->except_set));
-}
-
-syscall::select:return, syscall::pselect6:return
-/self->in && !self->a3/
-{
-	printf(", NULL");
-}
-
-syscall::select:return, syscall::pselect6:return
-/self->in && self->a4/
-{
-	printf(", {tv_sec=%d, %s=%d}", self->seconds, probefunc == "select" ? "tv_usec" : "tv_nsec", self->fraction);
-}
-
-syscall::select:return, syscall::pselect6:return
-/self->in && !self->a4/
-{
-	printf(", NULL");
+	if (self->a1) {
+		printf(", %s", flagstr("fd_set", self->in_set));
+	} else {
+		printf(", NULL");
+	}
+	if (self->a2) {
+		printf(", %s", flagstr("fd_set", self->out_set));
+	} else {
+		printf(", NULL");
+	}
+	if (self->a3) {
+		printf(", %s", flagstr("fd_set", self->except_set));
+	} else {
+		printf(", NULL");
+	}
+	if (self->a4) {
+		printf(", {tv_sec=%d, %s=%d}", self->seconds, probefunc == "select" ? "tv_usec" : "tv_nsec", self->fraction);
+	} else {
+		printf(", NULL");
+	}
 }
 
 syscall::pselect6:return
-/self->in && self->a5/
+/self->in/
 {
-	this->m = (uint64_t *)copyin(self->a5, 16);
-	printf(", {sigmask=%s, sigsetsize=%d}", memstr("sigset", this->m[0]), this->m[1]);
-}
-
-syscall::pselect6:return
-/self->in && !self->a5/
-{
-	printf(", NULL");
+	if (self->a5) {
+		this->m = (uint64_t *)copyin(self->a5, 16);
+		printf(", {sigmask=%s, sigsetsize=%d}", memstr("sigset", this->m[0]), this->m[1]);
+	} else {
+		printf(", NULL");
+	}
 }
 
 syscall::select:return, syscall::pselect6:return
 /self->in/
 {
-	printf(") = %s", flagstr("result", this->ret));
+	printf(") = %s%s", flagstr("result", this->ret), this->ret > 0 ? " (" : this->ret ? "\n" : " (Timeout)\n");
+	this->separator = "";
 }
 
 syscall::select:return, syscall::pselect6:return
 /self->in && this->ret > 0/
 {
-	this->separator = "";
-	printf(" (");
-}
-
-syscall::select:return, syscall::pselect6:return
-/self->in && this->ret > 0 && self->a1/
-{
-	this->set = *(uint64_t *)copyin(self->a1, 8);
+	this->set = self->a1 ? *(uint64_t *)copyin(self->a1, 8) : 0;
 	if (this->set) {
-		printf("%sin %s", this->separator, flagstr("fd_set", this->set));
+		printf("in %s", flagstr("fd_set", this->set));
 		this->separator = ", ";
 	}
-}
-
-syscall::select:return, syscall::pselect6:return
-/self->in && this->ret > 0 && self->a2/
-{
-	this->set = *(uint64_t *)copyin(self->a2, 8);
+	this->set = self->a2 ? *(uint64_t *)copyin(self->a2, 8) : 0;
 	if (this->set) {
 		printf("%sout %s", this->separator, flagstr("fd_set", this->set));
 		this->separator = ", ";
 	}
-}
-
-syscall::select:return, syscall::pselect6:return
-/self->in && this->ret > 0 && self->a3/
-{
-	this->set = *(uint64_t *)copyin(self->a3, 8);
+	this->set = self->a3 ? *(uint64_t *)copyin(self->a3, 8) : 0;
 	if (this->set) {
 		printf("%sexcept %s", this->separator, flagstr("fd_set", this->set));
 		this->separator = ", ";
 	}
-}
-
-syscall::select:return
-/self->in && this->ret > 0 && self->a4/
-{
-	printf("%sleft %s", this->separator, memstr("timeval", self->a4));
-}
-
-syscall::pselect6:return
-/self->in && this->ret > 0 && self->a4/
-{
-	printf("%sleft %s", this->separator, memstr("timespec", self->a4));
-}
-
-syscall::select:return, syscall::pselect6:return
-/self->in/
-{
-	printf("%s", this->ret > 0 ? ")\n" : this->ret ? "\n" : " (Timeout)\n");
+	if (self->a4 && probefunc == "select") {
+		printf("%sleft %s", this->separator, memstr("timeval", self->a4));
+	} else if (self->a4) {
+		printf("%sleft %s", this->separator, memstr("timespec", self->a4));
+	}
+	printf(")\n");
 }
 
 syscall::epoll_create1:return
@@ -1236,6 +1241,13 @@ syscall::eventfd2:return
 {
 	printf("%-5d eventfd2(%d, %s) = %s\n", tid, (int)self->a0, flagstr("eventfd", self->a1),
 	    flagstr("result", this->ret));
+}
+
+syscall::signalfd4:return
+/self->in/
+{
+	printf("%-5d signalfd4(%d, %s, %d, %s) = %s\n", tid, (int)self->a0, memstr("sigset", self->a1), self->a2,
+	    flagstr("signalfd", self->a3), flagstr("result", this->ret));
 }
 
 syscall::inotify_init1:return
@@ -1331,30 +1343,20 @@ syscall::accept:entry, syscall::accept4:entry, syscall::getsockname:entry, sysca
 }
 
 syscall::accept:return, syscall::accept4:return, syscall::getsockname:return, syscall::getpeername:return
-/self->in && !this->ok && self->a2/
+/self->in/
 {
-	this->size = *(int *)copyin(self->a2, 4);
-	printf("%-5d %s(%d, %s, [%d", tid, probefunc, (int)self->a0,
-	    memstr("sockaddr", self->a1, this->size < self->room ? this->size : self->room), self->room);
-}
-
-syscall::accept:return, syscall::accept4:return, syscall::getsockname:return, syscall::getpeername:return
-/self->in && !this->ok && self->a2 && this->size != self->room/
-{
-	printf(" => %d", this->size);
-}
-
-syscall::accept:return, syscall::accept4:return, syscall::getsockname:return, syscall::getpeername:return
-/self->in && !this->ok && self->a2/
-{
-	printf("]");
-}
-
-syscall::accept:return, syscall::accept4:return, syscall::getsockname:return, syscall::getpeername:return
-/self->in && (this->ok || !self->a2)/
-{
-	printf("%-5d %s(%d, %s, %s", tid, probefunc, (int)self->a0, flagstr("address", self->a1),
-	    memstr("int", self->a2, 1));
+	if (!this->ok && self->a2) {
+		this->size = *(int *)copyin(self->a2, 4);
+		printf("%-5d %s(%d, %s, [%d", tid, probefunc, (int)self->a0,
+		    memstr("sockaddr", self->a1, this->size < self->room ? this->size : self->room), self->room);
+		if (this->size != self->room) {
+			printf(" => %d", this->size);
+		}
+		printf("]");
+	} else {
+		printf("%-5d %s(%d, %s, %s", tid, probefunc, (int)self->a0, flagstr("address", self->a1),
+		    memstr("int", self->a2, 1));
+	}
 }
 
 syscall::accept4:return
@@ -1428,25 +1430,14 @@ syscall::recvmsg:entry
 }
 
 syscall::recvmsg:return
-/self->in && !this->ok && *(int *)copyin(self->a1 + 8, 4) != self->room/
-{
-	this->m = (uint64_t *)copyin(self->a1, 56);
-	printf("%-5d recvmsg(%d, {msg_name=%s, msg_namelen=%d => %d", tid, (int)self->a0,
-	    memstr("sockaddr", this->m[0], this->m[1]), self->room, (int)this->m[1]);
-	printf(", msg_iov=%s, msg_iovlen=%d", memstr("iovec", this->m[2], this->m[3], this->ret), this->m[3]);
-	if (this->m[5]) {
-		printf(", msg_control=%s", memstr("msg_control", this->m[4], this->m[5]));
-	}
-	printf(", msg_controllen=%d, msg_flags=%s}, %s) = %s\n", this->m[5], flagstr("msg", this->m[6]),
-	    flagstr("msg", self->a2), flagstr("result", this->ret));
-}
-
-syscall::recvmsg:return
-/self->in && !this->ok && *(int *)copyin(self->a1 + 8, 4) == self->room/
+/self->in && !this->ok/
 {
 	this->m = (uint64_t *)copyin(self->a1, 56);
 	printf("%-5d recvmsg(%d, {msg_name=%s, msg_namelen=%d", tid, (int)self->a0,
-	    memstr("sockaddr", this->m[0], this->m[1]), (int)this->m[1]);
+	    memstr("sockaddr", this->m[0], this->m[1]), self->room);
+	if ((int)this->m[1] != self->room) {
+		printf(" => %d", (int)this->m[1]);
+	}
 	printf(", msg_iov=%s, msg_iovlen=%d", memstr("iovec", this->m[2], this->m[3], this->ret), this->m[3]);
 	if (this->m[5]) {
 		printf(", msg_control=%s", memstr("msg_control", this->m[4], this->m[5]));

@@ -5,6 +5,7 @@ import re
 import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import packages
 import pytest
@@ -125,23 +126,11 @@ CLOCK = """
 u64 ran;
 SEC("perf_event/1999hz") int tick(void *c) { __sync_fetch_and_add(&ran, 1); return 1; }
 """
-WORKING = """
-import os, time
-for _ in range(3):
-    if not os.fork():
-        end = time.process_time() + 0.06
-        while time.process_time() < end:
-            pass
-        os._exit(0)
-for _ in range(3):
-    os.wait()
-"""
+WORKING = Path(__file__).parents[1] / "programs" / "working_children.py"
 
 
-def test_a_clock_may_be_the_processes_own(tmp_path):
-    script = tmp_path / "working.py"
-    script.write_text(WORKING)
-    words = ["-xscope=processes", "-xsamplesize=4m", "--dump", "-c", shlex.join([sys.executable, "-IS", str(script)])]
+def test_a_clock_may_be_the_processes_own():
+    words = ["-xscope=processes", "-xsamplesize=4m", "--dump", "-c", shlex.join([sys.executable, "-IS", str(WORKING)])]
     done = sonde("--object", compiled(CLOCK), *words)
     lines = LINE.findall(done.stdout)
     assert values(done)["ran"] == len(lines) > 100
@@ -295,13 +284,11 @@ def test_the_example_samples_the_faults_of_data(touching, compiler):
 
 
 @pytest.mark.parametrize("engine", ["kernel", "embedded"])
-def test_the_example_handles_a_clock_on_both_engines(tmp_path, engine):
+def test_the_example_handles_a_clock_on_both_engines(engine):
     """What is attached elsewhere lets through what it counts there."""
-    script = tmp_path / "working.py"
-    script.write_text(WORKING)
     source = (HEADERS / "faults.c").read_text().replace('char LICENSE[] SEC("license") = "GPL";', "")
     words = ["--attach", "fault=997hz", "-xscope=processes", "-xsamplesize=4m", "--dump"]
-    command = shlex.join([sys.executable, "-IS", str(script)])
+    command = shlex.join([sys.executable, "-IS", str(WORKING)])
     done = sonde("--engine", engine, "--object", compiled(source), *words, "-c", command)
     found, lines = values(done), LINE.findall(done.stdout)
     assert found["data"] == len(lines) > 60

@@ -3,29 +3,13 @@
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from command import sonde, start, table
 
-FAMILY = """
-import os, time
-for _ in range(3):
-    if not os.fork():
-        os.fork()
-        end = time.process_time() + 0.06
-        while time.process_time() < end:
-            pass
-        os._exit(0)
-for _ in range(3):
-    os.wait()
-"""
-"""A process with three children, each with a child of its own, all of which work for a while."""
-
-
-def family(tmp_path):
-    script = tmp_path / "family.py"
-    script.write_text(FAMILY)
-    return f"'{sys.executable}' -IS {script}"
+WORKING = Path(__file__).parents[1] / "programs" / "working_children.py"
+FAMILY = f"'{sys.executable}' -IS {WORKING} grandchildren"
 
 
 class Sampled:
@@ -44,10 +28,10 @@ class Sampled:
         return len(self.samples) + self.lost
 
 
-def test_samples_of_a_process_and_what_it_starts_are_as_many_as_the_program_counted(tmp_path):
+def test_samples_of_a_process_and_what_it_starts_are_as_many_as_the_program_counted():
     """Of all its descendants, though nothing but the first process was there when tracing began."""
     text = "profile-1999 { @[pid] = count(); sample(); }"
-    done = Sampled(sonde("-xscope=processes", "-qn", text, "-c", family(tmp_path)))
+    done = Sampled(sonde("-xscope=processes", "-qn", text, "-c", FAMILY))
     assert len(done) == sum(done.table.values()) > 100
     assert len(done.table) >= 7
     if not done.lost:
@@ -85,21 +69,21 @@ def test_who_lets_samples_through_counts_no_more_than_who_does_not(tmp_path, eve
     assert counted[""] > 301 // 8
 
 
-def test_a_predicate_is_a_filter_of_samples(tmp_path):
+def test_a_predicate_is_a_filter_of_samples():
     """Two clauses let samples through, by different predicates; what neither does is dropped."""
     text = """profile-1999 { @["all"] = count(); this->wanted = 0; }
               profile-1999 /pid % 3 == 0/ { sample(); this->wanted = 1; }
               profile-1999 /pid % 3 == 1/ { sample(); this->wanted = 1; }
               profile-1999 /this->wanted/ { @["wanted"] = count(); }"""
-    done = Sampled(sonde("-xscope=processes", "-qn", text, "-c", family(tmp_path)))
+    done = Sampled(sonde("-xscope=processes", "-qn", text, "-c", FAMILY))
     assert len(done) == done.table[("wanted",)] < done.table[("all",)]
     assert not [pid for _, pid, _, _ in done.samples if int(pid) % 3 == 2]
 
 
-def test_two_clocks_of_one_program_are_told_apart_in_children(tmp_path):
+def test_two_clocks_of_one_program_are_told_apart_in_children():
     """What a process starts inherits no cookie."""
     text = "profile-?99 { @[probename] = count(); sample(); }"
-    done = Sampled(sonde("-xscope=processes", "-qn", text, "-c", family(tmp_path)))
+    done = Sampled(sonde("-xscope=processes", "-qn", text, "-c", FAMILY))
     assert len(done) == sum(done.table.values())
     assert 0 < done.table[("profile-199",)] * 2 < done.table[("profile-499",)]
     if not done.lost:
@@ -107,18 +91,18 @@ def test_two_clocks_of_one_program_are_told_apart_in_children(tmp_path):
         assert done.table == {(name,): names.count(name) for name in set(names)}
 
 
-def test_samples_of_the_whole_system_are_as_many_as_the_program_counted(tmp_path):
+def test_samples_of_the_whole_system_are_as_many_as_the_program_counted():
     """Without the option profile-n is DTrace's, -c or not."""
     text = "profile-499 { @ = count(); sample(); }"
-    done = Sampled(sonde("-qn", text, "-c", family(tmp_path)))
+    done = Sampled(sonde("-qn", text, "-c", FAMILY))
     assert len(done) == done.table[()]
 
 
-def test_a_sample_is_let_through_from_a_loop(tmp_path):
+def test_a_sample_is_let_through_from_a_loop():
     """A loop is a function of its own, whose decision has to come back."""
     text = """profile-1999 { for (this->i = 0; this->i < 4; this->i++) { if (this->i == 2 && pid % 2) sample(); } }
               profile-1999 /pid % 2/ { @ = count(); }"""
-    done = Sampled(sonde("-xscope=processes", "-qn", text, "-c", family(tmp_path)))
+    done = Sampled(sonde("-xscope=processes", "-qn", text, "-c", FAMILY))
     assert len(done) == done.table.get((), 0)
     assert all(int(pid) % 2 for _, pid, _, _ in done.samples)
 
@@ -129,23 +113,23 @@ def test_scope_of_processes_needs_some():
     assert "-c or -p" in error
 
 
-def test_stacks_are_the_same_with_call_chains_in_samples(tmp_path):
+def test_stacks_are_the_same_with_call_chains_in_samples():
     """Where a sample has a call chain the kernel's helper gives that, marks and all, for the program's own stack."""
     text = """profile-499 /arg0/ { @["kernel", (uint64_t)caller >= 0xfffffffffffff000] = count(); sample(); }
               profile-499 /arg1/ { @["user", ucaller >= 0xfffffffffffff000] = count(); sample(); }
               profile-499 { @stacks[ustack(2)] = count(); @stacks2[stack(2)] = count(); }"""
-    done = sonde("-xcallchain", "-xscope=processes", "-qn", text, "-c", family(tmp_path))
+    done = sonde("-xcallchain", "-xscope=processes", "-qn", text, "-c", FAMILY)
     assert "0xffffffffffff" not in done.stdout
     rows = [line.split() for line in done.stdout.splitlines() if line.split()[:1] in (["kernel"], ["user"])]
     assert {row[1] for row in rows} == {"0"}
     assert {row[0] for row in rows} == {"kernel", "user"}
 
 
-def test_what_finds_the_ring_full_is_counted_to_the_last_sample(tmp_path):
+def test_what_finds_the_ring_full_is_counted_to_the_last_sample():
     """Nobody reads for a second, so that a ring of two pages overflows, in the end as well."""
     text = "profile-4999 { @ = count(); sample(); }"
     words = ("-xsamplesize=5000", "-xswitchrate=1s", "-xscope=processes", "-qn", text)
-    done = Sampled(sonde(*words, "-c", family(tmp_path)))
+    done = Sampled(sonde(*words, "-c", FAMILY))
     assert done.lost > 0
     assert len(done.samples) > 0
     assert len(done) == done.table[()]

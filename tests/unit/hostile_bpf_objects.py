@@ -37,13 +37,11 @@ def hang(*_):
     raise Hang
 
 
-def outcome(path):
-    """ "" if all is well, else what happened."""
-    signal.alarm(SECONDS)
-    said = io.StringIO()
+def ended(seconds, try_):
+    """What `try_` says, "" if all is well, else what happened."""
+    signal.alarm(seconds)
     try:
-        with contextlib.redirect_stdout(said):
-            status = main(["sonde", "--object", path, "-e"])
+        return try_()
     except Hang:
         return "hang"
     except MemoryError:
@@ -52,7 +50,16 @@ def outcome(path):
         return traceback.format_exc()
     finally:
         signal.alarm(0)
+
+
+def prepared(path):
+    with contextlib.redirect_stdout(io.StringIO()):
+        status = main(["sonde", "--object", path, "-e"])
     return "" if status in (0, 1) else f"status {status}"
+
+
+def outcome(path):
+    return ended(SECONDS, lambda: prepared(path))
 
 
 def work(path, directory, seed, count, memory, try_):

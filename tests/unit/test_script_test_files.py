@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 from example_counts import count_of
 
+from sonde.library.testing import running
 from sonde.library.testing.case import Ran, ScriptCase
+from sonde.library.testing.checking import failures_of
 from sonde.library.testing.keys import KEYS
 from sonde.library.testing.reading import LARGEST, CaseFileError, find_files, read_cases
 from sonde.library.testing.updating import quoted, update
@@ -224,3 +226,20 @@ def test_an_output_in_a_form_that_is_not_found_is_told(tmp_path, text):
 def test_bytes_that_are_no_text_are_not_written(tmp_path):
     with pytest.raises(CaseFileError, match="not UTF-8"):
         quoted("\udcff")
+
+
+@pytest.mark.parametrize("end", ["", "the end of it"])
+def test_lines_behind_what_is_looked_at_are_counted(tmp_path, monkeypatch, end):
+    """Also one without an end; what is expected of them cannot be told, so that is no pass."""
+    monkeypatch.setattr(running, "MOST", 997)
+    count = 1511 + bool(end)
+    words = f"sh -c 'seq 1511; printf \\\"{end}\\\"'"
+    text = f'program = \'BEGIN {{}}\'\ncommand = "{words}"\n[a]\ncommand-output = "1\\n{{{{...}}}}"\n'
+    (case,) = read_cases(written(tmp_path, text))
+    done = running.run(case, "embedded", str(tmp_path))
+    looked_at = len(done.command_output.splitlines())
+    assert done.command_output == "".join(f"{number}\n" for number in range(1, looked_at + 1))
+    assert len(done.command_output) < 997
+    assert looked_at + done.behind["command-output"] == count
+    (told,) = failures_of(case, done)
+    assert told.startswith(f"command-output is too long: {count - looked_at} lines more than the {looked_at} ")

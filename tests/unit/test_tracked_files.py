@@ -16,7 +16,7 @@ FOLDERS = {
     "src/sonde": {".py", ".d", ".js", ".css", ".typed", ".txt"},
     "tests": {".py"}, "tests/cli": {".py", ".txt"}, "tests/embedded": {".py", ".c"},
     "tests/kernel": {".py", ".c", ".txt"},
-    "tests/programs": {".c", ".cc", ".rs"}, "tests/same": {".d", ".c"}, "tests/unit": {".py", ".txt"},
+    "tests/programs": {".c", ".cc", ".py", ".rs"}, "tests/same": {".d", ".c"}, "tests/unit": {".py", ".txt"},
     "tools": {".py", ".c", ".txt", ".asl"}, "tools/real_programs": {".py", ".sh"},
 }  # fmt: skip
 """The kinds of files that each has; below `src/sonde` others may be."""

@@ -70,7 +70,7 @@ def table_text(table: NameTable, number: int) -> str:
             flags.append(name)
             rest &= ~each
     if rest:
-        flags.append(f"{rest:#x}" if flags else _unnamed(rest, table.unknown))
+        flags.append(f"{rest:#x}" if shown or flags else _unnamed(rest, table.unknown))
     return "|".join(shown + flags)
 
 
@@ -181,10 +181,14 @@ def flags_alone(name: str, number: int) -> str:
 
 def mapping(number: int) -> str:
     """The flags of mmap(2); the logarithm of the size of its pages is in the upper six bits."""
+    return _with_page_size("map", "MAP", number)
+
+
+def _with_page_size(name: str, prefix: str, number: int) -> str:
     number &= _HALF
-    size = number >> _HUGE_SHIFT
-    text = table_text(tables()["map"], number & (1 << _HUGE_SHIFT) - 1)
-    return f"{text}|{size}<<MAP_HUGE_SHIFT" if size else text
+    size, flags = number >> _HUGE_SHIFT, number & (1 << _HUGE_SHIFT) - 1
+    words = [table_text(tables()[name], flags)] if flags or name == "map" or not size else []
+    return "|".join([*words, f"{size}<<{prefix}_HUGE_SHIFT"] if size else words)
 
 
 def ioctl(number: int) -> str:
@@ -200,9 +204,24 @@ def ioctl(number: int) -> str:
 def statx_at(number: int) -> str:
     """The flags of statx(2): how to synchronize stands in two of them, AT_STATX_SYNC_AS_STAT for none."""
     number &= _HALF
-    parts = (number & _STATX_SYNC, number & ~_STATX_SYNC)
-    words = [table_text(tables()["at"], part) for part in parts if part]
-    return "|".join(words if parts[0] else ["AT_STATX_SYNC_AS_STAT", *words])
+    words = [number_text("statx_sync", number & _STATX_SYNC).decode()]
+    if rest := number & ~_STATX_SYNC:
+        words.append(table_text(tables()["at"]._replace(unknown=""), rest))
+    return "|".join(words)
+
+
+def socket_type(number: int) -> str:
+    """The type of socket(2) with its flags; one without a name stands with what else has none."""
+    number &= _HALF
+    table = tables()["sock"]
+    value, rest = number & table.mask, number & ~table.mask
+    if value not in (each for _, each in table.names):
+        return flags_alone("sock", number)
+    return table_text(table, value) + (f"|{flags_alone('sock', rest)}" if rest else "")
+
+
+_CLOCKED = frozenset({"FUTEX_WAIT", "FUTEX_WAIT_BITSET", "FUTEX_WAIT_REQUEUE_PI"})
+"""What FUTEX_CLOCK_REALTIME may stand with."""
 
 
 def futex(number: int) -> str:
@@ -210,9 +229,10 @@ def futex(number: int) -> str:
     number &= _HALF
     private, clock = number & 0x80, number & 0x100
     name = numbered("futex").get(number & ~0x180)
-    if name is None:
+    if name is None or (clock and name not in _CLOCKED):
         return f"{number:#x} /* FUTEX_??? */"
-    return name + ("_PRIVATE" if private else "") + ("|FUTEX_CLOCK_REALTIME" if clock else "")
+    shared = "|FUTEX_PRIVATE_FLAG" if name == "FUTEX_FD" else "_PRIVATE"
+    return name + (shared if private else "") + ("|FUTEX_CLOCK_REALTIME" if clock else "")
 
 
 def wait_status(number: int) -> str:
@@ -232,7 +252,7 @@ def wait_status(number: int) -> str:
 def device(number: int) -> str:
     """A dev_t of stat(2)."""
     number &= _WORD
-    return f"makedev({os.major(number):#x}, {os.minor(number):#x})"
+    return f"makedev({hexadecimal(os.major(number))}, {hexadecimal(os.minor(number))})"
 
 
 def resource_limit(number: int) -> str:
@@ -277,6 +297,7 @@ _COMPUTED: dict[str, Callable[[int], str]] = {
     "hex": hexadecimal,
     "ioctl": ioctl,
     "map": mapping,
+    "memfd": lambda number: _with_page_size("memfd", "MFD", number),
     "mode": mode,
     "open_flags": lambda number: flags_alone("open", number),
     "permissions": permissions,
@@ -288,6 +309,7 @@ _COMPUTED: dict[str, Callable[[int], str]] = {
     "rlim": resource_limit,
     "signal": signal_name,
     "sigset": signal_set,
+    "sock": socket_type,
     "sock_flags": lambda number: flags_alone("sock", number),
     "sockopt": socket_option,
     "statx_at": statx_at,

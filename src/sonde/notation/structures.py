@@ -19,13 +19,14 @@ from sonde.notation.numbers import (
 )
 from sonde.notation.quoting import quoted
 
-_FIXED_HANDLERS = {0: "SIG_DFL", 1: "SIG_IGN"}
+_FIXED_HANDLERS = {0: "SIG_DFL", 1: "SIG_IGN", (1 << 64) - 1: "SIG_ERR"}
 _SA_RESTORER = 0x04000000
 _CLONE_PIDFD, _CLONE_SETTLS, _CLONE_PARENT_SETTID = 1 << 12, 1 << 19, 1 << 20
 _CLONE_CHILD = 1 << 21 | 1 << 24
 """CLONE_CHILD_CLEARTID and CLONE_CHILD_SETTID."""
 _UTIME_NOW, _UTIME_OMIT = (1 << 30) - 1, (1 << 30) - 2
 _SIGEV_THREAD_ID = 4
+_CLD_EXITED = 1
 _NUL = b"\0"
 
 
@@ -163,6 +164,27 @@ def status(data: bytes) -> str:
     return wait_status(int.from_bytes(data[:4], "little"))
 
 
+def siginfo(data: bytes) -> str:
+    """What waitid(2) says of a child: a siginfo_t of SIGCHLD; nothing of none."""
+    signal, _, code, process, user, state, user_time, system_time = struct.unpack_from("<iiixxxxiIixxxxqq", data)
+    if not signal:
+        return "{}"
+    shown = str(state) if code == _CLD_EXITED else _flags("signal", state)
+    return (
+        f"{{si_signo={_flags('signal', signal)}, si_code={_flags('siginfo', code)}, si_pid={process}, si_uid={user}, "
+        f"si_status={shown}, si_utime={user_time}, si_stime={system_time}}}"
+    )
+
+
+def nodes(data: bytes) -> str:
+    """A word of a mask of memory nodes."""
+    return f"{int.from_bytes(data[:8], 'little'):#016x}" if any(data[:8]) else "0" * 16
+
+
+def mempolicy(data: bytes) -> str:
+    return _flags("mempolicy", int.from_bytes(data[:4], "little"))
+
+
 def winsize(data: bytes) -> str:
     names = ("ws_row", "ws_col", "ws_xpixel", "ws_ypixel")
     return "{" + ", ".join(f"{n}={v}" for n, v in zip(names, struct.unpack_from("<HHHH", data), strict=True)) + "}"
@@ -180,6 +202,35 @@ def found_flock(data: bytes) -> str:
 
 def pointer(data: bytes) -> str:
     return address(int.from_bytes(data[:8], "little"))
+
+
+def termios(data: bytes) -> str:
+    """The kernel's struct termios; its modes of delay, speed and size of characters come first."""
+    words = struct.unpack_from("<4I", data)
+    shown = [_terminal_flags(masks, word) for masks, word in zip(_TERMINAL.values(), words, strict=True)]
+    return "{" + ", ".join(f"{n}={v}" for n, v in zip(_TERMINAL, shown, strict=True)) + ", ...}"
+
+
+def _terminal_flags(masks: dict[str, int], word: int) -> str:
+    words = [_flags(table, word & mask) for table, mask in masks.items()]
+    if "c_cflag" in masks and (speed := word & _INPUT_SPEED):
+        words.insert(1, f"{_flags('c_cflag', speed >> 16)}<<IBSHIFT")
+    return "|".join(each for each in words if each != "0")
+
+
+_INPUT_SPEED = 0x100F << 16
+"""CIBAUD."""
+
+_TERMINAL = {
+    "c_iflag": {"c_iflag": 0xFFFFFFFF},
+    "c_oflag": {
+        "c_oflag": 0x100, "c_oflag_cr": 0x600, "c_oflag_tab": 0x1800, "c_oflag_bs": 0x2000, "c_oflag_vt": 0x4000,
+        "c_oflag_ff": 0xFFFF80FF,
+    },
+    "c_cflag": {"c_cflag": 0x100F, "c_cflag_cs": 0xEFF0EFF0},
+    "c_lflag": {"c_lflag": 0xFFFFFFFF},
+}  # fmt: skip
+"""The members of struct termios: which table has which of their bits (asm-generic/termbits.h)."""
 
 
 def linger(data: bytes) -> str:
@@ -229,6 +280,8 @@ STRUCTURES: dict[str, tuple[int, int, Callable[[bytes], str], bool]] = {
     "itimerval": (32, 1, _interval(timeval), False),
     "linger": (8, 1, linger, False),
     "file_owner": (8, 1, owner, False),
+    "mempolicy": (4, 1, mempolicy, True),
+    "nodemask": (8, 32, nodes, True),
     "pointer": (8, 16, pointer, True),
     "pollfd": (8, 32, pollfd, True),
     "pollfd_returned": (8, 32, returned_pollfd, True),
@@ -236,12 +289,14 @@ STRUCTURES: dict[str, tuple[int, int, Callable[[bytes], str], bool]] = {
     "rusage": (144, 1, rusage, False),
     "sigaction": (32, 1, sigaction, False),
     "sigevent": (64, 1, sigev, False),
+    "siginfo": (48, 1, siginfo, False),
     "sigset": (8, 1, sigset, False),
     "stack": (24, 1, stack, False),
     "stat": (144, 1, stat, False),
     "statfs": (120, 1, statfs, False),
     "statx": (256, 1, statx, False),
     "sysinfo": (112, 1, sysinfo, False),
+    "termios": (36, 1, termios, False),
     "timespec": (16, 1, timespec, False),
     "timeval": (16, 1, timeval, False),
     "utsname": (390, 1, utsname, False),

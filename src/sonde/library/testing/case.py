@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from types import MappingProxyType
 
 from sonde.typed import Any, NamedTuple
 
@@ -65,7 +66,8 @@ class ScriptCase(NamedTuple):
 
 class Ran(NamedTuple):
     """What one run of a case gave. `line` is the command line, as one would type it; `aggregations` are None where
-    nobody asked for them."""
+    nobody asked for them. `behind` has for `output`, `command-output` and `stderr` the lines that follow those here, if
+    there was more than is looked at."""
 
     engine: str
     line: str
@@ -76,6 +78,7 @@ class Ran(NamedTuple):
     temporary: str
     is_late: bool = False
     aggregations: Mapping[str, Mapping[tuple[Any, ...], Any]] | None = None
+    behind: Mapping[str, int] = MappingProxyType({})
 
 
 class CaseVerdict(NamedTuple):

@@ -16,7 +16,7 @@ from sonde.library.testing.matching import contains, difference, matches
 from sonde.library.testing.patience import TooSlowError, bounded
 from sonde.library.testing.placeholders import Line, lines_of, literal, plain_lines
 from sonde.library.testing.reading import text_of_file
-from sonde.library.testing.running import TEMPORARY, CaseRunError, run
+from sonde.library.testing.running import MOST, TEMPORARY, CaseRunError, run
 from sonde.model.options import OptionTable
 from sonde.visible import visible
 
@@ -126,8 +126,11 @@ def _of_text(
 ) -> Iterator[str]:  # fmt: skip
     lines = plain_lines(shown)
     expected = _lines(whole, ran) if whole is not None else None
+    behind = ran.behind.get(what, 0)
+    if behind and (expected is not None or parts or absent):
+        yield f"{what} is too long: {behind} lines more than the {len(lines)} that are looked at ({MOST >> 20} MiB)"
     if expected is not None and not matches(expected, lines):
-        yield "\n".join([f"{what} differs (- expected, + shown)", *difference(expected, lines)])
+        yield "\n".join([f"{what} differs (- expected, + shown)", *difference(expected, lines, behind)])
     for part in parts:
         if not contains(_lines(part, ran), lines):
             yield "\n".join([f"{what} does not contain {_quoted(part)}", *(_near(part, lines) or _end_of(what, shown))])

@@ -130,8 +130,9 @@ def _costs(expected: Sequence[Line], fits: Sequence[Sequence[bool]], shown: int)
     return costs
 
 
-def difference(expected: Sequence[Line], shown: Sequence[str]) -> list[str]:
-    """For people: lines behind `-`, which were expected, and behind `+`, which were shown, with some around them."""
+def difference(expected: Sequence[Line], shown: Sequence[str], behind: int = 0) -> list[str]:
+    """For people: lines behind `-`, which were expected, and behind `+`, which were shown, with some around them. As
+    many more as there are `behind` those shown were not looked at."""
     steps = [each for each in alignment(expected, shown) if each.text is not None or each.sign != KEPT]
     changed = [place for place, each in enumerate(steps) if each.sign != KEPT]
     if not changed:
@@ -150,5 +151,5 @@ def difference(expected: Sequence[Line], shown: Sequence[str]) -> list[str]:
         lines.append(f"{each.sign} {visible(text)}".rstrip())
     if last + 1 < len(steps):
         lines.append("  ...")
-    rest = len(lines) - _MOST_SHOWN
-    return lines if rest <= 0 else [*lines[:_MOST_SHOWN], f"  and {rest} lines more"]
+    rest = max(len(lines) - _MOST_SHOWN, 0) + behind
+    return [*lines[:_MOST_SHOWN], f"  and {rest} lines more"] if rest else lines

@@ -21,7 +21,7 @@ from sonde.untrusted import open_file, read_start
 TEMPORARY = "$TMPDIR"
 """What stands for the case's own temporary directory, in words and in what is expected."""
 
-_MOST = 16 << 20
+MOST = 16 << 20
 """Bytes of an output that are looked at."""
 
 _PATIENCE = 10.0
@@ -63,13 +63,16 @@ def run(case: ScriptCase, engine: str, temporary: str) -> Ran:
     added = ["-o", with_files.output] if has_output else []
     added += ["--raw", with_files.raw] if case.aggregations else []
     status, is_late = _run(case, [*words, *added], with_files, environment)
-    shown = _text(with_files.command_output)
+    shown, after = _text(with_files.command_output)
+    output, rest = _text(with_files.output) if has_output else (shown, after)
+    errors, more = _text(with_files.errors)
+    behind = {"output": rest, "command-output": after if has_output else 0, "stderr": more}
     found = None
     if case.aggregations and not is_late:
         found = _aggregations(with_files.raw)
     return Ran(
-        engine, _line(words), status, _text(with_files.output) if has_output else shown, shown if has_output else "",
-        _text(with_files.errors), own, is_late, found,
+        engine, _line(words), status, output, shown if has_output else "", errors, own, is_late, found,
+        {what: lines for what, lines in behind.items() if lines},
     )  # fmt: skip
 
 
@@ -112,7 +115,7 @@ def _prepare(case: ScriptCase, temporary: str, environment: Mapping[str, str]) -
         process.wait()
         raise CaseRunError(f"before: it has not ended after {case.timeout:g} s") from None
     if process.returncode:
-        text = said[:_MOST].decode(errors="surrogateescape").rstrip()
+        text = said[:MOST].decode(errors="surrogateescape").rstrip()
         raise CaseRunError("\n".join([f"before: it has ended with status {process.returncode}", *text.split("\n")]))
 
 
@@ -168,12 +171,27 @@ def _end(process: subprocess.Popen[bytes]) -> int:
         return process.wait()
 
 
-def _text(path: str) -> str:
-    """What a file has, "" if there is none."""
+def _text(path: str) -> tuple[str, int]:
+    """What a file has, "" if there is none: its first lines, and how many follow them."""
     try:
-        return read_start(path, _MOST).decode(errors="surrogateescape")
+        found = read_start(path, MOST + 1)
+        if len(found) <= MOST:
+            return found.decode(errors="surrogateescape"), 0
+        # A line alone may be longer.
+        whole = found[: found.rfind(b"\n", 0, MOST) + 1] or found[:MOST]
+        return whole.decode(errors="surrogateescape"), _lines_behind(path, len(whole))
     except FileNotFoundError:
-        return ""
+        return "", 0
+
+
+def _lines_behind(path: str, place: int) -> int:
+    """How many lines a file has from a place on; what is behind the last end of one is a line."""
+    count, last = 0, b"\n"
+    with open_file(path) as file:
+        file.seek(place)
+        while part := file.read(1 << 20):
+            count, last = count + part.count(b"\n"), part[-1:]
+    return count + (last != b"\n")
 
 
 def _aggregations(path: str) -> dict[str, dict[tuple[Any, ...], Any]]:

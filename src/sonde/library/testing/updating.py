@@ -25,6 +25,8 @@ def update(case: ScriptCase, ran: Ran) -> bool:
     expected = expected_output(case)
     if expected is None:
         return False
+    if "output" in ran.behind:
+        raise CaseFileError(f"{visible(case.title)}: its output is too long to be expected")
     made = _renewed(expected, ran)
     if made == expected:
         return False
