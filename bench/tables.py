@@ -23,7 +23,7 @@ from common import Table, environment, show, workload
 PACE = 500_000
 PROGRAM = r'syscall::getpgid:entry /pid == $target/ { printf("%d %s %d %d\n", pid, execname, timestamp, arg0); }'
 TEXT = (
-    f"`{PROGRAM}`, into a file. The microseconds are of CPU time, user and system, of sonde's process alone; the kernel "
+    f"`{PROGRAM}`, into a file. The microseconds are of CPU time of sonde's process alone; the kernel "
     "writes the records in the time of the program that is traced."
 )
 IN_PROCESS = """

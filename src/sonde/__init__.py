@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from sonde.library.events import ProbeError as ProbeError
     from sonde.library.events import ProbeName as ProbeName
     from sonde.library.events import Record as Record
+    from sonde.library.events import TableBatch as TableBatch
     from sonde.library.events import Text as Text
     from sonde.library.frames import Frame as Frame
     from sonde.library.frames import Stack as Stack
@@ -82,7 +83,18 @@ _NAMES = {
     "capabilities": ("Capability", "capabilities"),
     "declarations": ("KernelFunction", "declarations", "kernel_function"),
     "errors": ("CompileError", "DestructiveError", "Error", "NotPermittedError", "ScriptError", "TracingError"),
-    "events": ("Aggregation", "Event", "Exit", "Loss", "Message", "ProbeError", "ProbeName", "Record", "Text"),
+    "events": (
+        "Aggregation",
+        "TableBatch",
+        "Event",
+        "Exit",
+        "Loss",
+        "Message",
+        "ProbeError",
+        "ProbeName",
+        "Record",
+        "Text",
+    ),
     "frames": ("Frame", "Stack"),
     "histograms": ("Bucket", "LinearQuantize", "LogLinearQuantize", "Quantize"),
     "listing": ("ListedProbe", "ProbeArgument", "probes"),

@@ -224,6 +224,7 @@ def test_the_standard_library_and_pyelftools_are_enough():
             for name in {name.partition(".")[0] for name in names} - sys.stdlib_module_names - {"sonde"}:
                 foreign.setdefault(name, set()).add(module)
     tables = foreign.pop("pyarrow")
+    assert foreign.pop("pandas") == {"library.arrow_extra"}
     assert foreign == {"elftools": {"symbols.dwarf.decoder"}, "pytest": {"pytest_plugin", "pytest_cases"}}
     extra = {"library.arrow_", "library.data.table_files", "library.data.tables", "library.data.written_tables"}
     assert all(name.startswith(tuple(extra)) for name in tables), tables

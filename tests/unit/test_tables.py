@@ -133,7 +133,7 @@ def test_aggregations_are_keys_and_values():
         AggregationSpec("mean", "avg", (), KEYS, 16, 2, "b", False),
         AggregationSpec("sizes", "quantize", (), (), 0, 127, "c", False),
     )
-    tables = AggregationTables(specs, OFFSET)
+    tables = AggregationTables(specs)
     shown = Aggregation(
         ("calls", "mean"), {("x", 1): (Count((3,)), None), ("\udcff", 2): (Count((5,)), Average((2, 5)))}
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 
 from sonde.consume.events import Table
@@ -69,8 +70,7 @@ def live(spec: TracingSpec, look: Look, ask: Callable[[Read], Any], values: Valu
         return read
 
     return {
-        each.name: LiveAggregation(each.name, each.function, reader(number, each), ask)
-        for number, each in enumerate(spec.aggregations)
+        each.name: LiveAggregation(each, reader(number, each), ask) for number, each in enumerate(spec.aggregations)
     }
 
 
@@ -78,9 +78,9 @@ def _nothing(read: Read) -> Any:
     """There is nobody to ask."""
 
 
-def _copy(name: str, function: str, kept: dict[Key, Scalar | Histogram]) -> LiveAggregation:
+def _copy(spec: AggregationSpec, kept: dict[Key, Scalar | Histogram]) -> LiveAggregation:
     """What was pickled: as it was then."""
-    copied = LiveAggregation(name, function, lambda: kept, _nothing)
+    copied = LiveAggregation(spec, lambda: kept, _nothing)
     copied.keep()
     return copied
 
@@ -92,10 +92,11 @@ class LiveAggregation(Mapping[Key, "Scalar | Histogram"]):
     reads the whole map: for several of one moment take `snapshot()`.
     """
 
-    def __init__(self, name: str, function: str, read: Read, ask: Callable[[Read], Any]) -> None:
+    def __init__(self, spec: AggregationSpec, read: Read, ask: Callable[[Read], Any]) -> None:
         """`read` is for the run's own thread, which `ask` has call it."""
-        self.name = name
-        self.function = function
+        self.name = spec.name
+        self.function = spec.function
+        self._spec = spec
         self._read: Read | None = read
         self._ask = ask
         self._kept: dict[Key, Scalar | Histogram] | None = None
@@ -103,6 +104,27 @@ class LiveAggregation(Mapping[Key, "Scalar | Histogram"]):
     def snapshot(self) -> dict[Key, Scalar | Histogram]:
         """All of it at this moment."""
         return dict(self._look())
+
+    def to_arrow(self) -> Any:
+        """The same as a pyarrow.Table: the time, the parts of the key and the value. Raises Error where pyarrow is
+        missing."""
+        from sonde.library.arrow_extra import require_arrow  # an extra, which few runs want
+
+        require_arrow()
+        from sonde.library.arrow_aggregations import rows_table
+        from sonde.library.arrow_schema import aggregation_schema
+
+        return rows_table(aggregation_schema(self._spec), self.snapshot(), time.time_ns())
+
+    def to_pandas(self) -> Any:
+        """The same as a pandas.DataFrame."""
+        from sonde.library.arrow_extra import frame_of
+
+        return frame_of(self.to_arrow())
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The same for any reader of Arrow's C stream interface."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def keep(self) -> None:
         """Have it as it is now from here on. For the run's own thread."""
@@ -127,7 +149,7 @@ class LiveAggregation(Mapping[Key, "Scalar | Histogram"]):
         return self._kept or {}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _copy, (self.name, self.function, self._look())
+        return _copy, (self._spec, self._look())
 
     def __getitem__(self, key: Any) -> Scalar | Histogram:
         return self._look()[key if isinstance(key, tuple) else (key,)]

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 
-from sonde.library.aggregations import Key
 from sonde.library.arrow_schema import aggregation_schema
 from sonde.library.arrow_values import array_of
 from sonde.library.events import Aggregation
@@ -17,10 +16,10 @@ from sonde.typed import Any
 
 
 class AggregationTables:
-    """The schemas of a program's aggregations. `offset` is added to times, ns."""
+    """The schemas of a program's aggregations."""
 
-    def __init__(self, specs: tuple[AggregationSpec, ...], offset: int) -> None:
-        self.schemas: dict[str, Any] = {each.name: aggregation_schema(each, offset) for each in specs}
+    def __init__(self, specs: tuple[AggregationSpec, ...]) -> None:
+        self.schemas: dict[str, Any] = {each.name: aggregation_schema(each) for each in specs}
 
     def tables(self, shown: Aggregation, time: int) -> dict[str, Any]:
         """A pyarrow.Table for each aggregation that is shown, by its name; `time` is of the wall clock, ns."""
@@ -31,7 +30,7 @@ class AggregationTables:
         return found
 
 
-def rows_table(schema: Any, rows: Mapping[Key, Scalar | Histogram | None], time: int) -> Any:
+def rows_table(schema: Any, rows: Mapping[tuple[Any, ...], Scalar | Histogram | None], time: int) -> Any:
     """The pyarrow.Table of an aggregation's keys and values."""
     types = [field.type for field in schema]
     keys = [*zip(*rows, strict=True)] if rows else [()] * (len(types) - 2)

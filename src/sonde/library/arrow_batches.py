@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 
 import pyarrow as pa
@@ -17,7 +18,8 @@ from sonde.library.arrow_columns import (
     texts_of,
 )
 from sonde.library.arrow_schema import EVENT, FIXED, TableColumns
-from sonde.library.arrow_values import STRING, TIME
+from sonde.library.arrow_values import STRING, TIME, array_of
+from sonde.library.events import Event, Exit, Loss, Message, ProbeError, Record
 from sonde.library.record_reader import fields_of
 from sonde.library.statement_values import unicode_text
 from sonde.library.values import Values
@@ -87,6 +89,25 @@ class RecordBatches:
         if layout.number not in self._layouts:
             self._layouts[layout.number] = layout
         self._is_symbolic |= _is_symbolic(layout)
+
+    def add_records(self, records: Sequence[Record]) -> None:
+        """Records as the library has them."""
+        groups: dict[tuple[int, int], list[Record]] = {}
+        for each in records:
+            groups.setdefault(each.names.statement, []).append(each)
+        for (number, place), group in groups.items():
+            statement = next(each for each in self._statements[number] if each.place == place)
+            found = {
+                0: _kinds(pa.array(bytes(len(group)), pa.uint8())),
+                _CPU: pa.array([each.cpu for each in group], pa.uint32()),
+                _TIME: pa.array([each.time + self._offset for each in group], TIME),
+                _PROBE: array_of([str(each.probe) for each in group], STRING),
+            }  # fmt: skip
+            parts = zip(
+                statement.columns, statement.types, zip(*[each.values for each in group], strict=True), strict=True
+            )
+            found |= {column: array_of(part, wanted) for column, wanted, part in parts}
+            self._tables.append(self._table(found, len(group)))
 
     def event(self, row: EventRow) -> None:
         self._events.append(row)
@@ -169,3 +190,20 @@ def _kinds(indices: Array) -> Array:
 
 def _repeated(text: str, count: int) -> Array:
     return pa.DictionaryArray.from_arrays(pa.array([0] * count, pa.int32()), pa.array([unicode_text(text)]))
+
+
+def row_of(event: Event) -> EventRow:
+    """The row of an event that is no record."""
+    now = time.time_ns()
+    match event:
+        case Loss():
+            return EventRow(KINDS.index("loss"), now, unicode_text(event.text), event.lost, event.cpu)
+        case ProbeError():
+            probe = unicode_text(str(event.probe))
+            return EventRow(KINDS.index("error"), now, unicode_text(event.text), probe=probe)
+        case Message():
+            return EventRow(KINDS.index("message"), now, unicode_text(event.text))
+        case Exit():
+            return EventRow(KINDS.index("exit"), now, f"exit({event.status})", event.status)
+        case _:
+            raise TypeError(f"{type(event).__name__} has no row")

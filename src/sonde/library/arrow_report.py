@@ -9,11 +9,10 @@ from sonde.consume import events as consumed
 from sonde.consume.events import Drop, Fault, Table
 from sonde.consume.options import Options
 from sonde.library.arrow_aggregations import AggregationTables
-from sonde.library.arrow_batches import KINDS, EventRow, RecordBatches
+from sonde.library.arrow_batches import RecordBatches, row_of
 from sonde.library.arrow_schema import table_columns
 from sonde.library.event_sink import EventSink
-from sonde.library.events import Aggregation, Event, Exit, Loss, Message, ProbeError
-from sonde.library.statement_values import unicode_text
+from sonde.library.events import Aggregation, Event, Exit
 from sonde.library.values import Values
 from sonde.model.conversions import Conversion
 from sonde.model.probe import Probe
@@ -47,12 +46,12 @@ class TableReport:
 
     def __init__(
         self, spec: TracingSpec, options: Options, values: Values, offset: int, taker: Tables,
-        tell: Callable[[str], None],
+        tell: Callable[[Event], None],
     ) -> None:  # fmt: skip
         columns = table_columns(spec, values, offset)
         self._batches = RecordBatches(columns, spec.strings, values, offset)
         self._batches.learn(spec.probes)
-        self._aggregations = AggregationTables(spec.aggregations, offset)
+        self._aggregations = AggregationTables(spec.aggregations)
         self._events = EventSink(spec, options, values, self._take)
         self._taker = taker
         self._tell = tell
@@ -132,7 +131,7 @@ class TableReport:
 
     def finish(self, status: int) -> None:
         """The run has come to its end with that argument of exit()."""
-        self._batches.event(_row(Exit(status)))
+        self._batches.event(row_of(Exit(status)))
         self._turn()
 
     def _take(self, events: list[Event]) -> None:
@@ -141,23 +140,5 @@ class TableReport:
                 for name, table in self._aggregations.tables(each, time.time_ns()).items():
                     self._taker.aggregation(name, table)
             else:
-                row = _row(each)
-                self._batches.event(row)
-                self._tell(row.text)
-
-
-def _row(event: Event) -> EventRow:
-    """The row of an event that is no record."""
-    now = time.time_ns()
-    match event:
-        case Loss():
-            return EventRow(KINDS.index("loss"), now, unicode_text(event.text), event.lost, event.cpu)
-        case ProbeError():
-            probe = unicode_text(str(event.probe))
-            return EventRow(KINDS.index("error"), now, unicode_text(event.text), probe=probe)
-        case Message():
-            return EventRow(KINDS.index("message"), now, unicode_text(event.text))
-        case Exit():
-            return EventRow(KINDS.index("exit"), now, f"exit({event.status})", event.status)
-        case _:
-            raise TypeError(f"{type(event).__name__} has no row")
+                self._batches.event(row_of(each))
+                self._tell(each)

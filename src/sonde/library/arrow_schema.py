@@ -40,9 +40,10 @@ were lost or the status of exit(), and the message."""
 
 
 class Statement(NamedTuple):
-    """A statement that records, its values' types, and the places of their columns in the schema; its `text` where it
-    is a printf() without values."""
+    """A statement that records, by its place in its layout, its values' types, and the places of their columns in the
+    schema; its `text` where it is a printf() without values."""
 
+    place: int
     action: Action
     types: tuple[DataType, ...]
     columns: tuple[int, ...]
@@ -62,28 +63,28 @@ def table_columns(spec: TracingSpec, values: Values, offset: int) -> TableColumn
     fields = list(FIXED)
     statements: dict[int, tuple[Statement, ...]] = {}
     for layout in spec.records:
-        found = [_statement(each, names, spec, fields) for each, names in _recording(layout, values)]
+        found = [_statement(*each, spec, fields) for each in _recording(layout, values)]
         statements[layout.number] = tuple(found)
     metadata = {"sonde.realtime_offset": str(offset)}
     return TableColumns(pa.schema(fields, metadata), statements)
 
 
-def _recording(layout: RecordLayout, values: Values) -> Iterator[tuple[Action, Sequence[str]]]:
-    """The statements of a layout that record, each with the names of its values."""
+def _recording(layout: RecordLayout, values: Values) -> Iterator[tuple[int, Action, Sequence[str]]]:
+    """The statements of a layout that record: places, actions, and the names of their values."""
     called = iter(layout.names)
-    for action in layout.actions:
+    for place, action in enumerate(layout.actions):
         if fields_of(action):
-            yield action, distinct(values.names(action, called))
+            yield place, action, distinct(values.names(action, called))
         elif constant_text(action) is not None:
-            yield action, ()
+            yield place, action, ()
 
 
 def _statement(
-    action: Action, names: Sequence[str], spec: TracingSpec, fields: list[tuple[str, DataType]]
+    place: int, action: Action, names: Sequence[str], spec: TracingSpec, fields: list[tuple[str, DataType]]
 ) -> Statement:
     types = tuple(_types(action, spec)) if fields_of(action) else ()
-    places = [_place(name, wanted, fields) for name, wanted in zip(names, types, strict=True)]
-    return Statement(action, types, tuple(places), constant_text(action))
+    columns = [_column(name, wanted, fields) for name, wanted in zip(names, types, strict=True)]
+    return Statement(place, action, types, tuple(columns), constant_text(action))
 
 
 def _types(action: Action, spec: TracingSpec) -> Iterator[DataType]:
@@ -98,7 +99,7 @@ def _types(action: Action, spec: TracingSpec) -> Iterator[DataType]:
             yield from map(field_type, fields_of(action))
 
 
-def _place(name: str, wanted: DataType, fields: list[tuple[str, DataType]]) -> int:
+def _column(name: str, wanted: DataType, fields: list[tuple[str, DataType]]) -> int:
     """The column of that name and type, which is made if there is none."""
     number, tried = 1, name
     known = {each: place for place, (each, _) in enumerate(fields)}
@@ -112,11 +113,11 @@ def _place(name: str, wanted: DataType, fields: list[tuple[str, DataType]]) -> i
     return len(fields) - 1
 
 
-def aggregation_schema(spec: AggregationSpec, offset: int) -> Any:
+def aggregation_schema(spec: AggregationSpec) -> Any:
     """The schema of an aggregation's table: when it was shown, its key, and the value, called as its function."""
     keys = [(name, field_type(field)) for name, field in zip(key_names(spec), spec.keys, strict=True)]
     fields = [("time", TIME), *keys, (spec.function, aggregated_type(spec))]
-    return pa.schema(fields, {"sonde.aggregation": spec.name, "sonde.realtime_offset": str(offset)})
+    return pa.schema(fields, {"sonde.aggregation": spec.name})
 
 
 def key_names(spec: AggregationSpec) -> list[str]:

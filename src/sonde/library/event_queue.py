@@ -10,7 +10,7 @@ from collections import deque
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 
-from sonde.library.events import Event
+from sonde.library.events import Event, TableBatch
 from sonde.library.waking import Waking
 from sonde.typed import Protocol
 
@@ -62,7 +62,7 @@ class EventQueue:
             self._stop.turn()
             self._count_taken(_TURN)
         if not self._is_unwanted:
-            self._count += len(events)
+            self._count += _weight(events)
             self._lists.put(events)
             self._waking.wake()
 
@@ -107,7 +107,7 @@ class EventQueue:
                 # For whoever waits besides, or asks again.
                 self._lists.put(None)
                 return None
-            self._taken.put(len(found))
+            self._taken.put(_weight(found))
             if not self._is_unwanted:
                 return found
 
@@ -122,3 +122,9 @@ class EventQueue:
 
     def _has_something(self) -> bool:
         return bool(self._is_closed or self._returned or not self._lists.empty())
+
+
+def _weight(events: list[Event]) -> int:
+    """How many events a list is worth: rows of tables are some."""
+    first = events[0] if events else None
+    return first.table.num_rows if isinstance(first, TableBatch) else len(events)

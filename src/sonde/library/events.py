@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from sonde.typed import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -23,6 +23,19 @@ class ProbeName(NamedTuple):
         return f"{self.provider}:{self.module}:{self.function}:{self.name}"
 
 
+class StatementNames(tuple[str, ...]):
+    """What the source calls the values of a statement, which is `statement`: the number of its layout, and its place
+    among the layout's actions."""
+
+    statement: tuple[int, int]
+
+
+def statement_names(names: Sequence[str], statement: tuple[int, int]) -> StatementNames:
+    made = StatementNames(names)
+    made.statement = statement
+    return made
+
+
 if TYPE_CHECKING:
 
     class Record:
@@ -41,7 +54,7 @@ if TYPE_CHECKING:
         @property
         def values(self) -> tuple[Any, ...]: ...
         @property
-        def names(self) -> tuple[str, ...]:
+        def names(self) -> StatementNames:
             """The source texts of the values' expressions, "" where there is none."""
 
         def __getitem__(self, which: int | str) -> Any: ...
@@ -104,6 +117,14 @@ class Text(NamedTuple):
     text: bytes
 
 
+class TableBatch(NamedTuple):
+    """Some of what a run that was asked for tables has recorded, as a pyarrow.Table: of its records and other events,
+    or, called as an aggregation, what printa() shows or what is left at the end."""
+
+    name: str | None
+    table: Any
+
+
 class Aggregation(NamedTuple):
     """What printa() shows, or what is left at the end: `names` of the aggregations, and for each key, in the order in
     which it is printed, the value of each of them, None where one has no such key."""
@@ -142,4 +163,4 @@ class Exit(NamedTuple):
     status: int
 
 
-Event: TypeAlias = "Record | Text | Aggregation | Loss | ProbeError | Message | Exit"
+Event: TypeAlias = "Record | Text | TableBatch | Aggregation | Loss | ProbeError | Message | Exit"

@@ -16,6 +16,9 @@ Command: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 TEXT = -1
 """As an output: `Text` events."""
 
+ARROW = -2
+"""As an output: `TableBatch` events, of tables."""
+
 
 def path_of(path: Path) -> str:
     """Raises TypeError."""
@@ -83,13 +86,13 @@ def duration_of(duration: float | None) -> float | None:
 
 
 def output_of(output: object) -> int | None:
-    """A descriptor, from one, a file, or "text". Raises TypeError; ValueError of a file that is closed."""
+    """A descriptor, from one, a file, "text" or "arrow". Raises TypeError; ValueError of a file that is closed."""
     if output is None or (isinstance(output, int) and not isinstance(output, bool)):
         return output
-    if output == "text":
-        return TEXT
+    if output in ("text", "arrow"):
+        return TEXT if output == "text" else ARROW
     try:
         return int(output.fileno())  # type: ignore[attr-defined]
     except (AttributeError, OSError):
-        text = f"an output is a file with a descriptor, a descriptor or 'text', not {output!r}"
+        text = f"an output is a file with a descriptor, a descriptor, 'text' or 'arrow', not {output!r}"
         raise TypeError(text) from None

@@ -9,7 +9,7 @@ from sonde.library.engines import engine_for
 from sonde.library.errors import Error
 from sonde.library.events import Message, Text
 from sonde.library.foreground import Ended
-from sonde.library.given import TEXT, Command, command_of, duration_of, output_of, path_of, pids_of
+from sonde.library.given import ARROW, TEXT, Command, command_of, duration_of, output_of, path_of, pids_of
 from sonde.library.holding import KERNEL, Held, holding
 from sonde.library.outputs import complete
 from sonde.library.request import Publish, Put
@@ -74,7 +74,7 @@ class ObjectScript:
         file `recording`."""
         words, into, numbers = command_of(command), output_of(output), pids_of(pids)
         path = None if recording is None else path_of(recording)
-        if into is None:
+        if into in (None, ARROW):
             raise TypeError("the records of an object are shown as text: output is a file, a descriptor or 'text'")
 
         def trace(stop: Stop, put: Put, _publish: Publish) -> Ended:

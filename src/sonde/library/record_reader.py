@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from sonde.consume.decode import RecordColumns, columns, compile_comprehension
 from sonde.consume.generated import GeneratedExpression, code, constant, tuple_of
 from sonde.formats.bpf_ring import RING_HEADER
-from sonde.library.events import ProbeName, Record
+from sonde.library.events import ProbeName, Record, StatementNames, statement_names
 from sonde.library.values import Values
 from sonde.model.probe import Probe
 from sonde.model.spec import (
@@ -59,8 +59,8 @@ def record_reader(
     layout: RecordLayout, strings: Sequence[bytes], stride: int, names: ProbeNames, values: Values
 ) -> ReadRecords:
     """A function from the bytes of a run of records (`Sink.run`) to what each statement has recorded, in order."""
-    shown = [action for action in layout.actions if fields_of(action)]
-    fields = [field for action in shown for field in fields_of(action)]
+    shown = [(place, action) for place, action in enumerate(layout.actions) if fields_of(action)]
+    fields = [field for _, action in shown for field in fields_of(action)]
     if layout.time is not None:
         fields.append(layout.time)
     header = (RING_HEADER + PROBE_AT, code("probe")), (RING_HEADER + CPU_AT, code("cpu"))
@@ -68,7 +68,10 @@ def record_reader(
     time = found.expressions[layout.time] if layout.time is not None else constant(0)
     extra: dict[str, Any] = {"new": tuple.__new__, "Record": Record, "probes": names, **values.functions}
     called = iter(layout.names)
-    made = [_record(action, time, values.names(action, called), found, values) for action in shown]
+    made = [
+        _record(action, time, statement_names(values.names(action, called), (layout.number, place)), found, values)
+        for place, action in shown
+    ]
     if len(made) == 1:
         return compile_comprehension(made[0], found, stride, extra)
     read = compile_comprehension(tuple_of(made), found, stride, extra)
@@ -76,7 +79,7 @@ def record_reader(
 
 
 def _record(
-    action: Action, time: GeneratedExpression, names: tuple[str, ...], found: RecordColumns, values: Values
+    action: Action, time: GeneratedExpression, names: StatementNames, found: RecordColumns, values: Values
 ) -> GeneratedExpression:
     """The expression of what one statement has recorded."""
     taken = tuple_of(values.expressions(action, [found.expressions[each] for each in fields_of(action)]))

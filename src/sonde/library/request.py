@@ -14,8 +14,19 @@ from sonde.typed import Any, NamedTuple, Protocol, TypeAlias
 Put: TypeAlias = Callable[[list[Event]], None]
 """Takes events, in their order."""
 
-Publish: TypeAlias = Callable[[Mapping[str, LiveAggregation]], None]
-"""Takes the aggregations of a run that begins."""
+
+class Begun(NamedTuple):
+    """A run that begins: its aggregations, what it traces, what to add to times of records for those of the wall
+    clock, ns, and whether it gives tables."""
+
+    aggregations: Mapping[str, LiveAggregation]
+    spec: TracingSpec
+    realtime_offset: int
+    gives_tables: bool
+
+
+Publish: TypeAlias = Callable[[Begun], None]
+"""Takes what is known of a run that begins."""
 
 
 class Runnable(Protocol):
@@ -38,8 +49,8 @@ class Runnable(Protocol):
 class Request(NamedTuple):
     """`script` gives the script for an engine, the process that is $target, or 0, and what gets a process ready to be
     looked into; `options` are those that are known before it is compiled. `output` is the descriptor of what the
-    command would print, TEXT, or None for records. `spec_path`: the file of a program that was compiled elsewhere, and
-    may not be as its file says."""
+    command would print, TEXT, ARROW, or None for records. `spec_path`: the file of a program that was compiled
+    elsewhere, and may not be as its file says."""
 
     script: Callable[[str, int, Callable[[int], None]], Runnable]
     options: OptionTable

@@ -7,19 +7,20 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 
 from sonde.library.aggregations import LiveAggregation
 from sonde.library.awaited_events import AwaitedEvents
+from sonde.library.errors import Error
 from sonde.library.event_queue import EventQueue
 from sonde.library.events import Event, Exit, Loss
 from sonde.library.gate import Gate
 from sonde.library.stop import Stop
 from sonde.library.waking import Waking
-from sonde.typed import TYPE_CHECKING, Protocol
+from sonde.typed import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
     from sonde.library.foreground import Ended
-    from sonde.library.request import Publish, Put, Request
+    from sonde.library.request import Begun, Publish, Put, Request
 
 
 class TraceFunction(Protocol):
@@ -32,8 +33,9 @@ class Run:
     """A context manager: all is attached when its block begins, and detached when it ends, however it ends.
 
     Iterate over it, with `for` or `async for`, in any thread; without that, what it counts is in `aggregations`.
-    `losses` are those so far. `exit_status`, the argument of exit(), 0 without one, is None while the run goes on;
-    `command_status` is the command's as wait(2) gives it, None unless it has ended by itself.
+    `to_arrow`, `to_pandas` and readers of Arrow take what comes as a table. `losses` are those so far. `exit_status`,
+    the argument of exit(), 0 without one, is None while the run goes on; `command_status` is the command's as wait(2)
+    gives it, None unless it has ended by itself.
     """
 
     def __init__(self, duration: float | None, trace: TraceFunction) -> None:
@@ -41,6 +43,7 @@ class Run:
         self.exit_status: int | None = None
         self.command_status: int | None = None
         self.aggregations: Mapping[str, LiveAggregation] = {}
+        self._begun: Begun | None = None
         self._trace_to_end = trace
         self._waking = Waking()
         self._stop = Stop(duration, self._keep, self._waking)
@@ -123,6 +126,33 @@ class Run:
         while (found := self._next_list()) is not None:
             yield found
 
+    def to_arrow(self) -> Any:
+        """What is still to come, up to the end of the run, as a pyarrow.Table (docs/data.md). Raises Error where
+        pyarrow is missing."""
+        return self._tables().read_all()
+
+    def to_pandas(self) -> Any:
+        """The same as a pandas.DataFrame."""
+        from sonde.library.arrow_extra import frame_of
+
+        return frame_of(self.to_arrow())
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The same for any reader of Arrow's C stream interface, such as polars and duckdb, while it comes."""
+        return self._tables().__arrow_c_stream__(requested_schema)
+
+    def _tables(self) -> Any:
+        """A pyarrow.RecordBatchReader."""
+        from sonde.library.arrow_extra import require_arrow  # an extra, which few runs want
+
+        require_arrow()
+        from sonde.library.arrow_runs import tables_of
+
+        self._require_begun()
+        if self._begun is None:
+            raise Error("this run has no records: what it prints is text")
+        return tables_of(self.batches(), self._begun)
+
     def __iter__(self) -> Iterator[Event]:
         for events in self.batches():
             current = iter(events)
@@ -183,8 +213,9 @@ class Run:
         self.losses += [each for each in events if isinstance(each, Loss)]
         self._events.put(events)
 
-    def _publish(self, aggregations: Mapping[str, LiveAggregation]) -> None:
-        self.aggregations = aggregations
+    def _publish(self, begun: Begun) -> None:
+        self.aggregations = begun.aggregations
+        self._begun = begun
 
     def _keep(self) -> None:
         """Tracing is about to end: aggregations can be had as they are now."""

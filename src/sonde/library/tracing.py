@@ -11,9 +11,10 @@ from sonde.library.aggregations import Look, live
 from sonde.library.engines import engine_for
 from sonde.library.event_sink import EventSink
 from sonde.library.events import Message
-from sonde.library.foreground import Ended, Job, run_here
+from sonde.library.foreground import Ended, Job, Outlet, run_here
+from sonde.library.given import ARROW
 from sonde.library.holding import Held, holding
-from sonde.library.request import Publish, Put, Request
+from sonde.library.request import Begun, Publish, Put, Request
 from sonde.library.source_positions import SourcePositions
 from sonde.library.spec_file import damaged
 from sonde.library.stop import Stop
@@ -21,7 +22,7 @@ from sonde.library.text_sink import TextSink
 from sonde.library.values import Values
 from sonde.model.spec import TracingSpec
 from sonde.session.names import Names
-from sonde.session.participants import Report
+from sonde.session.participants import MakeReport, Report
 from sonde.session.replay_inputs import recording_of
 
 # Commands and the guardian are forked. Python warns of that where there are other threads, since a lock that one of
@@ -47,13 +48,23 @@ def _trace(request: Request, held: Held, stop: Stop, put: Put, publish: Publish,
     options = script.options()
     names = Names(options, held.process, bool(recording_of(options)))
     values = Values(names, script.spec.types, SourcePositions(names).find)
+    offset = 0
+
+    def report_to(outlet: Outlet) -> MakeReport:
+        nonlocal offset
+        offset = outlet.realtime_offset
+        return report
 
     def report(spec: TracingSpec, shown: Options) -> Report:
+        if request.output == ARROW:
+            from sonde.library.arrow_runs import batch_report  # an extra, which few runs want
+
+            return batch_report(spec, shown, values, offset, put)
         events = EventSink(spec, shown, values, put)
         return events if request.output is None else TextSink(spec, shown, request.output, names, events, put)
 
     def begun(look: Look) -> None:
-        publish(live(script.spec, look, stop.ask, values))
+        publish(Begun(live(script.spec, look, stop.ask, values), script.spec, offset, request.output == ARROW))
 
     job = Job(script.spec, options, script.destructive, files=request.files)
-    return run_here(job, held, tell, asked=stop, make_report=report, names=names, begun=begun)
+    return run_here(job, held, tell, asked=stop, names=names, begun=begun, report_to=report_to)

@@ -13,7 +13,7 @@ from sonde.library.aggregations import Look
 from sonde.library.data.json_records import JsonHeads, RecordLines, record_lines
 from sonde.library.data.json_values import JsonStrings, encode, json_value
 from sonde.library.event_sink import EventSink
-from sonde.library.events import Aggregation, Event, Exit, Loss, Message, ProbeError, Record, Text
+from sonde.library.events import Aggregation, Event, Exit, Loss, Message, ProbeError, Record, TableBatch, Text
 from sonde.library.foreground import Ended, Job, Outlet, Tell, run_here
 from sonde.library.holding import Held
 from sonde.library.source_positions import SourcePositions
@@ -147,8 +147,8 @@ def _object(event: Event) -> dict[str, Any]:
             return {"type": "error", "probe": probe, "reason": event.reason, "text": text}
         case Message():
             return {"type": "message", "text": unicode_text(event.text)}
-        case Text():
-            return {"type": "text", "text": event.text.decode(errors="backslashreplace")}
+        case Text() | TableBatch():
+            raise TypeError(f"{type(event).__name__} comes of another output")
         case Exit():
             return {"type": "exit", "status": event.status}
 

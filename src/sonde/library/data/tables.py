@@ -1,9 +1,9 @@
-"""The way to tables of Arrow: pyarrow is an extra, imported by who asks for it."""
+"""The way to files of tables."""
 
 from __future__ import annotations
 
-from sonde.library.errors import Error
-from sonde.typed import TYPE_CHECKING, Any
+from sonde.library.arrow_extra import require_arrow
+from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -11,15 +11,6 @@ if TYPE_CHECKING:
     from sonde.library.aggregations import Look
     from sonde.library.foreground import Ended, Job, Tell
     from sonde.library.holding import Held
-
-
-def require_arrow() -> Any:
-    """The package pyarrow. Raises Error."""
-    try:
-        import pyarrow
-    except ImportError:
-        raise Error("tables are made by pyarrow, which is not there", "install sonde-trace[arrow]") from None
-    return pyarrow
 
 
 def run_as_tables(job: Job, held: Held, tell: Tell, output: str | None, begun: Callable[[Look], None]) -> Ended:

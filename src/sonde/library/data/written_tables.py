@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from sonde.consume.options import Options
 from sonde.library.aggregations import Look
+from sonde.library.arrow_batches import row_of
 from sonde.library.arrow_report import TableReport
 from sonde.library.data.table_files import ParquetFile, ParquetParts, StreamFile, TableFile, close_all
 from sonde.library.errors import Error
@@ -42,7 +43,9 @@ class WrittenTables:
 
         def report(spec: TracingSpec, options: Options) -> TableReport:
             values = Values(outlet.names, spec.types, SourcePositions(outlet.names).find)
-            self._report = TableReport(spec, options, values, outlet.realtime_offset, self, self._tell)
+            self._report = TableReport(
+                spec, options, values, outlet.realtime_offset, self, lambda event: self._tell(row_of(event).text)
+            )
             return self._report
 
         return report
