@@ -307,8 +307,8 @@ DEFINED = """
     } __attribute__((packed)) pair;
     struct lists { char c; struct list_head list; pair pairs[2][3]; } __attribute__((aligned(32)));
     begin {
-        $number = (uint64)0x1122334455434278; $pointer = (pair *)&$number; $pair = *$pointer;
-        printf("%d %d %s %s %s\\n", SEVEN, BLUE, BLUE, (enum color)1, (enum color)9);
+        $nine = 9; $number = (uint64)0x1122334455434278; $pointer = (pair *)&$number; $pair = *$pointer;
+        printf("%d %d %s %s %s\\n", SEVEN, BLUE, BLUE, (enum color)1, (enum color)$nine);
         print($pair); print($pointer->high); print(($pointer + 1) > $pointer);
         print((sizeof(struct lists), offsetof(struct lists, list.prev), sizeof(pair), sizeof((*$pointer).pad)));
         $bytes = (uint8[8])$number; print($bytes); print((uint64)$bytes == $number); print((uint16[])$bytes);

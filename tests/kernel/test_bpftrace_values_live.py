@@ -4,6 +4,7 @@ of what they are combined with."""
 import pytest
 from command import sonde
 
+ENGINES = ("kernel", "embedded")
 PROGRAM = r"""
 macro most(x) { let $v = x; if ($v > 3) { $v = 3 } $v }
 macro told(x) { x ? print("told") : print("not told") }
@@ -42,7 +43,14 @@ a
 """
 
 
-@pytest.mark.parametrize("engine", ["kernel", "embedded"])
+@pytest.mark.parametrize("engine", ENGINES)
 def test_values(engine):
     done = sonde("bt", "-q", "--engine", engine, "-e", PROGRAM, "-c", "true")
     assert done.stdout.rstrip() == SHOWN.rstrip()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_first_period_of_timers_begins_behind_begin(engine):
+    program = "begin { @begun = nsecs } i:ms:50 { print(nsecs - @begun >= 50000000); exit(); }"
+    done = sonde("bt", "-q", "--engine", engine, "-e", program, "-c", "sleep 9")
+    assert done.stdout.startswith("true\n")

@@ -183,6 +183,9 @@ class Replay:
     def run(self, program: str) -> None:
         pass
 
+    def restart_timers(self) -> None:
+        """Nothing: timers fired where it was recorded."""
+
     def process_events(self) -> None:
         """A recording does not have them."""
 

@@ -78,6 +78,9 @@ class Recorder:
         """Keep the names of probes that were found while tracing, and the strings that they have added."""
         self.block(FOUND, describe_found(strings, probes))
 
+    def restart_timers(self) -> None:
+        self._tracing.restart_timers()
+
     def process_events(self) -> ProcessEvents | None:
         return self._tracing.process_events()
 

@@ -137,6 +137,9 @@ class Tracing(Protocol):
     def run(self, program: str) -> None:
         """Run a program of an internal probe (BEGIN, END) once, on this CPU, to its end."""
 
+    def restart_timers(self) -> None:
+        """From now on the first period of each timer passes: BEGIN's program has run. Once, behind `attach`."""
+
     def wait(self, timeout: float | None, others: Sequence[int] = ()) -> list[int]:
         """Sleep until a ring has data, one of the `others` (file descriptors) is readable, a signal arrives or
         `timeout` seconds have passed; return those of `others` that are readable."""

@@ -193,6 +193,7 @@ class Session:
     def _start(self) -> None:
         self._adopt_descendants()
         self._run_internal("BEGIN")
+        self._tracing.restart_timers()
         if self._activity() == INACTIVE:
             self._set_activity(ACTIVE)
             # Once more: those who were started between the first look and the first firing.

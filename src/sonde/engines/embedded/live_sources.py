@@ -157,6 +157,9 @@ class LiveSources:
             if each is not None:
                 each.start()
 
+    def restart_timers(self) -> None:
+        self._timers.start()
+
     def attach_sites(self, program: str, path: str, sites: Sequence[SiteOfFile], pid: int) -> None:
         """As EmbeddedTracing's. Raises EngineError."""
         assert self._user_probes is not None

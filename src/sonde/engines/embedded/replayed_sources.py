@@ -65,6 +65,9 @@ class ReplayedSources:
         """Whether what programs have written is to be read at once also where records may gather."""
         return self.firings.is_hasty
 
+    def restart_timers(self) -> None:
+        """Nothing: clocks go as the recording does."""
+
     def attach_sites(self, program: str, path: str, sites: Sequence[SiteOfFile], pid: int) -> None:
         """Raises EngineError: recordings keep none."""
         raise EngineError(f"a recording has no static probes of {path}")

@@ -106,6 +106,9 @@ class EmbeddedTracing:
         """Get the processes to where they wait to be traced. Raises CommandError, AbortedError."""
         self._connected.attach()
 
+    def restart_timers(self) -> None:
+        self._connected.restart_timers()
+
     def process_events(self) -> ProcessEvents | None:
         """What the traced processes have mapped, where the spec records addresses of processes."""
         access, firings = self._world.access, self._firings

@@ -40,6 +40,7 @@ class OverflowEvents:
         self._request = request = request or SampleRequest()
         self._cpus = online_cpus() if cpu is None else (cpu,)
         self._open: list[int] = []
+        self._timers: list[tuple[int, int]] = []
         self._rings: SampleRings | None = None
         if samples:
             from sonde.engines.kernel.sample_rings import SampleRings  # an import that most runs do without
@@ -70,6 +71,9 @@ class OverflowEvents:
                 # A thread that has ended since it was listed.
                 continue
             opened += 1
+            if isinstance(firing, Timer):
+                # Of its own, since `hold` may close the other.
+                self._timers.append((os.dup(event), firing.period))
             if self._rings is not None and opening.samples:
                 ids.append(self._redirect(event, self._rings.output(cpu)))
             hold(event)
@@ -77,6 +81,15 @@ class OverflowEvents:
             raise ProcessLookupError(errno.ESRCH, "all threads have ended")
         if ids:
             self.events.append(SampledEvent(str(probe), bytes(perf_events.attributes(opening)), tuple(ids)))
+
+    def restart_timers(self) -> None:
+        """The period of each begins anew. Once."""
+        while self._timers:
+            event, period = self._timers.pop()
+            try:
+                perf_events.set_period(event, period)
+            finally:
+                os.close(event)
 
     def _opening(self, firing: Timer | PerfEvent | Tracepoint, spec: ProgramSpec, inherits: bool) -> Opening:
         if isinstance(firing, Timer):
@@ -171,16 +184,16 @@ class OverflowEvents:
 
     def close(self) -> None:
         """Closing twice is harmless."""
-        for event in self._open:
+        for event in (*self._open, *(event for event, _ in self._timers)):
             os.close(event)
-        self._open = []
+        self._open, self._timers = [], []
         if self._rings is not None:
             self._rings.close()
             self._rings = None
 
 
-_DESCRIPTORS = 2
-"""The link that holds an event, and, of one whose samples are read, the event itself."""
+_DESCRIPTORS = 3
+"""The link that holds an event, of one whose samples are read the event itself, and a timer's until it restarts."""
 
 _KINDS = {"hardware": perf_events.TYPE_HARDWARE, "software": perf_events.TYPE_SOFTWARE, "hw-cache": 3}
 """enum perf_type_id of what is no directory of event sources; 3 is PERF_TYPE_HW_CACHE."""

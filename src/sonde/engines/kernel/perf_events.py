@@ -40,6 +40,7 @@ _READ_FORMAT, _CONFIG1, _CLOCKID = 32, 56, 92
 """Offsets of attr.read_format, config1 and clockid."""
 
 _IOC_ENABLE, _IOC_DISABLE, _IOC_SET_OUTPUT, _IOC_ID, _IOC_SET_BPF = 0x2400, 0x2401, 0x2405, 0x80082407, 0x40042408
+_IOC_PERIOD = 0x40082404
 
 _CLOSERS = 32
 """Threads that close at a time: they only wait, and grace periods are shared."""
@@ -215,6 +216,11 @@ def set_program(event: int, program: int) -> None:
 
 def enable(event: int) -> None:
     fcntl.ioctl(event, _IOC_ENABLE, 0)
+
+
+def set_period(event: int, period: int) -> None:
+    """What has passed of the period before does not count (__perf_event_period, kernel/events/core.c)."""
+    fcntl.ioctl(event, _IOC_PERIOD, struct.pack("=Q", period))
 
 
 def disable(event: int) -> None:

@@ -211,6 +211,10 @@ class KernelTracing:
                 return
         raise EngineError(f"there is no program {program}")
 
+    def restart_timers(self) -> None:
+        if self._overflows is not None:
+            self._overflows.restart_timers()
+
     def wait(self, timeout: float | None, others: Sequence[int] = ()) -> list[int]:
         """Sleep until a ring has data, one of the `others` (file descriptors) is readable, a signal arrives or
         `timeout` seconds have passed; return those of `others` that are readable."""
