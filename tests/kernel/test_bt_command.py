@@ -137,3 +137,15 @@ def test_structures_are_listed_as_c_declares_them():
     assert found[0] == "vmlinux: struct css_task_iter {"
     assert "\tunsigned int flags;" in found
     assert found[-1] == "};"
+
+
+def test_stages_are_shown_in_their_order_and_once():
+    program = "begin { @a[pid] = 1; }"
+    done = sonde("bt", "--dry-run", "-d", "dis", "-d", "codegen,codegen-opt", "-d", "ast", "-e", program)
+    titles = re.findall(r"^(\w+)\n-+$", done.stdout, re.MULTILINE)
+    assert titles == ["ast", "codegen", "dis"]
+    assert "MapName 1:9 name='@a'" in done.stdout
+    assert "call bpf_map_update_elem" in done.stdout
+    assert sonde("bt", "--dry-run", "-d", "all", "-e", program).stdout == done.stdout
+    for name, reason in (("verifier", "what the kernel's verifier says"), ("it", "-d must be one of ast")):
+        assert reason in sonde("bt", "-d", name, "-e", program, status=1).stderr

@@ -65,6 +65,8 @@ TEXTS = {
     "frontends.bpftrace.check.tasks": (["bt", "-e", "begin { print(pid(curr_ns) == pid); }"], "true"),
     "frontends.bpftrace.check.texts": (["bt", "-e", 'begin { print(strstr("abc", "bc")); }'], "1"),
     "frontends.bpftrace.check.definitions.declarations": (["bt", "--include", "errno.h", "-e", C_PROGRAM], "7 22 8 57"),
+    "cli.bt_info": (["bt", "--info"], "perf_event: yes"),
+    "frontends.bpftrace.syntax.shown_tree": (["bt", "-d", "ast,dis", "-e", "begin { @[7] = 8; }"], "keys: Number 1:11"),
     "cli.bt_listing": (["bt", "-lv", "struct css_task_iter"], "cset_pos"),
     "frontends.bpftrace.check.listing": (["bt", "-l", "software:*"], "software:cpu:"),
     "frontends.bpftrace.check.user_probes": (["bt", "-l", "-e", "uprobe:libc:fopen { }"], ":fopen"),

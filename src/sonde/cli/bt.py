@@ -20,7 +20,7 @@ _NOTIFY = "__BPFTRACE_NOTIFY_PROBES_ATTACHED"
 """An environment variable by which bpftrace's own tests ask for a line when all is attached."""
 
 _REFUSED = {
-    "info": "--info", "test": "--test", "bench": "--bench", "fmt": "--fmt", "-d": "-d",
+    "test": "--test", "bench": "--bench", "fmt": "--fmt",
     "--aot": "--aot", "--mode": "--mode", "--debuginfo": "--debuginfo",
     "--traceable-functions": "--traceable-functions",
 }  # fmt: skip
@@ -44,6 +44,11 @@ def _asked(arguments: BtArguments, messages: BtMessages, name: str) -> int:
         return show_manual(["bt"], name)
     if "version" in arguments.flags:
         show(_VERSION)
+        return 0
+    if "info" in arguments.flags:
+        from sonde.cli.bt_info import info
+
+        show(info(_VERSION.split()[1]))
         return 0
     _require_supported(arguments)
     if "list" in arguments.flags:
@@ -69,6 +74,10 @@ def _run(arguments: BtArguments, messages: BtMessages) -> int:
         wanted = pairs(program, arguments.values.get("--probe-filter", ""), "errors" in arguments.flags)
         made = compile_program(wanted, options, arguments.operands, held)
         messages.warnings(made.warnings())
+        if "-d" in arguments.values:
+            from sonde.cli.bt_stages import show_stages
+
+            show_stages(arguments, wanted, made)
         if only_compiles:
             return 0
         if held.is_embedded and not held.traced:

@@ -189,6 +189,8 @@ BT = Command(
                 ManualOption(("--unsafe",), "", "allow system()"),
                 ManualOption(("--no-warnings",), "", "no warnings about the program"),
                 ManualOption(("--dry-run",), "", "compile, and end"),
+                ManualOption(("-d",), "STAGE", "show what the program becomes, too", ("ast", "codegen", "dis", "all")),
+                ManualOption(("--info",), "", "what the kernel and sonde have for programs"),
                 ManualOption(("--engine",), "NAME", "the kernel or the embedded engine", ("kernel", "embedded")),
                 ManualOption(("-V", "--version"), "", "the version of the language"),
             ),

@@ -102,11 +102,19 @@ def points_of(
     programs: Sequence[tuple[str, str]], words: Parameters, listed: Callable[[Sequence[AttachPoint]], Iterable[_T]]
 ) -> list[_T]:
     """What `listed` makes of a program's descriptions of probes. Raises ProgramError."""
+
+    def made(found: Sequence[tree_of.Item]) -> list[_T]:
+        return list(listed([point for each in found if isinstance(each, tree_of.ProbeItem) for point in each.points]))
+
+    return parsed(programs, words, made)
+
+
+def parsed(programs: Sequence[tuple[str, str]], words: Parameters, made: Callable[[Sequence[tree_of.Item]], _T]) -> _T:
+    """What is made of a program's syntax tree. Raises ProgramError."""
     given = wanted(programs)
     text = given.given if given.file is None else _content(given.file)
     try:
-        probes = [each for each in items(stream_of(text, words.numbered)) if isinstance(each, tree_of.ProbeItem)]
-        return list(listed([point for each in probes for point in each.points]))
+        return made(tuple(items(stream_of(text, words.numbered))))
     except SourceError as error:
         raise told(error, text, given.file) from None
 
