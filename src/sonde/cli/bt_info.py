@@ -16,6 +16,10 @@ _ALWAYS = (
 _MAPS = ("hash", "percpu hash", "array", "percpu array", "stack_trace", "perf_event_array", "ringbuf")
 
 
+_OF_5_19 = "ringbuf_dynptr"
+"""A feature that came with Linux 5.19, as the function did that reads other CPUs' elements."""
+
+
 def info(version: str) -> str:
     """The text, with the version of the language."""
     found = capabilities()
@@ -25,10 +29,14 @@ def info(version: str) -> str:
         "Build": [
             ("version", version),
             ("compiler", "sonde's own, without LLVM"),
+            ("bcc library path resolution", "yes"),
             ("libdw (DWARF support)", "yes"),
             ("dwunwind (DWARF stack unwinding)", "yes"),
         ],
-        "Kernel helpers": [*_all(_ALWAYS), *_states(found, (("get_func_ip", "fentry"), ("loop", "bpf_loop")))],
+        "Kernel helpers": [
+            *_all(_ALWAYS),
+            *_states(found, (("get_func_ip", "fentry"), ("loop", "bpf_loop"), ("map_lookup_percpu_elem", _OF_5_19))),
+        ],
         "Kernel features": [
             ("Loop support", _said(bool(found["bpf_loop"]))),
             *_states(found, (("btf", "btf_vmlinux"), ("uprobe_multi", "uprobe_multi"))),
