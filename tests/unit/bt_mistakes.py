@@ -5,6 +5,20 @@ next word where a place is between two.
 """
 
 SYNTAX = """
+begin { exit() } «#define X 5» ;; C definitions must appear before probes and functions
+begin { exit() } «struct s { int a; }» begin { } ;; C definitions must appear before probes and functions
+begin { exit() } «import» "x"; ;; root imports must appear before probes and functions
+begin { exit() } «config» = { max_map_keys = 5 } ;; config must appear before probes and functions
+config = { } «config» = { } begin { } ;; duplicate config block
+«let» $a = 5; begin { } ;; root-level let statements need to be map declarations
+begin { for ($x : 5) «{» } } ;; expected map or range in for loop
+begin { for ($x : $y) «{» } } ;; expected map or range in for loop
+begin { @m[1] = 1; for ($kv : @m[1]) «{» } } ;; expected map or range in for loop
+begin { print("\\x«zz»"); } ;; invalid hex escape sequence
+macro m($a, «$a») { $a } begin { $x = 1; m($x, $x) } ;; Variable for macro argument has already been used: $a
+macro m(@a, «@a») { @a } begin { @x = 1; m(@x, @x) } ;; Map for macro argument has already been used: @a
+macro m(a, «a») { a } begin { m(1, 2) } ;; Ident for macro argument has already been used: a
+macro m($a) { «let $a» = 1; $a } begin { $x = 1; m($x) } ;; Variable declaration shadows macro arg $a
 begin { $x = «; » } ;; expected expression
 begin { $x = 1 + «) »} ;; expected expression
 begin { $x = 5 «print»($x) } ;; expected ';'
@@ -72,6 +86,29 @@ macro leaves() { «break;» 5 } begin { while (1) { leaves() } } ;; 'break' stat
 """
 
 PROBES = """
+«profile:hz:0» { } ;; profile frequency should be a positive integer
+«interval:ms:0» { } ;; interval frequency should be a positive integer
+«profile:min:5» { } ;; min is not an accepted unit of time
+«interval:days:5» { } ;; days is not an accepted unit of time
+«self:timer:SIGUSR1» { } ;; timer is not a supported trigger
+«self:signal:SIGNOSUCH» { } ;; SIGNOSUCH is not a supported signal
+«self:signal» { } ;; self probe type requires 2 arguments, found 1
+«software:*:5» { } ;; wildcards are not allowed for software probe type
+«hardware:c*:5» { } ;; wildcards are not allowed for hardware probe type
+«software:nosuch:5» { } ;; nosuch is not a software probe
+«hardware:nosuch:5» { } ;; nosuch is not a hardware probe
+«kprobe:f+1+2» { } ;; Cannot take more than one offset
+«kprobe:f+x» { } ;; Invalid offset
+«uprobe:/bin/sh:f+1+2» { } ;; Cannot take more than one offset
+«uprobe:/no/such/binary:f» { } ;; uprobe target file '/no/such/binary' does not exist or is not executable
+«usdt:/no/such/binary:x» { } ;; usdt target file '/no/such/binary' does not exist or is not executable
+«watchpoint:0x10:8» { } ;; watchpoint probe type requires 3 arguments, found 2
+«watchpoint:abc:8:w» { } ;; Invalid function/address argument
+«watchpoint:0x10:abc:w» { } ;; Invalid length argument
+«watchpoint:0:8:w» { } ;; watchpoint must be attached to a non-zero address
+«watchpoint:0x1000:3:w» { } ;; watchpoint length must be one of (1,2,4,8)
+«watchpoint:0x1000:8:q» { } ;; watchpoint mode must be combination of (r,w,x)
+«watchpoint:0x1000:8:ww» { } ;; watchpoint modes may not be duplicated
 «nothing» { } ;; Invalid probe type: nothing
 «nothing:at:all» { } ;; Invalid probe type: nothing
 «begin:x» { } ;; begin probe type requires 0 arguments, found 1
@@ -98,6 +135,15 @@ begin, «wrong:x» { } ;; Invalid probe type: wrong
 """
 
 TYPES = """
+begin { «return "x";» } ;; Probe return values can only be integers. Found string
+struct s { int a[3]; } begin { $x = (struct s *)0; print(«$x.a[5]»); } ;; the index 5 is out of bounds for array
+struct s { int a[3]; } begin { $x = (struct s *)0; print(«$x.a["x"]»); } ;; The array index operator [] only accepts
+struct s { int a[3]; int b[4]; } begin { $x = (struct s *)0; print(«$x.a == $x.b»); } ;; Only arrays of same size
+struct s { int a[3]; int b[4]; } begin { $x = (struct s *)0; print(«$x.a + $x.b»); } ;; cannot be used on arrays
+struct s { int a; } begin { print(«offsetof(struct s, b)»); } ;; has no field named 'b'
+struct s { int a; } begin { $x = (struct s *)0; print(«$x.b»); } ;; does not contain a field named 'b'
+struct s { int a; } begin { $x = (struct s *)0; print(«$x->b»); } ;; does not contain a field named 'b'
+tracepoint:syscalls:sys_enter_read { print(«args.nosuch»); } ;; does not contain a field named 'nosuch'
 begin { @m = 1; «@m = "text"»; } ;; Type mismatch for @m: trying to assign value of type 'string
 begin { @m = "text"; «@m = 1»; } ;; Type mismatch for @m: trying to assign value
 begin { $v = 1; «$v = "text"»; } ;; Type mismatch for $v: trying to assign value of type 'string
@@ -143,6 +189,10 @@ begin { $n = 5; print(«$n[0]»); } ;; The array index operator [] can only be u
 """
 
 NAMES = """
+begin { delete(«@m», 1); } ;; Undefined map: @m
+begin { for ($kv : «@m») { } } ;; Undefined map: @m
+begin { @m[1] = 1; $kv = 5; for («$kv» : @m) { } } ;; Loop declaration shadows existing variable: $kv
+begin { @m[1] = 1; for ($kv : @m) { print(«$kv.2»); } } ;; Invalid tuple index: 2
 begin { print(«nosuch»); } ;; Unknown identifier: 'nosuch'
 begin { $a = «nosuch» + 1; } ;; Unknown identifier: 'nosuch'
 begin { print(«$v»); } ;; Undefined or undeclared variable: $v
@@ -178,6 +228,12 @@ macro same(a) { a } macro same(b) { b } begin { print(same(1)); } ;; Redefinitio
 """
 
 CALLS = """
+begin { $n = -1; «unroll($n)» { } } ;; invalid unroll value
+begin { «unroll("x")» { } } ;; invalid unroll value
+begin { @x = «lhist(5, -1, 10, 1)»; } ;; lhist: invalid min value (must be non-negative literal)
+begin { print(«str(comm, -1)»); } ;; cannot use negative length (-1)
+begin { print(«strncmp("a", "b", -1)»); } ;; Builtin strncmp requires a non-negative literal
+begin { print(«strncmp("a", "b")»); } ;; strncmp() requires 3 arguments (2 provided)
 begin { «count()»; } ;; count() must be assigned directly to a map
 begin { «hist(5)»; } ;; hist() must be assigned directly to a map
 begin { $v = «lhist(5, 0, 9, 1)»; } ;; lhist() must be assigned directly to a map

@@ -54,6 +54,9 @@ def _parameters(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -
     if call.name != "lhist":
         return ()
     low, high, step = constants
+    for name, value in (("min", low), ("max", high)):
+        if value < 0:
+            raise scope.mistake(f"lhist: invalid {name} value (must be non-negative literal)", call.at)
     if step <= 0:
         raise scope.mistake(f"lhist() step must be >= 1 ({step} provided)", call.at)
     if low >= high:

@@ -126,6 +126,8 @@ def _str(call: nodes.Call, scope: BtScope) -> Expr:
         return base
     # A length counts the NUL that ends the string.
     most = integer_value(arguments[1], scope, "str()")
+    if isinstance(most, tree.Const) and most.value < 0:
+        raise scope.mistake(f"str() cannot use negative length ({most.value})", call.at)
     length = tree.Binary(INT64, at, "-", most, constant(1, at, INT64))
     return tree.Call(STRING, at, "substr", (base, constant(0, at, INT), tree.Cast(INT, at, length)))
 
@@ -161,12 +163,11 @@ def _element(call: nodes.Call, scope: BtScope) -> tree.Element | tree.Aggregated
         keys = keys_of(first, scope, use)
     if use.function:
         return tree.Aggregated(UINT64, scope.at(first.at), scope.aggregation(use), keys)
-    if use.value is None and not scope.known.changed:
-        raise scope.mistake(f"Undefined map: {use.name}", first.at)
-    kind = use.value or INT64
     if use.value is None:
-        use.value = INT64
-    return tree.Element(kind, scope.at(first.at), scope.array(use), keys)
+        # Further on in the program something may be assigned to it.
+        scope.known.is_guessed = True
+        raise scope.mistake(f"Undefined map: {use.name}", first.at)
+    return tree.Element(use.value, scope.at(first.at), scope.array(use), keys)
 
 
 def _sizeof(call: nodes.Call, scope: BtScope) -> Expr:
@@ -216,6 +217,9 @@ def _print(call: nodes.Call, scope: BtScope) -> Statement:
     if isinstance(first, nodes.MapName) and first.keys is None:
         use = scope.map(first.name, first.at)
         rest = [integer_value(each, scope, "print()") for each in arguments[1:]]
+        if use.keys and not use.function and use.value is None:
+            scope.known.is_guessed = True
+            raise scope.mistake(f"Undefined map: {use.name}", first.at)
         if use.keys or use.function:
             of = scope.aggregation(use) if use.function else scope.array(use)
             return tree.Show(at, of, *rest)

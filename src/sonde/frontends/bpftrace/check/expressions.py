@@ -115,12 +115,16 @@ def _index(node: nodes.Index, scope: BtScope) -> Expr:
             raise scope.mistake(_no_member(base, str(subscript.value)), node.at)
         return tree.MemberOf(member.type, scope.at(node.at), of, member)
     if not is_integer(subscript.type):
-        raise scope.mistake("The array index operator [] only accepts integer indices", node.subscript.at)
+        text = f"The array index operator [] only accepts non-negative integer indices. Got: {spelled(subscript.type)}"
+        raise scope.mistake(text, node.at)
     at = scope.at(node.at)
     if isinstance(base, Pointer):
         moved = tree.Binary(INT64, at, "*", wide(subscript), constant(size_of(base.to) or 1, at, INT64))
         address = tree.Binary(UINT64, at, "+", tree.Cast(UINT64, at, of), converted(moved, UINT64))
         return of_space(tree.Deref(base.to, at, tree.Cast(of.type, at, address)))
+    if isinstance(subscript, tree.Const) and isinstance(base, Array) and subscript.value >= (base.length or 1 << 63):
+        text = f"the index {subscript.value} is out of bounds for array of size {base.length}"
+        raise scope.mistake(text, node.at)
     if isinstance(base, Array):
         return of_space(tree.Index(base.of, at, of, wide(subscript)))
     if is_text(of.type):

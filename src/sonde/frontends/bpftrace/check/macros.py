@@ -56,6 +56,8 @@ def _rewritten(node: Any, replaced: Mapping[str, Any], number: int) -> Any:
     if isinstance(node, nodes.ScratchVariable):
         found = replaced.get(node.name)
         return found if found is not None else node._replace(name=_own(node.name, number))
+    if isinstance(node, nodes.Let) and node.name in replaced:
+        raise BtError(f"Variable declaration shadows macro arg {node.name}", node.declared_at)
     if isinstance(node, nodes.Name) and node.name in replaced:
         return replaced[node.name]
     if isinstance(node, nodes.MapName):

@@ -22,6 +22,8 @@ def over_map(node: nodes.ForMap, scope: BtScope, body: Body) -> list[Statement]:
     of = node.map
     if not isinstance(of, nodes.MapName) or of.keys is not None:
         raise scope.mistake("a loop goes over a map or a range", of.at)
+    if scope.find(node.name) is not None:
+        raise scope.mistake(f"Loop declaration shadows existing variable: {node.name}", node.name_at)
     use = scope.map(of.name, of.at)
     if use.keys == ():
         text = f"{use.name} has no explicit keys (scalar map), and cannot be used for iteration"

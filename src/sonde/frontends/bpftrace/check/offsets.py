@@ -56,7 +56,7 @@ def _bytes_before(kind: Type, path: tuple[str, ...], span: SourceSpan, scope: Bt
             raise scope.mistake(f"offsetof() only supports structures and unions ({spelled(kind)} provided)", span)
         member = base.find(name)
         if member is None:
-            raise scope.mistake(f"'{spelled(base)}' has no field '{name}'", span)
+            raise scope.mistake(f"'{spelled(base)}' has no field named '{name}'", span)
         if member.bits:
             raise scope.mistake(f"'{name}' is a bit-field, which has no offset", span)
         bits, kind = bits + member.offset, member.type

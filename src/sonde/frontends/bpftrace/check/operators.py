@@ -30,7 +30,7 @@ from sonde.frontends.bpftrace.errors import BtError
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model import program as tree
 from sonde.model.program import Expr
-from sonde.model.types import BOOL, INT, STRING, Pointer, Type, is_signed, resolve, size_of
+from sonde.model.types import BOOL, INT, STRING, Array, Pointer, Type, is_signed, resolve, size_of
 
 _COMPARING = ("==", "!=", "<", ">", "<=", ">=")
 _COMPUTED: dict[str, Callable[[int, int], int]] = {
@@ -86,6 +86,11 @@ def _comparison(node: nodes.Binary, left: Expr, right: Expr, scope: BtScope) -> 
 
 def _mismatch(node: nodes.Binary | nodes.Assign, left: Expr, right: Expr, scope: BtScope) -> BtError:
     one, other = spelled(left.type), spelled(right.type)
+    if isinstance(resolve(left.type), Array) and isinstance(resolve(right.type), Array):
+        text = "Only arrays of same size support comparison operators."
+        if node.op not in ("==", "!="):
+            text = f"The {node.op} operator cannot be used on arrays."
+        return scope.mistake(text, node.at)
     if one != other:
         return scope.mistake(f"Type mismatch for '{node.op}': comparing {one} with {other}", node.at)
     return scope.mistake(f"The {node.op} operator can not be used on expressions of types {one}, {other}", node.at)

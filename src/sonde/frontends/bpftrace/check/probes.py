@@ -41,6 +41,10 @@ class Machine(NamedTuple):
 def attached(point: nodes.AttachPoint, machine: Machine) -> list[AttachedProbes]:
     """The probes of a description, each with its own text. None is an error."""
     kind, _, rest = point.text.partition(":")
+    if kind in ("watchpoint", "w"):
+        from sonde.frontends.bpftrace.check.watchpoints import require_form  # few programs have them
+
+        require_form(point, rest.split(":") if rest else [])
     if kind in _PENDING:
         _fail(point, f"{kind} probes are not supported")
     name = KINDS.get(kind)
@@ -78,6 +82,10 @@ def _each(
     return [AttachedProbes(point, f"{kind}:{text(probe)}" if text(probe) else kind, kind, (probe,)) for probe in found]
 
 
+def _arguments(kind: str, wanted: str, fields: list[str]) -> str:
+    return f"{kind} probe type requires {wanted} arguments, found {len(fields)}"
+
+
 def _special(point: nodes.AttachPoint, kind: str, fields: list[str], machine: Machine) -> list[AttachedProbes]:
     if fields:
         _fail(point, f"{kind} probe type requires 0 arguments, found {len(fields)}")
@@ -88,9 +96,10 @@ def _special(point: nodes.AttachPoint, kind: str, fields: list[str], machine: Ma
 def _signal(point: nodes.AttachPoint, kind: str, fields: list[str], machine: Machine) -> list[AttachedProbes]:
     """A signal to the tracer itself."""
     if fields[:1] != ["signal"] or len(fields) != 2:
-        _fail(point, "self probes are of signals: self:signal:SIGUSR1")
+        what = f"{fields[0]} is not a supported trigger" if len(fields) == 2 else _arguments(kind, "2", fields)
+        _fail(point, what, "self:signal:SIGUSR1 is one")
     if fields[1] not in SIGNALS:
-        _fail(point, f"{fields[1]} is not a supported signal: {', '.join(SIGNALS)}")
+        _fail(point, f"{fields[1]} is not a supported signal", f"there are {', '.join(SIGNALS)}")
     probe = Probe(_OF_SIGNALS + SIGNALS.index(fields[1]), "dtrace", "", "", fields[1], Internal(fields[1]))
     return [AttachedProbes(point, ":".join((kind, *fields)), kind, (probe,))]
 
@@ -110,8 +119,10 @@ def _timer(point: nodes.AttachPoint, kind: str, fields: list[str], machine: Mach
     elif len(fields) == 2:
         unit, count = fields
         if unit not in UNITS:
-            _fail(point, f"{kind} probe must have a valid unit (us, ms, s, hz), not {unit}")
-        if not count.isdigit() or not int(count):
+            _fail(point, f"{unit} is not an accepted unit of time", "us, ms, s and hz are")
+        if count.isdigit() and not int(count):
+            _fail(point, f"{kind} frequency should be a positive integer")
+        if not count.isdigit():
             _fail(point, f"Invalid rate of {kind} probe: {_what_is_wrong(count)}")
         name = f"{count}{unit}"
     else:
@@ -190,6 +201,10 @@ def _function(point: nodes.AttachPoint, kind: str, fields: list[str], machine: M
     function, plus, offset = fields[-1].partition("+")
     if plus and kind != "kprobe":
         _fail(point, "Offset not allowed")
+    if "+" in offset:
+        _fail(point, "Cannot take more than one offset")
+    if plus and integer_of(offset) is None:
+        _fail(point, f"Invalid offset: {_what_is_wrong(offset)}")
     if plus and offset not in ("0", "0x0"):
         _fail(point, "offsets into functions are not supported")
     name = "return" if kind in ("kretprobe", "fexit") else "entry"
@@ -215,6 +230,8 @@ def _counted(point: nodes.AttachPoint, kind: str, fields: list[str], machine: Ma
 
     if len(fields) not in (1, 2):
         _fail(point, f"{kind} probe type requires 1 or 2 arguments, found {len(fields)}")
+    if "*" in fields[0]:
+        _fail(point, f"wildcards are not allowed for {kind} probe type")
     source, events = ("software", SOFTWARE) if kind == "software" else ("cpu", HARDWARE)
     found = event_named(events, fields[0])
     if found is None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from sonde.frontends.bpftrace.check.aggregations import aggregate, is_aggregating
 from sonde.frontends.bpftrace.check.calls import action
-from sonde.frontends.bpftrace.check.conversions import constant, constant_value, converted, test, wide, wrapped
+from sonde.frontends.bpftrace.check.conversions import constant, converted, test, wide, wrapped
 from sonde.frontends.bpftrace.check.failing import taken_branch
 from sonde.frontends.bpftrace.check.macros import expanded, require_end
 from sonde.frontends.bpftrace.check.map_loops import over_map
@@ -185,7 +185,10 @@ def _bound(value: nodes.Expr, which: str, node: nodes.ForRange, scope: BtScope) 
 
 
 def _unroll(node: nodes.Unroll, scope: BtScope) -> list[Statement]:
-    count = constant_value(node.count, scope, "unroll count")
+    given = scope.expression(node.count, scope)
+    if not isinstance(given, tree.Const) or not is_integer(given.type):
+        raise scope.mistake("invalid unroll value", node.at)
+    count = given.value
     if count > _MOST_UNROLLED:
         raise scope.mistake(f"unroll maximum value is {_MOST_UNROLLED}", node.at)
     if count < 1:
@@ -200,6 +203,10 @@ def _unroll(node: nodes.Unroll, scope: BtScope) -> list[Statement]:
 
 def _jump(node: nodes.Jump, scope: BtScope) -> list[Statement]:
     if node.word == "return":
+        value = None if node.value is None else scope.expression(node.value, scope)
+        if value is not None and not is_integer(value.type):
+            text = f"Probe return values can only be integers. Found {spelled(value.type)}"
+            raise scope.mistake(text, node.at)
         return [tree.Return(scope.at(node.at))]
     return [tree.Leave(scope.at(node.at), node.word == "break")]
 

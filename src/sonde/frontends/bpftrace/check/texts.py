@@ -67,7 +67,7 @@ def compared(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> E
     """strncmp(one, other, n): 0 where the first n characters are equal; n is a literal."""
     count = constant_value(arguments[2], scope, "strncmp(): the third argument")
     if count < 0:
-        raise scope.mistake("strncmp(): the third argument must not be negative", arguments[2].at)
+        raise scope.mistake("Builtin strncmp requires a non-negative literal", call.at)
     one, other = _cut(call, arguments, count, scope)
     at = scope.at(call.at)
     return tree.Cast(UINT64, at, tree.Binary(INT, at, "!=", one, other))

@@ -41,10 +41,17 @@ def functions(point: nodes.AttachPoint, kind: str, rest: str, catalog: Catalog, 
     place = _place(point, kind, rest)
     if kind == "uretprobe" and (place.offset or place.is_address):
         raise BtError("Offset not allowed", point.at)
+    _require_file(point, kind, place.path)
     found: list[AttachedProbes] = []
     for path, provider in _homes(place.path, process):
         found += _of_file(point, kind, place._replace(path=path), provider, catalog)
     return found
+
+
+def _require_file(point: nodes.AttachPoint, kind: str, path: str) -> None:
+    """Raises BtError for a path that leads nowhere; names of libraries are looked up."""
+    if "/" in path and not is_glob(path) and not os.path.exists(path):
+        raise BtError(f"{kind.replace('ret', '')} target file '{path}' does not exist or is not executable", point.at)
 
 
 def _homes(path: str, process: int) -> list[tuple[str, str]]:
@@ -71,6 +78,8 @@ def _place(point: nodes.AttachPoint, kind: str, rest: str) -> UserPlace:
     if _NUMBER.fullmatch(function):
         return UserPlace(path, "", int(function, 0) if function != "0" else 0, True)
     name, plus, offset = function.rpartition("+")
+    if function.count("+") > 1 and not qualifier:
+        raise BtError("Cannot take more than one offset", point.at)
     if plus and _NUMBER.fullmatch(offset):
         return UserPlace(path, name, int(offset, 0))
     if plus and name and not qualifier:
@@ -138,6 +147,7 @@ def static(point: nodes.AttachPoint, kind: str, rest: str, catalog: Catalog, pro
     if len(fields) not in (2, 3) or not all((fields[0], fields[-1])):
         raise BtError(f"usdt probe type requires 2 or 3 arguments, found {len([x for x in fields if x])}", point.at)
     path, name, namespace = fields[0], fields[-1], fields[1] if len(fields) == 3 else ""
+    _require_file(point, kind, path)
     if path == "*":
         homes = [("", f"usdt{process}")] if process else [("", "usdt")]
     else:

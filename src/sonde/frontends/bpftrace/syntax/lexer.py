@@ -158,6 +158,14 @@ def _character(digits: bytes, found: re.Match[bytes], span: SourceSpan) -> int:
     return value
 
 
+def _behind(found: re.Match[bytes], span: SourceSpan) -> SourceSpan:
+    """The word, or the character, that follows an escape."""
+    before, behind = found.string[: found.end()], found.string[found.end() :].decode(errors="replace")
+    word = re.match(r"[A-Za-z_]\w*", behind)
+    start = span.column + 1 + len(before.decode(errors="replace"))
+    return span._replace(column=start, end_column=start + (len(word[0]) if word else 1))
+
+
 def text_of(text: str, span: SourceSpan) -> bytes:
     """The characters of a string token."""
 
@@ -169,6 +177,8 @@ def text_of(text: str, span: SourceSpan) -> bytes:
             return bytes([int(name[1:], 16)])
         if name.isdigit():
             return bytes([_character(name, found, span)])
+        if name in (b"x", b"X"):
+            raise BtError("syntax: invalid hex escape sequence", _behind(found, span))
         raise BtError(f"syntax: invalid escape character '\\{name.decode(errors='replace')}'", span)
 
     return _ESCAPE.sub(replaced, text[1:-1].encode(errors="surrogateescape"))

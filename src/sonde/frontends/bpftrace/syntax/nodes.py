@@ -215,6 +215,7 @@ class ForMap(Node):
     name: str
     map: Expr
     body: tuple[Statement, ...]
+    name_at: SourceSpan
 
 
 class While(Node):

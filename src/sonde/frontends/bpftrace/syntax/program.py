@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from sonde.frontends.bpftrace.errors import BtError
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.frontends.bpftrace.syntax.descriptions import attach_points
 from sonde.frontends.bpftrace.syntax.expressions import expression, type_or_expression
 from sonde.frontends.bpftrace.syntax.lexer import number_of, skip_space, text_of
 from sonde.frontends.bpftrace.syntax.statements import block, block_value, macro_body
-from sonde.frontends.bpftrace.syntax.stream import Grammar, Stream
+from sonde.frontends.bpftrace.syntax.stream import BtToken, Grammar, Stream
 from sonde.frontends.bpftrace.syntax.types import TAGGED, type_name
 
 _TYPEDEF = re.compile(r"(\w+)\s*(?:\[[^\]]*\])*\s*;\s*$|\(\s*\*\s*(\w+)\s*\)\s*\(")
@@ -25,26 +26,42 @@ def items(stream: Stream) -> Iterator[nodes.Item]:
     """Everything up to the end of the text."""
     if stream.source.text.startswith("#!"):
         stream.jump(_line_end(stream, 0))
+    place, had_settings = _DEFINITIONS, False
     while stream.peek().kind:
         token = stream.peek()
         if token.text == ";":
             stream.next()
-        elif token.text == "#":
-            yield _directive(stream)
-        elif token.kind == "name" and token.text in (*TAGGED, "typedef"):
-            yield _definition(stream)
-        elif token.text == "config":
-            yield from _settings(stream)
-        elif token.text == "import":
-            yield _import(stream)
-        elif token.text == "let":
-            yield _map_declaration(stream)
-        elif token.text == "macro" and stream.peek(1).kind == "name":
-            yield _macro(stream)
-        elif token.text == "fn" and stream.peek(1).kind == "name":
-            yield _function(stream)
+        elif token.text == "#" or (token.kind == "name" and token.text in (*TAGGED, "typedef")):
+            found = _directive(stream) if token.text == "#" else _definition(stream)
+            if place > _DEFINITIONS:
+                raise BtError(f"syntax: C definitions {_TOO_LATE}", found.at)
+            yield found
+        elif token.text in ("config", "import"):
+            if place > _SETTINGS:
+                what = "config" if token.text == "config" else "root imports"
+                stream.fail(f"syntax: {what} {_TOO_LATE}", token)
+            if token.text == "config" and had_settings:
+                stream.fail("syntax: duplicate config block", token)
+            place, had_settings = _SETTINGS, had_settings or token.text == "config"
+            yield from _settings(stream) if token.text == "config" else (_import(stream),)
         else:
-            yield _probe(stream)
+            place = _OTHERS
+            yield _item(stream, token)
+
+
+_DEFINITIONS, _SETTINGS, _OTHERS = range(3)
+"""The order in which items of a program stand."""
+_TOO_LATE = "must appear before probes and functions"
+
+
+def _item(stream: Stream, token: BtToken) -> nodes.Item:
+    if token.text == "let":
+        return _map_declaration(stream)
+    if token.text == "macro" and stream.peek(1).kind == "name":
+        return _macro(stream)
+    if token.text == "fn" and stream.peek(1).kind == "name":
+        return _function(stream)
+    return _probe(stream)
 
 
 def _line_end(stream: Stream, offset: int) -> int:
@@ -126,10 +143,10 @@ def _import(stream: Stream) -> nodes.Item:
 
 
 def _map_declaration(stream: Stream) -> nodes.Item:
-    start = stream.next().start
-    name = stream.next()
+    token = stream.next()
+    start, name = token.start, stream.next()
     if name.kind != "map":
-        stream.fail("syntax: expected '@' in map declaration", name)
+        stream.fail("syntax: root-level let statements need to be map declarations, e.g. let @a = hash(2);", token)
     stream.expect("=")
     kind = stream.name().text
     stream.expect("(")
@@ -152,6 +169,9 @@ def _macro(stream: Stream) -> nodes.Item:
         token = stream.next()
         if token.kind not in ("name", "scratch", "map"):
             stream.fail("syntax: expected a parameter", token)
+        if token.text in parameters:
+            kind = {"name": "Ident", "scratch": "Variable", "map": "Map"}[token.kind]
+            stream.fail(f"{kind} for macro argument has already been used: {token.text}", token)
         parameters.append(token.text)
         if not stream.accept(","):
             break

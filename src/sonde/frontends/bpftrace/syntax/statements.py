@@ -135,9 +135,11 @@ def _for(stream: Stream) -> nodes.Statement:
     head = stream.since(start)
     if has_brackets:
         stream.expect(")")
+    if end is None and not (isinstance(first, nodes.MapName) and first.keys is None):
+        stream.missing("map or range in for loop")
     body = block(stream)
     if end is None:
-        return nodes.ForMap(stream.since(start), name.text, first, body)
+        return nodes.ForMap(stream.since(start), name.text, first, body, stream.span(name))
     return nodes.ForRange(head, name.text, first, end, body, stream.span(name))
 
 
