@@ -1,6 +1,9 @@
 """Values of bpftrace's language on both engines: blocks where a condition decides, records, literals that have the sign
 of what they are combined with."""
 
+import re
+import subprocess
+
 import pytest
 from command import sonde
 
@@ -54,3 +57,32 @@ def test_the_first_period_of_timers_begins_behind_begin(engine):
     program = "begin { @begun = nsecs } i:ms:50 { print(nsecs - @begun >= 50000000); exit(); }"
     done = sonde("bt", "-q", "--engine", engine, "-e", program, "-c", "sleep 9")
     assert done.stdout.startswith("true\n")
+
+
+SOURCE = """
+#include <stdbool.h>
+enum kind { ONE = 1, FIVE = 5 };
+struct inner { int a; char tag[8]; };
+struct outer { short s; struct inner in; enum kind k; };
+__attribute__((noinline)) int take(struct outer *o, long n, bool yes, enum kind k) { return o->s + n + yes + k; }
+struct outer o = {-3, {11, "tagged"}, FIVE};
+int main(void) { volatile int sum = take(&o, -7, true, FIVE); return !sum; }
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_all_arguments_and_the_types_that_they_lead_to(engine, tmp_path):
+    (tmp_path / "take.c").write_text(SOURCE)
+    binary = str(tmp_path / "take")
+    subprocess.run(["cc", "-g", "-O1", "-o", binary, f"{binary}.c"], check=True)
+    program = f"""
+        u:{binary}:take {{
+            $all = args; print(($all.n, $all.yes)); @kept = args; printf("%s\\n", args);
+            $o = (struct outer *)arg0; print($o.in); print((sizeof(struct outer), args.k == FIVE, (enum kind)1));
+        }}
+    """
+    done = sonde("bt", "-q", "--engine", engine, "-e", program, "-c", binary)
+    whole = r"\{ .o = 0x[0-9a-f]+, .n = -7, .yes = true, .k = FIVE \}"
+    inner = r"\{ .a = 11, .tag = tagged \}"
+    shown = rf"\(-7, true\)\n{whole}\n{inner}\n\(20, true, ONE\)\n\s+@kept: {whole}"
+    assert re.fullmatch(shown, done.stdout.strip())

@@ -42,11 +42,12 @@ class Derivation(NamedTuple):
 
 class Located(NamedTuple):
     """A variable of the code that a probe is in: its type, and where it is when the probe fires; `is_user` tells that
-    this is the code of a process, not the kernel's."""
+    this is the code of a process, not the kernel's. `name` is that of a parameter, where it is known."""
 
     type: Type
     pieces: tuple[Piece, ...]
     is_user: bool = True
+    name: str = ""
 
 
 class KernelSymbol(NamedTuple):

@@ -103,7 +103,7 @@ def located_at(
     fetched = fetchable(points, point, variable, around, "." in probe.function)
     if fetched is None:
         raise not_there(f"{scope}->{variable.name}", variable, probe, points, point)
-    return Located(variable.type, fetched)
+    return Located(variable.type, fetched, name=variable.name)
 
 
 def fetchable(

@@ -16,6 +16,7 @@ from sonde.frontends.bpftrace.check.types import INT64, UINT64, is_bool, is_inte
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.frontends.bpftrace.syntax.lexer import number_of
 from sonde.model import program as tree
+from sonde.model.probe import Uprobe
 from sonde.model.program import Expr
 from sonde.model.types import BOOL, CHAR, INT, STRING, Array, Enum, Pointer, Struct, Type, resolve, size_of
 from sonde.typed import Any
@@ -65,7 +66,15 @@ def _name(node: nodes.Name, scope: BtScope) -> Expr:
         return found
     if is_bare(node.name):
         return call_value(nodes.Call(node.at, node.name, ()), scope)
+    if node.name == "args":
+        from sonde.frontends.bpftrace.check.all_arguments import all_arguments  # few programs want them all
+
+        return all_arguments(node, scope)
     enumerator = scope.types.enumerator(node.name)
+    if enumerator is None and isinstance(scope.attached.probes[0].firing if scope.attached.probes else None, Uprobe):
+        from sonde.frontends.bpftrace.check.types_of_programs import enumerator as of_program  # few programs need it
+
+        enumerator = of_program(node.name, node.at, scope)
     if enumerator is not None:
         return tree.Const(enumerator[0], scope.at(node.at), enumerator[1])
     raise scope.mistake(f"Unknown identifier: '{node.name}'", node.at)

@@ -53,6 +53,10 @@ def _base(node: nodes.TypeName, scope: BtScope) -> Type:
     if len(words) == 2 and words[0] in ("struct", "union", "enum"):
         found = scope.types.tagged_type(words[0], words[1])
         if found is None:
+            from sonde.frontends.bpftrace.check.types_of_programs import tagged_type  # few programs need it
+
+            found = tagged_type(words[0], words[1], node.at, scope)
+        if found is None:
             raise scope.mistake(f'Cannot resolve unknown type "{" ".join(words)}"', node.at)
         return found
     name = _c_name(words)
