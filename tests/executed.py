@@ -30,6 +30,7 @@ TESTS = (
     "tests/embedded/test_reserving_objects.py",
     "tests/embedded/test_sampling.py",
     "tests/embedded/test_switches.py",
+    "tests/embedded/test_table_output.py",
     "tests/embedded/test_user_probes.py",
     "tests/kernel/test_bpftrace_live.py",
     "tests/kernel/test_commands_of_modules.py",
@@ -56,7 +57,11 @@ TESTS = (
 )
 """Beginnings of the names of tests that start `sonde` as users do, with examples and what the documents show."""
 
-PROGRAMS = ("tests/embedded/test_library_page.py", "tests/kernel/test_library_objects.py")
+PROGRAMS = (
+    "tests/embedded/test_library_page.py",
+    "tests/embedded/test_runs_as_tables.py",
+    "tests/kernel/test_library_objects.py",
+)
 """Tests that are users of the library themselves."""
 
 _HOOK = '''\

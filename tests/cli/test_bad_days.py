@@ -24,6 +24,10 @@ def test_sonde_is_ended_at_random_moments():
     assert f"{runs} runs, 0 with a problem" in run(TOOLS / "kills.py", runs, "7")
 
 
+def test_data_is_whole_where_sonde_is_killed():
+    assert "2 runs, seed 115: 0 failures" in run(TOOLS / "killed_tables.py", "2", "115")
+
+
 @pytest.mark.parametrize("some", ["closed", "ulimit -n", pytest.param("no /", marks=needs("CAP_SYS_ADMIN")), "full"])
 def test_environments_where_something_is_missing(some):
     assert " environments, 0 runs with a problem" in run(TOOLS / "environments.py", some)

@@ -53,7 +53,7 @@ def test_readers_of_arrow_take_runs_and_aggregations(recording, output):
     assert frame["arg2"].sum() == 6
     assert frame["event"].to_list().count("record") == 7
     calls = pa.table(run.aggregations["calls"])
-    assert calls.drop_columns(["time"]).to_pylist() == [{"key0": "sh", "count": 2}]
+    assert calls.drop_columns(["time"]).to_pylist() == [{"execname": "sh", "count": 2}]
 
 
 def test_batches_have_the_names_of_aggregations(recording):

@@ -105,7 +105,7 @@ def test_each_reader_has_the_totals_that_are_printed(folder):
         ending = ".parquet/*.parquet" if path == "p" else ".parquet"
         questions += (
             f"select sum(arg2), count(*) from '{folder}/{path}{ending}' where event = 'record'",
-            f"select key0, key1, count from '{folder}/{path}.calls{ending}'",
+            f"select execname, probefunc, count from '{folder}/{path}.calls{ending}'",
         )
     assert asked(*questions) == [[(8, 13)], [("sh", "write", 3)]] * 2
     text = (folder / "text").read_text()

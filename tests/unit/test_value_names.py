@@ -1,6 +1,7 @@
 """What a program's source calls the values with a packet."""
 
 import pytest
+from compiled import spec
 
 from sonde.codegen.records.value_names import arguments
 from sonde.model.errors import Position
@@ -28,3 +29,10 @@ def test_where_the_source_is_not_there_nothing_is_said():
     assert list(arguments(Position(None, 1, 1), {})) == []
     assert list(arguments(Position(None, 7, 1), {None: ["trace(pid)"]})) == []
     assert list(arguments(Position(None, 1, 1, True), {None: ["trace(pid)"]})) == []
+
+
+def test_keys_have_the_names_of_their_first_use():
+    text = """BEGIN { @a[execname, pid +
+      1] = count(); @b = sum(1); @c["x, y"] = max(2); } END { @a["", 2] = count(); }"""
+    found = {each.name: each.key_names for each in spec(text, names=True).aggregations}
+    assert found == {"a": ("execname", "pid + 1"), "b": (), "c": ('"x, y"',)}

@@ -146,7 +146,7 @@ class Compilation:
             self._used_maps(programs),
             programs,
             self._layouts(),
-            self.aggregations,
+            self._aggregations(),
             tuple(self.shared.strings),
             tuple(sorted({p for c in self.clauses for p in c.probes} | {ERROR})),
             outputs.rings(settings),
@@ -162,6 +162,13 @@ class Compilation:
         from sonde.codegen.records.value_names import named_layouts  # an import that most programs do without
 
         return tuple(layout for _, parts in self.planned for layout in named_layouts(parts, self.sources, names))
+
+    def _aggregations(self) -> tuple[AggregationSpec, ...]:
+        if not (self.shared.settings.names and self.aggregations):
+            return self.aggregations
+        from sonde.codegen.records.value_names import named_keys  # as above
+
+        return named_keys(tuple(self.numbers), self.aggregations, self.clauses, self.sources)
 
     def functions(self) -> list[ir.BpfFunction]:
         """The intermediate form of every program's main function, optimized."""

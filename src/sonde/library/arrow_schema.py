@@ -115,12 +115,8 @@ def _column(name: str, wanted: DataType, fields: list[tuple[str, DataType]]) -> 
 
 def aggregation_schema(spec: AggregationSpec) -> Any:
     """The schema of an aggregation's table: when it was shown, its key, and the value, called as its function."""
-    keys = [(name, field_type(field)) for name, field in zip(key_names(spec), spec.keys, strict=True)]
-    fields = [("time", TIME), *keys, (spec.function, aggregated_type(spec))]
-    return pa.schema(fields, {"sonde.aggregation": spec.name})
-
-
-def key_names(spec: AggregationSpec) -> list[str]:
-    """The columns of an aggregation's key."""
-    found = distinct([""] * len(spec.keys))
-    return [f"key{each}" for each in found]
+    names = spec.key_names or [""] * len(spec.keys)
+    parts = [name or f"key{place}" for place, name in enumerate(names)]
+    types = [TIME, *map(field_type, spec.keys), aggregated_type(spec)]
+    fields = zip(distinct(["time", *parts, spec.function]), types, strict=True)
+    return pa.schema([*fields], {"sonde.aggregation": spec.name})

@@ -501,7 +501,8 @@ class AggregationSpec(NamedTuple):
     `replaceable`: the map is an element of an array of maps and may be replaced by an empty one as a whole.
     An aggregation without keys is an array of one element, which is there from the start. Where its words may all be
     zero though it has been used, one more stands behind them, which is then not zero. `key_types` are indexes into
-    `TracingSpec.types`, where the keys' types are wanted.
+    `TracingSpec.types`, where the keys' types are wanted, `key_names` the source texts of their parts, "" where it does
+    not say, none where they are not wanted.
     """
 
     name: str
@@ -513,6 +514,7 @@ class AggregationSpec(NamedTuple):
     map: str
     replaceable: bool
     key_types: tuple[int, ...] = ()
+    key_names: tuple[str, ...] = ()
 
 
 class ArraySpec(NamedTuple):

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from sonde.codegen.records.parts import Branching, Looping, Parts, Straight
 from sonde.model import program as tree
 from sonde.model.errors import Position
-from sonde.model.spec import RecordLayout
+from sonde.model.spec import AggregationSpec, RecordLayout
+from sonde.model.walk import nodes
 
 Sources = Mapping["str | None", Sequence[str]]
 """The lines of each file."""
 
 _CALL = re.compile(r"(?:trace|printf|print|tracemem)\s*\(")
+_KEY = re.compile(r"@\w*\s*\[")
 _WHOLE = re.compile(r"\w+\s*\([^()]*\)")
 _PIECE = re.compile(r"""\s+|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|.""", re.DOTALL)
 _LONGEST = 40
@@ -56,12 +58,39 @@ def _whole(position: Position, sources: Sources) -> str:
     return found[0] if found else ""
 
 
+def named_keys(
+    aggregations: Sequence[tree.Aggregation], specs: Sequence[AggregationSpec], clauses: Iterable[tree.Clause],
+    sources: Sources,
+) -> tuple[AggregationSpec, ...]:  # fmt: skip
+    """The same with the names of the parts of their keys, where each is first counted in."""
+    found: dict[tree.Aggregation, tuple[str, ...]] = {}
+    for clause in clauses:
+        for node in nodes(clause):
+            if isinstance(node, tree.Aggregate) and node.aggregation not in found:
+                names = tuple(_keys(node.position, sources))
+                found[node.aggregation] = names if len(names) == len(node.keys) else ()
+    return tuple(spec._replace(key_names=found.get(each, ())) for each, spec in zip(aggregations, specs, strict=True))
+
+
+def _keys(position: Position, sources: Sources) -> Iterator[str]:
+    """The parts of the key before the aggregating function at that place."""
+    lines = sources.get(position.file, ())[max(position.line - _LONGEST, 0) : position.line]
+    if lines and not position.line_directive:
+        before = "\n".join([*lines[:-1], lines[-1][: position.column - 1]])
+        yield from _apart(before[max(before.rfind("@"), 0) :], _KEY)
+
+
 def arguments(position: Position, sources: Sources) -> Iterator[str]:
     """The arguments of the call of an action that records, as they are written, but for spaces."""
     lines = sources.get(position.file, ())[position.line - 1 : position.line - 1 + _LONGEST]
-    text = "\n".join(lines)[position.column - 1 :]
-    call = _CALL.match(text)
-    if call is None or position.line_directive:
+    if not position.line_directive:
+        yield from _apart("\n".join(lines)[position.column - 1 :], _CALL)
+
+
+def _apart(text: str, begin: re.Pattern[str]) -> Iterator[str]:
+    """What stands between commas behind `begin`, up to the bracket that closes it."""
+    call = begin.match(text)
+    if call is None:
         return
     depth, argument = 1, ""
     for piece in _PIECE.findall(text, call.end()):

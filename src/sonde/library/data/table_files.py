@@ -59,14 +59,15 @@ class StreamFile:
     """
 
     def __init__(self, path: str, schema: Any) -> None:
+        self._bytes = _Gathered()
+        self._writer = pa.ipc.new_stream(pa.PythonFile(self._bytes, "w"), schema)
+        # The schema goes before the first batch: with one that is empty it is there from the beginning.
+        empty = [pa.nulls(0, field.type) for field in schema]
+        self._writer.write_batch(pa.RecordBatch.from_arrays(empty, schema=schema))
         self._descriptor = opened_file(path)
         # What somebody else has opened may have begun before, or append.
         self._is_own = path != STANDARD_OUTPUT and stat.S_ISREG(os.fstat(self._descriptor).st_mode)
         self._place = 0
-        self._bytes = _Gathered()
-        self._writer = pa.ipc.new_stream(pa.PythonFile(self._bytes, "w"), schema)
-        # The schema goes before the first batch: with one that is empty it is there from the beginning.
-        self._writer.write_batch(pa.RecordBatch.from_pylist([], schema))
         self._append()
 
     def write(self, table: Any) -> None:
@@ -166,7 +167,7 @@ class ParquetParts:
         try:
             os.makedirs(path, _FOLDER_MODE, exist_ok=True)
             for each in os.listdir(path):
-                if each.startswith(("part-", ".part-")) and each.endswith(".parquet"):
+                if each.startswith(("part-", ".part-")) and each.endswith((".parquet", ".open")):
                     os.unlink(os.path.join(path, each))
         except OSError as error:
             raise Error(f"failed to make folder '{path}': {error.strerror}") from None
@@ -174,17 +175,19 @@ class ParquetParts:
     def write(self, table: Any) -> None:
         if self._part is None:
             self._number += 1
-            self._part = ParquetFile(self._name("."), self._schema)
+            self._part = ParquetFile(self._open_name, self._schema)
         self._part.write(table)
 
-    def _name(self, prefix: str) -> str:
-        return os.path.join(self._folder, f"{prefix}part-{self._number:06}.parquet")
+    @property
+    def _open_name(self) -> str:
+        """One that no reader of a folder takes, nor a pattern of Parquet files."""
+        return os.path.join(self._folder, f".part-{self._number:06}.open")
 
     def settle(self) -> None:
         part, self._part = self._part, None
         if part is not None:
             part.close()
-            os.rename(self._name("."), self._name(""))
+            os.rename(self._open_name, os.path.join(self._folder, f"part-{self._number:06}.parquet"))
 
     def close(self) -> None:
         if not self._number:
