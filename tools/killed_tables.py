@@ -35,8 +35,8 @@ while time.monotonic() < end:
     time.sleep(0.005)
 """
 WAYS = {
-    "stream": ("trace.arrow", (), signal.SIGKILL),
     "parts": ("trace.parquet", ("-x", "parquet=parts"), signal.SIGKILL),
+    "stream": ("trace.arrow", (), signal.SIGKILL),
     "lines": ("lines", ("-f", "json"), signal.SIGKILL),
     "file": ("trace.parquet", (), signal.SIGINT),
 }

@@ -14,6 +14,7 @@ PROGRAM = """
 syscall::write:entry {
     @calls[execname, probefunc] = count();
     @sizes = quantize(arg2);
+    @stacks[ustack()] = count();
     printf("%d %s", arg2, execname);
     trace(probefunc);
     tracemem(copyin(arg1, 2), 2);
@@ -36,7 +37,12 @@ def folder(tmp_path_factory):
     made = tmp_path_factory.mktemp("tables")
     done = sonde(made, "--record", "run", "--record-reads", "-o", "text", "-c", COMMAND, "-n", PROGRAM)
     assert done.returncode == 4, done.stderr
-    for words in (("-o", "t.arrow"), ("-o", "t.parquet"), ("-o", "p.parquet", "-xparquet=parts"), ("-fjson", "-ol")):
+    for words in (
+        ("-o", "t.arrow"),
+        ("-o", "t.parquet"),
+        ("-o", "p.parquet", "-xparquet=parts"),
+        ("-fjson", "-ol", "--folded", "f"),
+    ):
         done = sonde(made, "--replay", "run", *words, "-n", PROGRAM)
         assert done.returncode == 4, done.stderr
     return made
@@ -110,6 +116,9 @@ def test_each_reader_has_the_totals_that_are_printed(folder):
     assert asked(*questions) == [[(8, 13)], [("sh", "write", 3)]] * 2
     text = (folder / "text").read_text()
     assert "sh                                                  write" in text.replace("\t", " ")
+    stacks = pa.ipc.open_stream(folder / "t.stacks.arrow").read_all()
+    folded = [line.rpartition(" ")[2] for line in (folder / "f").read_text().splitlines()]
+    assert sum(stacks.column("count").to_pylist()) == sum(map(int, folded)) == 3
     (shown,) = pa.ipc.open_stream(folder / "t.sizes.arrow").read_all().to_pylist()
     assert shown["quantize"] == [{"low": 2, "high": 3, "count": 2}, {"low": 4, "high": 7, "count": 1}]
 

@@ -71,7 +71,8 @@ class WrittenTables:
             self._aggregations[name].write(table)
         elif name in self._untold:
             self._untold.discard(name)
-            self._tell(f"aggregation @{name.lstrip('@')} has no place in a stream of records: -o FILE gives it a file")
+            shown = f"@{'' if name == '_' else name}"
+            self._tell(f"aggregation {shown} has no place in a stream of records: -o FILE gives it a file")
 
     def end(self, status: int) -> None:
         """The run has ended with that argument of exit(). Raises OSError."""
