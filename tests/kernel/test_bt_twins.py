@@ -78,3 +78,26 @@ def test_both_count_the_same(counted):
     assert {name for name, _ in of_d} == {f"r{number}" for number in range(programs)}
     different = {place for place in {*of_d, *of_bt} if of_d.get(place) != of_bt.get(place)}
     assert not different, {place: (of_d.get(place), of_bt.get(place)) for place in sorted(different)[:20]}
+
+
+NETWORK = """
+struct both { uint8_t bytes[16]; uint8_t last[4]; }
+uprobe:PATH:visit /@n++ == 5/ {
+    $both = (struct both *)arg1; $own = $both.bytes; $four = pid > 0 ? 2 : 10;
+    let $either; if (pid > 0) { $either = ntop($both.bytes); } else { $either = ntop(5); }
+    printf("%s %s %s %s", $either, ntop($four, $both.bytes), ntop(2, $both.last), ntop($own));
+    exit();
+}
+"""
+
+
+@pytest.mark.parametrize("engine", ["kernel", "embedded"])
+def test_addresses_of_networks_are_read_where_they_are(engine, tmp_path):
+    path = build(tmp_path, "work", WORK.read_text())
+    program = NETWORK.replace("PATH", path)
+    done = sonde("bt", "-q", "--engine", engine, "-e", program, "-c", path)
+    # What the sixth call has: four integers, of which the last is negative.
+    six, four, last, own = done.stdout.splitlines()[0].split()
+    assert six == own == "500:0:a00:0:f00:0:fbff:ffff"
+    assert four == "5.0.0.0"
+    assert last.count(".") == 3

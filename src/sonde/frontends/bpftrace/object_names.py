@@ -7,7 +7,7 @@ STACKS = (
 )  # fmt: skip
 """Stacks, and how they are shown."""
 
-OBJECTS = ("buffer", "ksym", "usym", *STACKS)
+OBJECTS = ("buffer", "inet", "ksym", "usym", *STACKS)
 
 GLUE_FRAMES = 2
 """Frames of a stack of the kernel besides those that are asked for: a tracepoint's own may stand before them."""

@@ -148,13 +148,17 @@ def literal_text(node: nodes.Expr | nodes.TypeName, scope: BtScope, what: str, s
     return e.value
 
 
-def of_space(e: Expr) -> Expr:
-    """A pointer in memory of the process is one of the process."""
+def is_of_process(e: Expr) -> bool:
+    """Whether the place of an object is in memory of the process."""
     root = e
     while isinstance(root, (tree.MemberOf, tree.Index)):
         root = root.object
-    is_user = isinstance(root, tree.Deref) and getattr(resolve(root.pointer.type), "user", False)
+    return isinstance(root, tree.Deref) and bool(getattr(resolve(root.pointer.type), "user", False))
+
+
+def of_space(e: Expr) -> Expr:
+    """A pointer in memory of the process is one of the process."""
     kind = resolve(e.type)
-    if is_user and isinstance(kind, Pointer) and not kind.user:
+    if is_of_process(e) and isinstance(kind, Pointer) and not kind.user:
         return tree.Cast(kind._replace(user=True), e.position, e)
     return e

@@ -7,15 +7,15 @@ integer, and becomes text where it is shown (`report/number_forms.py`).
 
 from __future__ import annotations
 
-from sonde.frontends.bpftrace.check.conversions import constant, converted, integer_value, literal_text
+from sonde.frontends.bpftrace.check.conversions import constant, converted, integer_value, is_of_process, literal_text
 from sonde.frontends.bpftrace.check.scope import BtScope
-from sonde.frontends.bpftrace.check.types import INT64, UINT32, UINT64
+from sonde.frontends.bpftrace.check.types import INT64, UINT32, UINT64, structure_of
 from sonde.frontends.bpftrace.errors import SourceSpan
 from sonde.frontends.bpftrace.number_forms import FORM
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model import program as tree
 from sonde.model.program import Expr
-from sonde.model.types import BOOL, STRING, TEXT, Array, Enum, Pointer, is_signed, resolve
+from sonde.model.types import BOOL, INT, STRING, TEXT, Array, Enum, Pointer, Type, is_signed, resolve
 
 _BYTES = {2: 4, 10: 16}
 """Of an address of each family: AF_INET, AF_INET6 (include/linux/socket.h)."""
@@ -113,17 +113,39 @@ def macaddr(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Ex
 
 def ntop(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Expr:
     """ntop([family,] address): an integer is an IPv4 address; what pton() gives is constant."""
-    given = arguments[-1]
+    given, at = arguments[-1], scope.at(call.at)
     if isinstance(given, nodes.Call) and given.name == "pton":
         return _address(given, scope)
     e = scope.expression(given, scope)
     kind = resolve(e.type)
-    if isinstance(kind, (Array, Pointer)):
-        family = integer_value(arguments[0], scope, "ntop()") if len(arguments) > 1 else _family(kind, call, scope)
-        address = tree.Cast(Pointer(kind.of), e.position, e) if isinstance(kind, Array) else e
-        return tree.Call(STRING, scope.at(call.at), "inet_ntop", (tree.Cast(INT64, e.position, family), address))
-    value = integer_value(given, scope, "ntop()")
-    return _shown("ipv4", converted(value, UINT32))
+    if not isinstance(kind, (Array, Pointer)):
+        value = integer_value(given, scope, "ntop()")
+        return _inet(constant(_AF_INET, at), converted(converted(value, UINT32), UINT64), constant(0, at))
+    family = integer_value(arguments[0], scope, "ntop()") if len(arguments) > 1 else _family(kind, call, scope)
+    start = tree.Cast(UINT64, at, tree.Cast(Pointer(kind.of), at, e) if isinstance(kind, Array) else e)
+    is_user = kind.user if isinstance(kind, Pointer) else is_of_process(e)
+    short = tree.Cast(UINT64, at, _read(UINT32, start, is_user))
+    high = _read(UINT64, start, is_user)
+    low = _read(UINT64, tree.Binary(UINT64, at, "+", start, constant(8, at, UINT64)), is_user)
+    if isinstance(family, tree.Const):
+        is_short = family.value == _AF_INET
+        return _inet(family, short if is_short else high, constant(0, at) if is_short else low)
+    test = tree.Binary(INT, at, "==", family, constant(_AF_INET, at, INT64))
+    first = tree.Conditional(UINT64, at, test, short, high)
+    return _inet(family, first, tree.Conditional(UINT64, at, test, constant(0, at, UINT64), low))
+
+
+_AF_INET = 2
+
+
+def _inet(family: Expr, first: Expr, second: Expr) -> Expr:
+    """An address: its family and, as they are in memory, its bytes."""
+    kind = structure_of("inet", ("family", "first", "second"), (UINT64, UINT64, UINT64))
+    return tree.Compose(kind, family.position, tuple(converted(each, UINT64) for each in (family, first, second)))
+
+
+def _read(kind: Type, address: Expr, is_user: bool) -> Expr:
+    return tree.Deref(kind, address.position, tree.Cast(Pointer(kind, is_user), address.position, address))
 
 
 def _family(kind: Array | Pointer, call: nodes.Call, scope: BtScope) -> Expr:
@@ -134,9 +156,9 @@ def _family(kind: Array | Pointer, call: nodes.Call, scope: BtScope) -> Expr:
 
 
 def _address(call: nodes.Call, scope: BtScope) -> Expr:
-    """The constant address that pton() gives, as it is written shortest."""
+    """The constant address that pton() gives."""
     # A module that few programs want, and that costs each start 3 ms.
-    from socket import AF_INET, AF_INET6, inet_ntop, inet_pton
+    from socket import AF_INET, AF_INET6, inet_pton
 
     if len(call.arguments) != 1:
         raise scope.mistake(f"pton() requires one argument ({len(call.arguments)} provided)", call.at)
@@ -146,4 +168,5 @@ def _address(call: nodes.Call, scope: BtScope) -> Expr:
         packed = inet_pton(family, text)
     except OSError:
         raise scope.mistake(f"pton() expects a valid IPv4 or IPv6 address, got {text}", call.at) from None
-    return tree.StringConst(STRING, scope.at(call.at), inet_ntop(family, packed).encode())
+    words = (constant(int.from_bytes(packed[at : at + 8], "little"), scope.at(call.at), UINT64) for at in (0, 8))
+    return _inet(constant(int(family), scope.at(call.at)), *words)

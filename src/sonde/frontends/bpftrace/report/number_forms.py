@@ -80,11 +80,6 @@ def _mac(number: int, _: str) -> str:
     return ":".join(f"{byte:02X}" for byte in (number & _WORD).to_bytes(8, "little")[:6])
 
 
-def _ipv4(number: int, _: str) -> str:
-    return ".".join(str(byte) for byte in (number & 0xFFFFFFFF).to_bytes(4, "little"))
-
-
-@lru_cache(64)
 def _names(enumerators: str) -> dict[int, str]:
     pairs = (each.split("=") for each in enumerators.split())
     return {int(value): name for name, value in pairs}
@@ -112,6 +107,6 @@ def _cgroup(number: int, rest: str) -> str:
 
 _FORMS: dict[str, Callable[[int, str], str]] = {
     "strftime": _strftime, "strerror": _strerror, "signal": _signal, "username": _username,
-    "enumerator": _enumerator, "mac": _mac, "ipv4": _ipv4, "gfp": _gfp, "syscall": _syscall,
+    "enumerator": _enumerator, "mac": _mac, "gfp": _gfp, "syscall": _syscall,
     "cgroup": _cgroup, "truth": _truth, "pointer": _pointer, "integer": _integer, "unsigned": _unsigned,
 }  # fmt: skip

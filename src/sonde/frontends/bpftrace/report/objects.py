@@ -32,6 +32,17 @@ def buffer_bytes(data: bytes) -> bytes:
     return data[_LENGTH : _LENGTH + int.from_bytes(data[:_LENGTH], "little")]
 
 
+def address_text(data: bytes) -> bytes:
+    """An address of a network: three words, its family and its bytes."""
+    from socket import AF_INET, AF_INET6, inet_ntop  # few programs have addresses
+
+    family = int.from_bytes(data[:ADDRESS], "little")
+    if family not in (AF_INET, AF_INET6):
+        return b""
+    size = 4 if family == AF_INET else 16
+    return inet_ntop(family, data[ADDRESS : ADDRESS + size]).encode()
+
+
 class ObjectText:
     """Text of such structures, by the keyword that their type's name begins with."""
 
@@ -45,6 +56,8 @@ class ObjectText:
         match kind:
             case "buffer":
                 return buffer_text(data)
+            case "inet":
+                return address_text(data)
             case "ksym":
                 return self._kernel(int.from_bytes(data[:ADDRESS], "little"), False, False)
             case "usym":
