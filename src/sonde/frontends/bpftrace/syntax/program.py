@@ -9,9 +9,9 @@ from sonde.frontends.bpftrace.errors import BtError
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.frontends.bpftrace.syntax.descriptions import attach_points
 from sonde.frontends.bpftrace.syntax.expressions import expression, type_or_expression
-from sonde.frontends.bpftrace.syntax.lexer import number_of, skip_space, text_of
+from sonde.frontends.bpftrace.syntax.lexer import BtToken, number_of, skip_space, text_of
 from sonde.frontends.bpftrace.syntax.statements import block, block_value, macro_body
-from sonde.frontends.bpftrace.syntax.stream import BtToken, Grammar, Stream
+from sonde.frontends.bpftrace.syntax.stream import Grammar, Stream
 from sonde.frontends.bpftrace.syntax.types import TAGGED, type_name
 
 _TYPEDEF = re.compile(r"(\w+)\s*(?:\[[^\]]*\])*\s*;\s*$|\(\s*\*\s*(\w+)\s*\)\s*\(")
