@@ -25,6 +25,7 @@ begin / most(7) > 2 / {
     $r = (a=1, b="x"); $r = (b={ print("b"); "xyz" }, a={ print("a"); 1000 }); print($r);
     let $s: string[8] = "abcdefghij"; $bytes = (uint8[4])"abc";
     printf("%s %s %s %s %s %s|%5s\n", (1, $s), $bytes, -7, true, (uint8*)16, (uint64)-1, ());
+    print((config.max_strlen, config.stack_mode, config.print_maps_on_exit));
     print(((bool)"", (bool)"x", sizeof(string[64]), (1,()))); @[()] = 1; print(@); clear(@);
     $all = (uint64)18446744073709551615; print(($all / 2, $all > 5, $all % 10, $all - 1));
 }
@@ -40,6 +41,7 @@ b
 a
 { .a = 1000, .b = xyz }
 (1, abcdefghij) [97,98,99,0] -7 true 0x10 18446744073709551615|   ()
+(1024, bpftrace, true)
 (false, true, 64, (1, ()))
 @[()]: 1
 (9223372036854775807, true, 5, -2)
@@ -65,8 +67,9 @@ enum kind { ONE = 1, FIVE = 5 };
 struct inner { int a; char tag[8]; };
 struct outer { short s; struct inner in; enum kind k; };
 __attribute__((noinline)) int take(struct outer *o, long n, bool yes, enum kind k) { return o->s + n + yes + k; }
+int counter = 41;
 struct outer o = {-3, {11, "tagged"}, FIVE};
-int main(void) { volatile int sum = take(&o, -7, true, FIVE); return !sum; }
+int main(void) { volatile int sum = take(&o, -7, true, FIVE); return sum == counter; }
 """
 
 
@@ -79,10 +82,11 @@ def test_all_arguments_and_the_types_that_they_lead_to(engine, tmp_path):
         u:{binary}:take {{
             $all = args; print(($all.n, $all.yes)); @kept = args; printf("%s\\n", args);
             $o = (struct outer *)arg0; print($o.in); print((sizeof(struct outer), args.k == FIVE, (enum kind)1));
+            print(*uaddr("counter"));
         }}
     """
     done = sonde("bt", "-q", "--engine", engine, "-e", program, "-c", binary)
     whole = r"\{ .o = 0x[0-9a-f]+, .n = -7, .yes = true, .k = FIVE \}"
     inner = r"\{ .a = 11, .tag = tagged \}"
-    shown = rf"\(-7, true\)\n{whole}\n{inner}\n\(20, true, ONE\)\n\s+@kept: {whole}"
+    shown = rf"\(-7, true\)\n{whole}\n{inner}\n\(20, true, ONE\)\n41\n\s+@kept: {whole}"
     assert re.fullmatch(shown, done.stdout.strip())

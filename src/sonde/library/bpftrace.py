@@ -73,7 +73,8 @@ def run_program(
         longest = int(settings["max_strlen"])
         ((file, lines),) = made.checked.lines.items()
         source = BtSource(file or "stdin", lines, program.own.spans)
-        ending = Ending(program.own.functions, program.own.last, is_json, longest, trailer, warns, source)
+        most = int(settings["max_cat_bytes"])
+        ending = Ending(program.own.functions, program.own.last, is_json, longest, trailer, warns, source, most)
         return lambda spec, shown: BtReport(spec, shown, outlet.descriptor, outlet.names, ending)
 
     ended = run_here(job, held, tell, output=output, attached=attached, report_to=report_to)

@@ -75,7 +75,7 @@ def check(items: Sequence[nodes.Item], given: CheckInput) -> CheckedProgram:
         scope = BtScope(
             given.machine.catalog, known, given.file, given.arguments, expression, in_block, given.is_unsafe
         )
-        scope.types = given.types
+        scope.types, scope.settings = given.types, given.settings
         scope.stack_mode = str(given.settings["stack_mode"])
         scope.macros, scope.options, scope.source = macros, given.options, given.told
         scope.strsize = int(given.settings["max_strlen"])

@@ -36,6 +36,18 @@ class ValueCall(NamedTuple):
     check: Check
 
 
+def _config(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Expr:
+    from sonde.frontends.bpftrace.check.config_record import config_record  # few programs look at settings
+
+    return config_record(call, arguments, scope)
+
+
+def _of_data(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Expr:
+    from sonde.frontends.bpftrace.check.data_addresses import of_process  # few programs look at data
+
+    return of_process(call, arguments, scope)
+
+
 VALUES: dict[str, ValueCall] = {
     "strftime": ValueCall(2, 2, shown_numbers.strftime),
     "strerror": ValueCall(1, 1, shown_numbers.strerror),
@@ -82,6 +94,8 @@ VALUES: dict[str, ValueCall] = {
     "str_concat": ValueCall(2, 2, texts.joined),
     "default_str_length": ValueCall(0, 0, texts.default_length),
     "kaddr": ValueCall(1, 1, addresses.of_kernel),
+    "config": ValueCall(0, 0, _config),
+    "uaddr": ValueCall(1, 1, _of_data),
     "reg": ValueCall(1, 1, addresses.register),
     "socket_cookie": ValueCall(1, 1, addresses.cookie),
     "path": ValueCall(1, 2, addresses.path),

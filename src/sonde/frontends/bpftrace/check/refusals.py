@@ -9,7 +9,6 @@ REASONS = {
     "override": "no probe of sonde lets a function return without being run; inject() of D gives system calls results",
     "percpu_kaddr": "sonde's programs have no addresses of per-CPU data",
     "skboutput": "pcap() of D writes packets into files",
-    "uaddr": "addresses of data in processes are not looked up",
     "unwatch": "there are no watchpoints",
 }
 """By their names."""

@@ -115,6 +115,7 @@ class BtScope:
         self.source: Sequence[str] = ()
         """The program's lines, where elements that are not there are told with their place."""
         self.entries = MAP_KEYS
+        self.settings: Mapping[str, int | str] = {}
         self.stack_mode = ""
         """How stacks are shown for which the program does not say it."""
         self.strsize = 0

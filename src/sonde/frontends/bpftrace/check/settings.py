@@ -32,6 +32,7 @@ SETTINGS = {
     "license": KnownSetting(TEXT, "GPL", ("GPL",)),
     "log_size": KnownSetting(NUMBER, 0, is_idle=True),
     "max_bpf_progs": KnownSetting(NUMBER, 1024, is_idle=True),
+    "max_cat_bytes": KnownSetting(NUMBER, 10240),
     "max_map_keys": KnownSetting(NUMBER, 4096),
     "max_probes": KnownSetting(NUMBER, 1024),
     "max_strlen": KnownSetting(NUMBER, 1024),

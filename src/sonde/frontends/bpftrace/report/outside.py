@@ -8,15 +8,12 @@ import time
 from sonde.frontends.bpftrace.report.number_forms import time_text
 from sonde.untrusted import read_start
 
-_LARGEST = 1 << 20
-"""Bytes of a file that are shown."""
 
-
-def content(path: bytes) -> tuple[bytes, str]:
-    """The beginning of a file, and what is wrong with it if it cannot be read."""
+def content(path: bytes, most: int) -> tuple[bytes, str]:
+    """The first bytes of a file, and what is wrong with it if it cannot be read."""
     name = os.fsdecode(path)
     try:
-        return read_start(name, _LARGEST), ""
+        return read_start(name, most), ""
     except OSError as error:
         return b"", f"failed to open file '{name}' ({error.strerror})"
 

@@ -45,7 +45,7 @@ class Ending(NamedTuple):
     """What the program calls the functions of its aggregations, by their names; and the clause that shows its maps when
     all is over, 0 without one. `is_json`: what is shown are objects, one a line. Strings of
     `longest` characters have been cut, and have `trailer` behind them. `warns`: warnf() is heard. `source` is the
-    program's text."""
+    program's text. `largest_file`: so many bytes cat() shows."""
 
     functions: Mapping[str, str]
     clause: int
@@ -54,6 +54,7 @@ class Ending(NamedTuple):
     trailer: bytes = b""
     warns: bool = True
     source: BtSource = BtSource("", (), {})
+    largest_file: int = 0
 
 
 class BtReport:
@@ -161,7 +162,7 @@ class BtReport:
         elif name == "time":
             found, mistake = time_of_day(text), ""
         else:
-            found, mistake = content(text.partition(b"\0")[0])
+            found, mistake = content(text.partition(b"\0")[0], self._ending.largest_file)
         if self._ending.is_json and not mistake:
             found = self._environment["text_line"](name, found)
         self._output.write(found)
