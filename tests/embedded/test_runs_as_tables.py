@@ -1,5 +1,7 @@
 """Runs as tables of Arrow: made of records, or of what was recorded at once."""
 
+from importlib.util import find_spec
+
 import polars
 import pyarrow as pa
 import pytest
@@ -54,6 +56,16 @@ def test_readers_of_arrow_take_runs_and_aggregations(recording, output):
     assert frame["event"].to_list().count("record") == 7
     calls = pa.table(run.aggregations["calls"])
     assert calls.drop_columns(["time"]).to_pylist() == [{"execname": "sh", "count": 2}]
+
+
+@pytest.mark.skipif(find_spec("pandas") is None, reason="needs package python3-pandas")
+def test_integers_of_data_frames_stay_integers(recording):
+    with run_of(recording, "arrow") as run:
+        frame = run.to_pandas()
+    assert str(frame["arg2"].dtype) == "Int64"
+    assert frame["arg2"].sum() == 6
+    assert str(frame["execname"].dtype) == "category"
+    assert run.aggregations["calls"].to_pandas()["count"].sum() == 2
 
 
 def test_batches_have_the_names_of_aggregations(recording):
