@@ -9,9 +9,10 @@ import pyarrow as pa
 from sonde.library.frames import Frame, Stack
 from sonde.library.histograms import Histogram
 from sonde.library.objects import Object
-from sonde.library.scalars import Scalar
+from sonde.library.scalars import Average, Deviation, Scalar
 from sonde.library.statement_values import unicode_text
 from sonde.library.values import CapturedPacket
+from sonde.model.aggregating import FUNCTIONS
 from sonde.model.spec import AggregationSpec, Field, TypeSpec
 from sonde.report.number import REALS
 from sonde.typed import Any
@@ -89,9 +90,9 @@ def _structure(types: Sequence[TypeSpec], spec: TypeSpec, depth: int) -> DataTyp
 
 def aggregated_type(spec: AggregationSpec) -> DataType:
     """That of an aggregation's values."""
-    if spec.function in ("quantize", "lquantize", "llquantize"):
+    if FUNCTIONS[spec.function].number is None:
         return BUCKETS
-    return pa.float64() if spec.function in ("avg", "stddev") else pa.int64()
+    return pa.float64() if spec.function in (Average.function, Deviation.function) else pa.int64()
 
 
 def array_of(values: Sequence[Any], wanted: DataType) -> Any:
