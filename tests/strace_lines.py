@@ -13,7 +13,9 @@ _LINE = re.compile(r"^(\d+) +(.*)$")
 _UNFINISHED = re.compile(r" ?<unfinished \.\.\.>$")
 _RESUMED = re.compile(r"^<\.\.\. (\w+) resumed>(.*)$")
 _ADDRESS = re.compile(r"0x[0-9a-f]{5,}")
-_CHANGING = re.compile(r"(?<=f_)(bfree|bavail|blocks|files|ffree)=\d+")
+_CHANGING = re.compile(
+    r"(?<=f_)(bfree|bavail|blocks|files|ffree)=\d+|\b(uptime|(?:free|shared|buffer)ram|procs)=\d+|\b(loads)=\[[^]]*\]"
+)
 _RELATION = re.compile(r"(?<=get)(ppid|pgid|pgrp)\((0?)\) = \d+")
 _PORT = re.compile(r"htons\(\d{2,}\)|(?<=sa_family=AF_INET, )sa_data=\"[^\"]+\"")
 _MOMENT = re.compile(

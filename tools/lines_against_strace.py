@@ -61,6 +61,8 @@ def _table(engine: str, commands: list[str], place: str, is_long: bool) -> None:
             command,
         ]
         found = strace_lines.compare(theirs, _shown(script, place))
+        if not found[0]:
+            sys.exit(f"strace shows no call of: {command}")
         totals += found[0]
         same += found[1]
         if is_long:
