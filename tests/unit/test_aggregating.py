@@ -73,7 +73,7 @@ def test_the_compiler_takes_each_and_keeps_as_many_words(name, keys):
     function = FUNCTIONS[name]
     assert (described.function, described.words) == (name, function.size(*described.parameters))
     assert function.has_parameters(described.parameters)
-    assert not function.has_parameters((*described.parameters, 1))
+    assert not function.has_parameters((*described.parameters, -1))
     (kept,) = [each for each in made.maps if each.name == described.map]
     assert kept.value_size == 8 * (described.words + (not keys and function.may_be_zero))
 
