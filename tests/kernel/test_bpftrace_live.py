@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import sys
 from pathlib import Path
 
@@ -257,7 +258,7 @@ def test_stacks_are_values_and_have_modes(engine):
             printf("%s", $three); @at[ustack(1)] = count();
         }
     """
-    command = f"{sys.executable} -c 'import os; [os.getppid() for _ in range(3)]'"
+    command = shlex.join([sys.executable, "-c", "import os; [os.getppid() for _ in range(3)]"])
     done = sonde("bt", "--engine", engine, "-q", "-e", program, "-c", command)
     perf = re.findall(r"^\t[0-9a-f]+ (\S+) \((\S+)\)$", done.stdout, re.MULTILINE)
     assert len(perf) == 9

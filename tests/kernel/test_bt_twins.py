@@ -1,6 +1,7 @@
 """Programs written in D and in bpftrace's language count the same of one run: bt_twins.py has them."""
 
 import json
+import shlex
 from pathlib import Path
 from typing import NamedTuple
 
@@ -67,7 +68,8 @@ def counted(tmp_path_factory):
     d, bt, output = place / "all.d", place / "all.bt", place / "d.json"
     d.write_text(ITEM + "\n".join(twin.d for twin in pairs))
     bt.write_text(ITEM + "\n".join(twin.bt for twin in pairs))
-    inner = f"{SONDE} -q -x format=json -x evaltime=exec -o {output} -C -s {d} -c {path}"
+    words = [SONDE, "-q", "-x", "format=json", "-x", "evaltime=exec", "-o", output, "-C", "-s", d, "-c", path]
+    inner = shlex.join(map(str, words))
     done = sonde("bt", "-q", "-f", "json", str(bt), "-c", inner, timeout=60)
     return of_d(output.read_text()), of_bt(done.stdout), len(pairs)
 

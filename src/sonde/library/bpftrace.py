@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from sonde.frontends.bpftrace.check.checker import CheckedProgram
+from sonde.frontends.bpftrace.program_text import BtSource
 from sonde.frontends.bpftrace.programs.wanted import FILTER, TELLS
-from sonde.frontends.bpftrace.report.source_text import BtSource
 from sonde.frontends.bpftrace.report.text import BtReport, Ending
 from sonde.library.compiling import Compiled, For, compiled
 from sonde.library.compiling import refuse_without_processes as refuse_without_processes
@@ -71,8 +71,7 @@ def run_program(
         settings = program.own.settings
         trailer = str(settings["str_trunc_trailer"]).encode(errors="surrogateescape")
         longest = int(settings["max_strlen"])
-        ((file, lines),) = made.checked.lines.items()
-        source = BtSource(file or "stdin", lines, program.own.spans)
+        source = BtSource(program.own.text, program.own.spans)
         most = int(settings["max_cat_bytes"])
         ending = Ending(program.own.functions, program.own.last, is_json, longest, trailer, warns, source, most)
         return lambda spec, shown: BtReport(spec, shown, outlet.descriptor, outlet.names, ending)

@@ -54,7 +54,10 @@ def operate(g: Generation, op: str, left: Operand, right: Operand, type_: Type) 
 
 def divide(g: Generation, op: str, left: Operand, right: Operand, is_signed_: bool) -> Operand:
     """Division truncating toward zero; by zero it is a fault. Older kernels have no signed division."""
-    if not isinstance(right, Imm) and g.shared.goes_on:
+    if g.shared.goes_on and right == Imm(0):
+        fault_or_go_on(g, DIVIDE_BY_ZERO, Imm(0))
+        return Imm(1)
+    if g.shared.goes_on and not isinstance(right, Imm):
         return _divide_or_go_on(g, op, left, right, is_signed_)
     fault_if(g, "eq", right, Imm(0), DIVIDE_BY_ZERO, Imm(0))
     return _divided(g, op, left, right, is_signed_)

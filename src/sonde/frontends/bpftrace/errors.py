@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
+from sonde.frontends.bpftrace.program_text import ProgramText
 from sonde.model import errors
 from sonde.model.errors import Position, SourceError
 from sonde.typed import NamedTuple
@@ -44,10 +43,11 @@ def columns(span: SourceSpan) -> str:
     return f"{span.column}-{span.end_line}:{span.end_column}"
 
 
-def placed(kind: str, what: str, span: SourceSpan, source: Sequence[str], name: str) -> str:
-    """A message of that kind, with its place, the line there and a mark below it; `source` are the program's
-    lines."""
-    shown = source[span.line - 1] if span.line <= len(source) else ""
+def placed(kind: str, what: str, span: SourceSpan, source: ProgramText) -> str:
+    """A message of that kind, with its place, the line there and a mark below it."""
+    shown = source.lines[span.line - 1] if span.line <= len(source.lines) else ""
+    name, before = source.origin(span.line)
+    local = SourceSpan(span.line - before, span.column, span.end_line - before, span.end_column)
     end = span.end_column if span.line == span.end_line else len(shown) + 1
     mark = " " * (span.column - 1) + "~" * max(end - span.column, 1)
-    return f"{name}:{span.line}:{columns(span)}: {kind}: {what}\n{shown}\n{mark}"
+    return f"{name}:{local.line}:{columns(local)}: {kind}: {what}\n{shown}\n{mark}"

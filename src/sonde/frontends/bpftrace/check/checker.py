@@ -17,6 +17,7 @@ from sonde.frontends.bpftrace.check.scope import AttachedProbes, BtScope, Knowle
 from sonde.frontends.bpftrace.check.statements import in_block, statements
 from sonde.frontends.bpftrace.check.types import INT32, UINT64
 from sonde.frontends.bpftrace.errors import BtError, SourceSpan
+from sonde.frontends.bpftrace.program_text import ProgramText
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model import program as tree
 from sonde.model.errors import Position
@@ -33,9 +34,10 @@ _HIDDEN = SourceSpan(1, 1, 1, 2)
 class CheckInput(NamedTuple):
     """What a program is checked with: `arguments` are $1 ..., `settings` those of the program and the environment,
     `options` what follows `--`. Of the probes only those are wanted that `filter` finds, and begin and
-    end. `told` are the program's lines, where elements that are not there are told with their place."""
+    end. With `tells` elements that are not there are told with their place."""
 
     file: str | None
+    text: ProgramText
     arguments: Sequence[str]
     machine: Machine
     is_unsafe: bool
@@ -43,14 +45,14 @@ class CheckInput(NamedTuple):
     types: KnownTypes
     options: Mapping[str, str | None] = {}
     filter: re.Pattern[str] | None = None
-    told: Sequence[str] = ()
+    tells: bool = False
 
 
 class CheckedProgram(NamedTuple):
     """`attached` is how many probes its clauses are attached to; `functions` what the language calls the functions of
     aggregations, by their names; `last` the clause that shows the maps at the end, 0 without one. `warnings` are what
     compiles and may be meant otherwise; `settings` are all, with their values. `spans` has where what begins at a line
-    and column ends."""
+    and column ends; `text` is that of all its files."""
 
     program: Program
     clauses: tuple[Clause, ...]
@@ -60,6 +62,7 @@ class CheckedProgram(NamedTuple):
     warnings: tuple[BtError, ...] = ()
     settings: Mapping[str, int | str] = {}
     spans: Mapping[tuple[int, int], tuple[int, int]] = {}
+    text: ProgramText = ProgramText("", ())
 
 
 def check(items: Sequence[nodes.Item], given: CheckInput) -> CheckedProgram:
@@ -77,7 +80,7 @@ def check(items: Sequence[nodes.Item], given: CheckInput) -> CheckedProgram:
         )
         scope.types, scope.settings = given.types, given.settings
         scope.stack_mode = str(given.settings["stack_mode"])
-        scope.macros, scope.options, scope.source = macros, given.options, given.told
+        scope.macros, scope.options, scope.source = macros, given.options, given.text if given.tells else None
         scope.strsize = int(given.settings["max_strlen"])
         scope.entries = int(given.settings["max_map_keys"])
         scope.kept = {each.name: _kept(each, given) for each in items if isinstance(each, nodes.MapDeclaration)}
@@ -95,7 +98,9 @@ def check(items: Sequence[nodes.Item], given: CheckInput) -> CheckedProgram:
     require_known(given.options, known.options)
     declared = (each for each in items if isinstance(each, nodes.MapDeclaration) and each.name not in known.maps)
     warnings += [BtError(f"Unused map: {each.name}", each.at, "", given.file) for each in declared]
-    return _whole(clauses, scope, given, probes)._replace(warnings=tuple(warnings), settings=given.settings)
+    return _whole(clauses, scope, given, probes)._replace(
+        warnings=tuple(warnings), settings=given.settings, text=given.text
+    )
 
 
 def _require_kinds(items: Sequence[nodes.Item], known: Knowledge, given: CheckInput) -> None:
@@ -118,7 +123,7 @@ def _refuse_others(items: Sequence[nodes.Item], given: CheckInput) -> None:
 
 
 _NAMES: dict[type, str] = {
-    nodes.Import: "imports", nodes.SubprogramItem: "functions",
+    nodes.SubprogramItem: "functions",
 }  # fmt: skip
 
 

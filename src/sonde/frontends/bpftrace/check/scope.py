@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from sonde.frontends.bpftrace.check.known_types import KnownTypes
 from sonde.frontends.bpftrace.check.types import merged, spelled
 from sonde.frontends.bpftrace.errors import BtError, SourceSpan, position
+from sonde.frontends.bpftrace.program_text import ProgramText
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model.catalog import Catalog
 from sonde.model.errors import Position
@@ -112,8 +113,8 @@ class BtScope:
         self.body: CheckingBody = body
         self.options: Mapping[str, str | None] = {}
         """What stands behind `--` on the command line, None for what has no value."""
-        self.source: Sequence[str] = ()
-        """The program's lines, where elements that are not there are told with their place."""
+        self.source: ProgramText | None = None
+        """The program's text, where elements that are not there are told with their place."""
         self.entries = MAP_KEYS
         self.settings: Mapping[str, int | str] = {}
         self.stack_mode = ""

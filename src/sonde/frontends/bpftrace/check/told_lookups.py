@@ -17,13 +17,13 @@ LOOKUP, DELETE = ("lookup", "map_lookup_elem"), ("delete", "map_delete_elem")
 
 def told(element: tree.Element, what: tuple[str, str], span: SourceSpan, scope: BtScope) -> None:
     """Before the statement that uses an element: say so if there is none."""
-    if not scope.source or not scope.before or not element.keys:
+    if scope.source is None or not scope.before or not element.keys:
         return
     verb, helper = what
     code = 0 if what == LOOKUP else -_NO_ENTRY
     text = f"Can't {verb} map element because it does not exist.\nAdditional Info - helper: {helper}, retcode: {code}"
     at = scope.at(span)
-    whole = placed("WARNING", text, span, scope.source, scope.file or "stdin")
+    whole = placed("WARNING", text, span, scope.source)
     said = tree.FormattedCommand(at, COMMAND, (Conversion(whole),), ())
     is_there = tree.Holds(BOOL, at, element)
     scope.before[-1].append(tree.If(at, tree.Unary(INT, at, "!", is_there), (said,), ()))

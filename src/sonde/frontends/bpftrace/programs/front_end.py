@@ -14,11 +14,11 @@ from sonde.frontends.bpftrace.check.probe_filter import filter_of
 from sonde.frontends.bpftrace.check.probes import Machine
 from sonde.frontends.bpftrace.check.settings import settings_of
 from sonde.frontends.bpftrace.errors import BtError, SourceSpan
+from sonde.frontends.bpftrace.programs.imports import LARGEST_PROGRAM, ProgramFiles
 from sonde.frontends.bpftrace.programs.mistakes import told, warned
 from sonde.frontends.bpftrace.programs.wanted import Wanted, wanted
 from sonde.frontends.bpftrace.syntax import nodes as tree_of
 from sonde.frontends.bpftrace.syntax.nodes import AttachPoint
-from sonde.frontends.bpftrace.syntax.program import items, stream_of
 from sonde.frontends.languages import Checked, Part, Remark
 from sonde.model import program as tree
 from sonde.model.catalog import Catalog
@@ -27,12 +27,9 @@ from sonde.model.options import OptionTable
 from sonde.model.types import Type
 from sonde.model.walk import nodes
 from sonde.typed import TypeVar
-from sonde.untrusted import lines, read_named, text_of
+from sonde.untrusted import read_named, text_of
 
 _T = TypeVar("_T")
-
-LARGEST_PROGRAM = 512 << 10
-"""Bytes of a program's text."""
 
 
 def check(
@@ -43,43 +40,44 @@ def check(
     does to the system. Its `own` is a `CheckedProgram`."""
     given = wanted(programs)
     file = given.file
-    text = given.given if file is None else _content(file)
+    words = parameters(arguments)
+    files = ProgramFiles(given.given if file is None else _content(file), file, words.numbered)
     machine = Machine(catalog, process or 0)
     try:
-        made = _checked(text, given, parameters(arguments), machine, options)
+        made = _checked(files, given, words, machine, options)
     except SourceError as error:
-        raise told(error, text, file) from None
+        raise told(error, files.text) from None
     except RecursionError:
-        raise told(BtError("nested too deeply", SourceSpan(1, 1, 1, 2)), text, file) from None
+        raise told(BtError("nested too deeply", SourceSpan(1, 1, 1, 2)), files.text) from None
+    text = files.text
     return Checked(
         made.program,
         (Part(file or "stdin", made.clauses),),
-        {file: lines(text)},
+        {file: list(text.lines)},
         _is_destructive(made.program),
-        lambda found: told(found, text, file),
+        lambda found: told(found, text),
         _no_types,
         _no_remarks,
-        lambda _: [Remark(warned(each, text, file), "") for each in made.warnings],
+        lambda _: [Remark(warned(each, text), "") for each in made.warnings],
         made,
     )
 
 
-def _checked(text: str, given: Wanted, words: Parameters, machine: Machine, options: OptionTable) -> CheckedProgram:
+def _checked(
+    files: ProgramFiles, given: Wanted, words: Parameters, machine: Machine, options: OptionTable
+) -> CheckedProgram:
     """Raises BtError, and ProgramError for what is wrong with the command line."""
     file, arguments = given.file, words.numbered
-    stream = stream_of(text, arguments)
-    found = tuple(items(stream))
+    found = tuple(files.items())
     if not any(isinstance(each, tree_of.ProbeItem) for each in found):
-        stream.fail("syntax: expected a probe", stream.peek())
+        files.missing_probe()
     settings = settings_of([each for each in found if isinstance(each, tree_of.ConfigSetting)], os.environ, file)
     options.set_in_program("strsize", str(settings["max_strlen"]))
     types = _types(found, machine.catalog, options)
     is_unsafe, names = options.on("destructive"), filter_of(given.filter)
     return check_items(
         found,
-        CheckInput(
-            file, arguments, machine, is_unsafe, settings, types, words.named, names, lines(text) if given.tells else ()
-        ),
+        CheckInput(file, files.text, arguments, machine, is_unsafe, settings, types, words.named, names, given.tells),
     )
 
 
@@ -112,11 +110,11 @@ def points_of(
 def parsed(programs: Sequence[tuple[str, str]], words: Parameters, made: Callable[[Sequence[tree_of.Item]], _T]) -> _T:
     """What is made of a program's syntax tree. Raises ProgramError."""
     given = wanted(programs)
-    text = given.given if given.file is None else _content(given.file)
+    files = ProgramFiles(given.given if given.file is None else _content(given.file), given.file, words.numbered)
     try:
-        return made(tuple(items(stream_of(text, words.numbered))))
+        return made(tuple(files.items()))
     except SourceError as error:
-        raise told(error, text, given.file) from None
+        raise told(error, files.text) from None
 
 
 def _content(path: str) -> str:

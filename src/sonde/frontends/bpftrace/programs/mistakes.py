@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 from sonde.frontends.bpftrace.errors import BtError, SourceSpan, placed
+from sonde.frontends.bpftrace.program_text import ProgramText
 from sonde.model.errors import ProgramError, SourceError
-from sonde.untrusted import lines
 
 
-def told(error: SourceError, text: str, file: str | None) -> ProgramError:
-    """The message for a mistake in a program's text; `file` is None for one of the command line."""
-    span = _span(error)
-    name = file or "stdin"
+def told(error: SourceError, source: ProgramText) -> ProgramError:
+    """The message for a mistake in a program's text."""
+    span, text = _span(error), "\n".join(source.lines)
     if span is None:
-        return ProgramError(f"{name}: ERROR: {error.text}", error.hint, mistake=error, source=text)
-    message = placed("ERROR", error.text, span, lines(text), name)
+        return ProgramError(f"{source.name}: ERROR: {error.text}", error.hint, mistake=error, source=text)
+    message = placed("ERROR", error.text, span, source)
     if isinstance(error, BtError) and error.told:
         message = f"{message}\n{error.told}"
     return ProgramError(message, error.hint, True, mistake=error, source=text)
 
 
-def warned(error: BtError, text: str, file: str | None) -> str:
+def warned(error: BtError, source: ProgramText) -> str:
     """What compiles and may be meant otherwise, as lines."""
-    return placed("WARNING", error.text, error.span, lines(text), file or "stdin")
+    return placed("WARNING", error.text, error.span, source)
 
 
 def _span(error: SourceError) -> SourceSpan | None:

@@ -10,7 +10,7 @@ from sonde.model.spec import FAULTS, ProgramSpec
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sonde.frontends.bpftrace.report.source_text import BtSource
+    from sonde.frontends.bpftrace.program_text import BtSource
 
 _GOES_ON = {
     1: "memory at 0x{value:x} cannot be read. 0 is being used as the result.",
@@ -31,15 +31,16 @@ def fault_text(fault: Fault, programs: Iterable[ProgramSpec], source: BtSource) 
         text = FAULTS.get(fault.code, "fault {code}") + ": the rest of the probe's program was not run"
     told = f"WARNING: {text.format(value=fault.value & (1 << 64) - 1, code=fault.code)}"
     place = _place(fault, programs)
-    if place is None or not 0 < place[0] <= len(source.lines):
+    if place is None or not 0 < place[0] <= len(source.text.lines):
         return told
     line, column = place
     end_line, end = source.spans.get(place, (line, column + 1))
-    whole = source.lines[line - 1]
+    whole = source.text.lines[line - 1]
+    name, before = source.text.origin(line)
     if end_line != line:
         end = len(whole) + 1
     mark = " " * (column - 1) + "~" * max(end - column, 1)
-    return f"{source.name}:{line}:{column}-{end}: {told}\n{whole}\n{mark}"
+    return f"{name}:{line - before}:{column}-{end}: {told}\n{whole}\n{mark}"
 
 
 def _place(fault: Fault, programs: Iterable[ProgramSpec]) -> tuple[int, int] | None:

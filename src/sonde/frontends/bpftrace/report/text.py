@@ -7,9 +7,9 @@ from functools import partial
 
 from sonde.consume.events import Drop, Fault, Record, ShownMap, Table
 from sonde.consume.options import Options
+from sonde.frontends.bpftrace.program_text import BtSource, ProgramText
 from sonde.frontends.bpftrace.report.messages import drop_text
 from sonde.frontends.bpftrace.report.records import Formatter, compile_actions
-from sonde.frontends.bpftrace.report.source_text import BtSource
 from sonde.frontends.bpftrace.report.typed_values import LanguageTypes, value_text
 from sonde.model.conversions import Conversion
 from sonde.model.probe import Probe
@@ -53,7 +53,7 @@ class Ending(NamedTuple):
     longest: int = 0
     trailer: bytes = b""
     warns: bool = True
-    source: BtSource = BtSource("", (), {})
+    source: BtSource = BtSource(ProgramText("", ()), {})
     largest_file: int = 0
 
 
