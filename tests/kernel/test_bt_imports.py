@@ -28,7 +28,7 @@ def folder(tmp_path):
 
 def test_scripts_headers_and_folders_are_a_part_of_the_program(folder):
     done = sonde("bt", "-q", folder / "main.bt", "0")
-    assert done.stdout.split("\n") == ["helpers", "hello 8", "16", "1", "", "", "@kept[1]: 2", "", ""]
+    assert done.stdout.split("\n") == ["helpers", "hello 8", "16", "1", "", "", "@kept[1]: 2", ""]
     assert f"{folder}/lib/last.bt:2:22-36: WARNING: Divide or modulo by 0" in done.stderr
     assert "\nend { printf(" in done.stderr
 
