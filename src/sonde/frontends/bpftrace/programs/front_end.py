@@ -14,8 +14,8 @@ from sonde.frontends.bpftrace.check.probe_filter import filter_of
 from sonde.frontends.bpftrace.check.probes import Machine
 from sonde.frontends.bpftrace.check.settings import settings_of
 from sonde.frontends.bpftrace.errors import BtError, SourceSpan
+from sonde.frontends.bpftrace.program_text import ProgramText
 from sonde.frontends.bpftrace.programs.imports import LARGEST_PROGRAM, ProgramFiles
-from sonde.frontends.bpftrace.programs.mistakes import told, warned
 from sonde.frontends.bpftrace.programs.wanted import Wanted, wanted
 from sonde.frontends.bpftrace.syntax import nodes as tree_of
 from sonde.frontends.bpftrace.syntax.nodes import AttachPoint
@@ -46,19 +46,19 @@ def check(
     try:
         made = _checked(files, given, words, machine, options)
     except SourceError as error:
-        raise told(error, files.text) from None
+        raise _told(error, files.text) from None
     except RecursionError:
-        raise told(BtError("nested too deeply", SourceSpan(1, 1, 1, 2)), files.text) from None
+        raise _told(BtError("nested too deeply", SourceSpan(1, 1, 1, 2)), files.text) from None
     text = files.text
     return Checked(
         made.program,
         (Part(file or "stdin", made.clauses),),
         {file: list(text.lines)},
         _is_destructive(made.program),
-        lambda found: told(found, text),
+        lambda found: _told(found, text),
         _no_types,
         _no_remarks,
-        lambda _: [Remark(warned(each, text), "") for each in made.warnings],
+        lambda _: _warned(made, text),
         made,
     )
 
@@ -114,7 +114,7 @@ def parsed(programs: Sequence[tuple[str, str]], words: Parameters, made: Callabl
     try:
         return made(tuple(files.items()))
     except SourceError as error:
-        raise told(error, files.text) from None
+        raise _told(error, files.text) from None
 
 
 def _content(path: str) -> str:
@@ -122,6 +122,20 @@ def _content(path: str) -> str:
         return text_of(read_named(path, LARGEST_PROGRAM))
     except OSError as error:
         raise ProgramError(f"failed to open file '{path}': {error.strerror}") from None
+
+
+def _told(error: SourceError, text: ProgramText) -> ProgramError:
+    from sonde.frontends.bpftrace.programs.mistakes import told  # few programs have any
+
+    return told(error, text)
+
+
+def _warned(made: CheckedProgram, text: ProgramText) -> list[Remark]:
+    if not made.warnings:
+        return []
+    from sonde.frontends.bpftrace.programs.mistakes import warned  # likewise
+
+    return [Remark(warned(each, text), "") for each in made.warnings]
 
 
 def _is_destructive(program: tree.Program) -> bool:
