@@ -9,6 +9,7 @@ from itertools import groupby
 import polars
 import pyarrow as pa
 import pytest
+from table_rows import rows_of
 
 PROGRAM = """
 syscall::write:entry {
@@ -52,8 +53,7 @@ def test_rows_are_the_lines_of_json(folder):
     lines = [json.loads(line) for line in (folder / "l").read_text().splitlines()]
     table = pa.ipc.open_stream(folder / "t.arrow").read_all()
     shift = int(table.schema.metadata[b"sonde.realtime_offset"])
-    times = table.column("time").cast(pa.int64()).to_pylist()
-    rows = [row | {"time": time} for row, time in zip(table.to_pylist(), times, strict=True)]
+    rows = rows_of(table)
     assert rows[-1]["event"] == "exit"
     assert rows[-1]["number"] == 4
     expected = [
@@ -119,7 +119,7 @@ def test_each_reader_has_the_totals_that_are_printed(folder):
     stacks = pa.ipc.open_stream(folder / "t.stacks.arrow").read_all()
     folded = [line.rpartition(" ")[2] for line in (folder / "f").read_text().splitlines()]
     assert sum(stacks.column("count").to_pylist()) == sum(map(int, folded)) == 3
-    (shown,) = pa.ipc.open_stream(folder / "t.sizes.arrow").read_all().to_pylist()
+    (shown,) = rows_of(pa.ipc.open_stream(folder / "t.sizes.arrow").read_all())
     assert shown["quantize"] == [{"low": 2, "high": 3, "count": 2}, {"low": 4, "high": 7, "count": 1}]
 
 

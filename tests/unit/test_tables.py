@@ -8,6 +8,7 @@ from drawn_records import PROBE, PROBES, STRINGS, drawn_records
 from hypothesis import given
 from hypothesis import strategies as st
 from records import PROBES as SPEC_PROBES
+from table_rows import rows_of
 
 from sonde.library.arrow_aggregations import AggregationTables
 from sonde.library.arrow_batches import KINDS, EventRow, RecordBatches
@@ -58,7 +59,7 @@ def test_rows_are_those_of_the_records(drawn):
             time = each.time + OFFSET if drawn.layout.time is not None else None
             row = {"event": "record", "time": time, "cpu": each.cpu, "probe": str(each.probe), **found}
             expected.append(dict.fromkeys(columns.schema.names) | row)
-    assert table.set_column(1, "time", table.column("time").cast(pa.int64())).to_pylist() == expected
+    assert rows_of(table) == expected
 
 
 @pytest.fixture
@@ -118,7 +119,7 @@ def test_events_are_rows_among_the_records():
     batches = batches_of(spec_of())
     batches.event(EventRow(KINDS.index("loss"), 17, "17 drops", 17, 3))
     batches.event(EventRow(KINDS.index("error"), 5, "wrong", probe="a:b:c:d"))
-    rows = batches.take().to_pylist()
+    rows = rows_of(batches.take())
     assert [row["event"] for row in rows] == ["error", "loss"]
     assert (rows[1]["number"], rows[1]["text"], rows[1]["cpu"]) == (17, "17 drops", 3)
     assert batches.is_empty
@@ -138,10 +139,10 @@ def test_aggregations_are_keys_and_values():
         ("calls", "mean"), {("x", 1): (Count((3,)), None), ("\udcff", 2): (Count((5,)), Average((2, 5)))}
     )
     found = tables.tables(shown, 7)
-    assert [list(row.values())[1:] for row in found["calls"].to_pylist()] == [["x", 1, 3], ["\\xff", 2, 5]]
-    assert [list(row.values())[1:] for row in found["mean"].to_pylist()] == [["\\xff", 2, 2.5]]
+    assert [list(row.values())[1:] for row in rows_of(found["calls"])] == [["x", 1, 3], ["\\xff", 2, 5]]
+    assert [list(row.values())[1:] for row in rows_of(found["mean"])] == [["\\xff", 2, 2.5]]
     histogram = Quantize(tuple(2 * (64 <= place < 66) for place in range(127)))
-    (row,) = tables.tables(Aggregation(("sizes",), {(): (histogram,)}), 7)["sizes"].to_pylist()
+    (row,) = rows_of(tables.tables(Aggregation(("sizes",), {(): (histogram,)}), 7)["sizes"])
     assert row["quantize"] == [each._asdict() for each in histogram.buckets]
 
 
