@@ -53,6 +53,26 @@ def test_what_cannot_be_read_is_one_message(reader, kind, tmp_path):
     assert 1 <= len(done.stderr.strip().split("\n")) <= 5
 
 
+@pytest.mark.parametrize("kind", ["device", "FIFO", "sparse"])
+@pytest.mark.parametrize("name", ["file.bt", "file.h"])
+def test_an_import_that_cannot_be_read_is_one_message_at_its_place(name, kind, tmp_path):
+    tmp_path.chmod(0o755)
+    path = tmp_path / name
+    if kind == "device":
+        path.symlink_to("/dev/zero")
+    elif kind == "FIFO":
+        os.mkfifo(path)
+    else:
+        with path.open("wb") as file:
+            file.truncate(512 << 30)
+    program = tmp_path / "main.bt"
+    program.write_text(f'import "{name}";\nbegin {{ exit(); }}\n')
+    done = sonde("bt", "--dry-run", str(program))
+    assert done.returncode not in (0, -9)
+    assert "Traceback" not in done.stderr
+    assert f"main.bt:1:1-{len(name) + 11}: ERROR: Failed to import {path}: " in done.stderr
+
+
 @pytest.mark.parametrize("option", ["-s", pytest.param("-C", marks=packages.needs("cpp"))])
 def test_a_program_is_read_from_a_pipe(option):
     words = ["-S", *(["-C"] if option == "-C" else []), "-s", "/dev/stdin"]

@@ -57,6 +57,7 @@ NAMED, RECORDED = "cli/test_named_files.py", "unit/test_hostile_recordings.py"
 ELSEWHERE = {
     "frontends.bpftrace.programs.front_end": NAMED,
     "frontends.bpftrace.programs.headers": "unit/test_c_definitions.py",
+    "frontends.bpftrace.programs.imports": NAMED,
     "frontends.bpftrace.report.outside": "unit/test_bpftrace_outside.py",
     "frontends.d.programs.compiling": NAMED,
     "frontends.d.programs.libraries": NAMED,
