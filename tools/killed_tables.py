@@ -104,10 +104,9 @@ def run(way, engine, moment, folder):
         time.sleep(0.01)
     time.sleep(moment)
     done.send_signal(how)
-    assert done.stderr is not None
-    done.wait(PATIENCE)
-    done.stderr.close()
-    assert done.returncode in ((-how,) if how == signal.SIGKILL else (0, -how)), f"status {done.returncode}"
+    told = done.communicate(timeout=PATIENCE)[1].decode()
+    expected = (-how,) if how == signal.SIGKILL else (0, -how)
+    assert done.returncode in expected, f"status {done.returncode}: {told}"
     numbers, events = READ[way](path)
     assert numbers == [*range(len(numbers))], "there is a gap"
     assert how == signal.SIGKILL or events[-1] == "exit", "the last row is missing"

@@ -21,6 +21,7 @@ class Sampled:
         lines = done.stdout.splitlines()
         self.samples = [found.groups() for line in lines if (found := form.match(line))]
         self.table = table("\n".join(line for line in lines if not form.match(line)))
+        self.told = done.stderr
         self.lost = sum(map(int, re.findall(r"(\d+) sample drops?", done.stderr)))
 
     def __len__(self):
@@ -32,7 +33,7 @@ def test_samples_of_a_process_and_what_it_starts_are_as_many_as_the_program_coun
     """Of all its descendants, though nothing but the first process was there when tracing began."""
     text = "profile-1999 { @[pid] = count(); sample(); }"
     done = Sampled(sonde("-xscope=processes", "-qn", text, "-c", FAMILY))
-    assert len(done) == sum(done.table.values()) > 100
+    assert len(done) == sum(done.table.values()) > 100, done.told
     assert len(done.table) >= 7
     if not done.lost:
         pids = [pid for _, pid, _, _ in done.samples]
@@ -76,7 +77,7 @@ def test_a_predicate_is_a_filter_of_samples():
               profile-1999 /pid % 3 == 1/ { sample(); this->wanted = 1; }
               profile-1999 /this->wanted/ { @["wanted"] = count(); }"""
     done = Sampled(sonde("-xscope=processes", "-qn", text, "-c", FAMILY))
-    assert len(done) == done.table[("wanted",)] < done.table[("all",)]
+    assert len(done) == done.table[("wanted",)] < done.table[("all",)], done.told
     assert not [pid for _, pid, _, _ in done.samples if int(pid) % 3 == 2]
 
 
@@ -122,7 +123,7 @@ def test_stacks_are_the_same_with_call_chains_in_samples():
     assert "0xffffffffffff" not in done.stdout
     rows = [line.split() for line in done.stdout.splitlines() if line.split()[:1] in (["kernel"], ["user"])]
     assert {row[1] for row in rows} == {"0"}
-    assert {row[0] for row in rows} == {"kernel", "user"}
+    assert {row[0] for row in rows} == {"kernel", "user"}, done.stderr
 
 
 def test_what_finds_the_ring_full_is_counted_to_the_last_sample():
@@ -130,7 +131,7 @@ def test_what_finds_the_ring_full_is_counted_to_the_last_sample():
     text = "profile-4999 { @ = count(); sample(); }"
     words = ("-xsamplesize=5000", "-xswitchrate=1s", "-xscope=processes", "-qn", text)
     done = Sampled(sonde(*words, "-c", FAMILY))
-    assert done.lost > 0
+    assert done.lost > 0, done.told
     assert len(done.samples) > 0
     assert len(done) == done.table[()]
 

@@ -272,15 +272,20 @@ def test_pages_that_were_lent_are_used_again(maps):
 def test_mappings_of_processes(maps):
     """Where programs cannot look at mappings, they are there by address."""
     tables = of(maps, BY_PROCESS)
-    tables.poll([os.getpid()])
-    mappings = maps.process(os.getpid())
-    assert len(mappings) > 2
-    assert mappings == sorted(mappings)
-    for each in objects_of(os.getpid()):
-        start, end, bias, number, _ = next(row for row in mappings if row[0] == each.start)
-        assert (end, bias) == (each.end, each.start - each.offset)
-        assert maps.object(number) == tuple(unwind_rows(ElfFile.open(each.path)))
-        assert start < end
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as traced:
+        traced.stdin.write(b"begun")
+        traced.stdin.flush()
+        traced.stdout.read(5)
+        tables.poll([traced.pid])
+        mappings = maps.process(traced.pid)
+        assert len(mappings) > 2
+        assert mappings == sorted(mappings)
+        for each in objects_of(traced.pid):
+            start, end, bias, number, _ = next(row for row in mappings if row[0] == each.start)
+            assert (end, bias) == (each.end, each.start - each.offset)
+            assert maps.object(number) == tuple(unwind_rows(ElfFile.open(each.path)))
+            assert start < end
+        traced.stdin.close()
     with subprocess.Popen(["sleep", "60"]) as other:
         maps.want(struct.pack("<Q", other.pid), struct.pack("<Q", 1))
         tables.poll([])
@@ -288,6 +293,27 @@ def test_mappings_of_processes(maps):
     assert maps.process(other.pid)
     assert maps.read(UNWIND_WANTED) == [(struct.pack("<Q", other.pid), bytes(8))]
     assert tables.lost == 0
+
+
+def test_objects_of_this_process_take_no_room(maps):
+    """Clocks tick in it: what it has mapped is known, the tables are another's. A child is looked at when it is the
+    command."""
+    tables = of(maps, BY_PROCESS)
+    maps.want(struct.pack("<Q", os.getpid()), struct.pack("<Q", 1))
+    reader, writer = os.pipe()
+    child = os.fork()
+    if not child:
+        os.read(reader, 1)
+        os._exit(0)
+    tables.poll([child])
+    assert maps.process(child) is None
+    os.write(writer, b" ")
+    os.waitpid(child, 0)
+    for each in reader, writer:
+        os.close(each)
+    assert {row[0] for row in maps.process(os.getpid())} >= {each.start for each in objects_of(os.getpid())}
+    assert {row[3] for row in maps.process(os.getpid())} == {0}
+    assert not maps.read(UNWIND_ROWS)
 
 
 def procfs(directory, pid, lines):

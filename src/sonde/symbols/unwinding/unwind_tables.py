@@ -109,6 +109,7 @@ class UnwindTables:
         self._programs: dict[int, Mapping] = {}
         self._had: Callable[[int, int], Mapping | None] = lambda pid, address: None
         self._refused = 0
+        self._own = os.getpid()
 
     @property
     def lost(self) -> int:
@@ -164,7 +165,8 @@ class UnwindTables:
         if time.monotonic() >= self._due:
             self._due = time.monotonic() + _OFTEN
             for pid in traced:
-                self.take(pid)
+                if not (self.is_by_process and self._is_copy(pid)):
+                    self.take(pid)
         cut = self.cut
         if cut != self._seen:
             self._seen, self._active = cut, time.monotonic()
@@ -222,6 +224,11 @@ class UnwindTables:
         elif not self._processes.has(pid, mappings):
             entries = [self._entry(pid, each) for each in mappings]
             self._refused += not self._processes.put(pid, mappings, entries)
+
+    def _is_copy(self, pid: int) -> bool:
+        """Whether a process is this one's child that has not called exec yet, which moves all it has mapped."""
+        first, own = ((self._mapped(each) or ())[:1] for each in (pid, self._own))
+        return pid != self._own and bool(first) and first == own
 
     def _needed(self, pid: int, mappings: tuple[Mapping, ...]) -> list[Mapping]:
         """As if they were mapped already: the libraries that a program is about to load."""
@@ -309,7 +316,8 @@ class UnwindTables:
 
     def _number(self, pid: int, mapping: Mapping) -> int:
         """That of the mapped object, whose tables are made where they are not there."""
-        file = self._objects.file(pid, mapping) if mapping.is_object else None
+        # Stacks of this process, where clocks tick, are not worth the room.
+        file = self._objects.file(pid, mapping) if mapping.is_object and pid != self._own else None
         if file is None:
             return NONE
         known = _key(mapping, file)
