@@ -336,7 +336,7 @@ def test_processes_that_begin_and_end(tmp_path):
     finally:
         session.kill()
         session.wait()
-    stacks = re.split(r"\n\s*\d+\n", out)
+    stacks = re.split(r"\n\s*\d+\n", out.lstrip("\n"))
     later = [each for each in stacks if any(str(pid) in each for pid in pids)]
     assert len(later) == 39
     assert all("leaf" in each and "sorting" in each and "main" in each and "_start" in each for each in later), out
