@@ -9,6 +9,7 @@ from bpf_objects import BOTH, compiled
 from capture_files import pcap
 from command import SONDE, build, environment, unwrapped
 from executed import modules, noting
+from test_recorded_static_probes import NONE, PROGRAM
 
 
 def executed(directory, words):
@@ -44,6 +45,13 @@ TEXTS = {
         ["--engine", "embedded", "--record", "it", "--record-reads", "-qn",
          'syscall::openat:entry { n++; } END { printf("%d opened", n); }', "-c", "cat /dev/null"], "opened",
     ),
+    "codegen.firings.widening": (
+        ["--record", "it", "--record-reads", "-qn",
+         'syscall::openat:entry { n++; } END { printf("%d opened", n); }', "-c", "cat /dev/null"], "opened",
+    ),
+    "frontends.bpftrace.check.config_record": (["bt", "-e", "begin { print(config()); }"], ".max_map_keys = 4096"),
+    "frontends.bpftrace.check.counted_events": (["bt", "-e", "software:faults:1 { exit(); }"], "Attached 1 probe"),
+    "frontends.bpftrace.check.watchpoints": (["bt", "-e", "watchpoint:0x1000:4:x { }"], "not supported"),
     "codegen.expressions.aggregated": (["bt", "-e", "begin { @ = sum(7); print((@, 1)); }"], "(7, 1)"),
     "codegen.routines.totals": (["bt", "-e", "begin { @ = max(7); print((@, 1)); }"], "(7, 1)"),
     "codegen.clauses.elements": (["bt", "-e", "begin { @[1] = 7; for ($kv : @) { print($kv); } }"], "(1, 7)"),
@@ -122,6 +130,25 @@ def test_a_place_inside_an_inlined_copy_shows_both_functions(tmp_path):
     output, found = executed(tmp_path, ["-xinlines", "-qn", script, "-c", program])
     assert "served" in output
     assert "symbols.dwarf.inlines" in found
+
+
+def test_a_bpftrace_program_has_the_types_and_variables_of_another(tmp_path):
+    program = build(tmp_path, "attempts", f"int attempts_made = 7; {ATTEMPTS}", "-g", "-O1")
+    script = f"""uprobe:{program}:serve {{
+        print(*uaddr("attempts_made")); print(args); print(((struct job *)args.job)->size);
+    }}"""
+    output, found = executed(tmp_path, ["bt", "-e", script, "-c", program])
+    assert "7 { .job = 0x" in output
+    assert "11223344" in output
+    names = "all_arguments", "data_addresses", "function_table", "types_of_programs"
+    assert {f"frontends.bpftrace.check.{each}" for each in names} <= found
+
+
+def test_arguments_of_static_probes_are_recorded(tmp_path):
+    program = build(tmp_path, "program", PROGRAM, "-g")
+    output, found = executed(tmp_path, ["--record", "it", "--record-reads", "-qn", NONE, "-c", program])
+    assert "51" in output
+    assert "model.static_values" in found
 
 
 def test_variables_are_shown_as_a_structure(tmp_path):
