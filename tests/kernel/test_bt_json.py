@@ -24,6 +24,7 @@ PROGRAM = """
         @pair = (1, "x");
         @levels = hist(37); @by[comm] = hist(3); @steps = lhist(5, 0, 10, 2);
         @all = stats(7); @each[1] = stats(-7); @mean = avg(4);
+        @course["x"] = tseries(-5, 1s, 3); @least = tseries(5, 1ms, 3, "min");
         time("%H"); cat("/proc/version");
     }
 """
@@ -43,7 +44,7 @@ def test_each_line_is_an_object_of_its_kind(engine):
     objects = [json.loads(line) for line in lines]
     assert [found for each in objects for found in mistakes(each, each["type"])] == []
     shown = {each["type"] for each in objects}
-    assert shown == {"attached_probes", "printf", "value", "map", "hist", "stats", "time", "cat"}
+    assert shown == {"attached_probes", "printf", "value", "map", "hist", "stats", "time", "cat", "tseries"}
     values = [each["data"] for each in objects if each["type"] == "value"]
     assert values == [-7, "text", [1, True, ["in", 3]], {"one": 1, "two": "2"}, "18446744073709551615"]
 

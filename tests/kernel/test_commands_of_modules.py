@@ -63,6 +63,7 @@ TEXTS = {
     "frontends.bpftrace.report.control_groups": (
         ["bt", "-e", 'begin { printf("<%s>", cgroup_path(0, "none")); }'], "<>",
     ),
+    "frontends.bpftrace.report.series": (["bt", "-e", "begin { @ = tseries(7, 1s, 3); }"], "hh:mm:ss.ns"),
     "frontends.bpftrace.report.objects": (["bt", "-e", "begin { print(ksym(7)); }"], "0x7"),
     "frontends.bpftrace.check.failing": (["bt", "-e", 'begin { assert(pid == 1, "one"); }'], "assert failed: one"),
     "frontends.bpftrace.check.joining": (

@@ -230,6 +230,11 @@ macro same(a) { a } macro same(b) { b } begin { print(same(1)); } ;; Redefinitio
 CALLS = """
 begin { $n = -1; «unroll($n)» { } } ;; invalid unroll value
 begin { «unroll("x")» { } } ;; invalid unroll value
+begin { @x = «tseries(5, 1s)»; } ;; tseries() requires at least 3 arguments (2 provided)
+begin { @x = «tseries(5, 0, 10)»; } ;; tseries() interval_ns must be >= 1 (0 provided)
+begin { @x = «tseries(5, 1s, 0)»; } ;; tseries() num_intervals must be >= 1 (0 provided)
+begin { @x = «tseries(5, 1s, 9, "mean")»; } ;; tseries() expects one of the following aggregation functions: avg, max
+begin { @x = tseries(5, 1s, 9); print(has_key(«@x»)); } ;; does not take the map of a tseries()
 begin { @x = «lhist(5, -1, 10, 1)»; } ;; lhist: invalid min value (must be non-negative literal)
 begin { print(«str(comm, -1)»); } ;; cannot use negative length (-1)
 begin { print(«strncmp("a", "b", -1)»); } ;; Builtin strncmp requires a non-negative literal

@@ -73,7 +73,9 @@ def run_program(
         longest = int(settings["max_strlen"])
         source = BtSource(program.own.text, program.own.spans)
         most = int(settings["max_cat_bytes"])
-        ending = Ending(program.own.functions, program.own.last, is_json, longest, trailer, warns, source, most)
+        ending = Ending(
+            program.own.functions, program.own.last, is_json, longest, trailer, warns, source, most, program.own.series
+        )
         return lambda spec, shown: BtReport(spec, shown, outlet.descriptor, outlet.names, ending)
 
     ended = run_here(job, held, tell, output=output, attached=attached, report_to=report_to)

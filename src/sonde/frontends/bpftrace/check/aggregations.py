@@ -8,23 +8,28 @@ from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model import program as tree
 from sonde.model.buckets import FINEST
+from sonde.model.program import Statement
 from sonde.model.types import is_signed
 
 _VALUES = {"count": 0, "sum": 1, "min": 1, "max": 1, "avg": 1, "stats": 1, "hist": 1, "lhist": 4}
 """How many arguments each has; hist() may have one more."""
 
-NAMES = frozenset(_VALUES)
+NAMES = frozenset({*_VALUES, "tseries"})
 
 
 def is_aggregating(node: nodes.Expr) -> bool:
     return isinstance(node, nodes.Call) and node.name in NAMES
 
 
-def aggregate(target: nodes.Expr, call: nodes.Expr, scope: BtScope) -> tree.Aggregate:
+def aggregate(target: nodes.Expr, call: nodes.Expr, scope: BtScope) -> Statement:
     """`@target = function(...)`."""
     assert isinstance(call, nodes.Call)
     if not isinstance(target, nodes.MapName):
         raise scope.mistake(f"{call.name}() must be assigned directly to a map", call.at)
+    if call.name == "tseries":
+        from sonde.frontends.bpftrace.check.series import series  # few programs have them
+
+        return series(target, call, scope)
     wanted, given = _VALUES[call.name], len(call.arguments)
     if given != wanted and not (call.name == "hist" and given == wanted + 1):
         text = f"{call.name}() requires {arguments_spelled(wanted)}"

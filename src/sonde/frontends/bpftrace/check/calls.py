@@ -15,7 +15,7 @@ from sonde.frontends.bpftrace.check.conversions import (
 from sonde.frontends.bpftrace.check.function_table import ACTIONS as MORE_ACTIONS
 from sonde.frontends.bpftrace.check.function_table import VALUES as MORE_VALUES
 from sonde.frontends.bpftrace.check.macros import no_definition
-from sonde.frontends.bpftrace.check.maps import key_values, keys_of, of_tuple
+from sonde.frontends.bpftrace.check.maps import key_values, keys_of, of_tuple, shown_storage
 from sonde.frontends.bpftrace.check.refusals import REASONS
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.check.told_lookups import DELETE, told
@@ -82,14 +82,7 @@ def action(call: nodes.Call, scope: BtScope) -> Statement | None:
 def _unknown(name: str, span: SourceSpan, scope: BtScope) -> BtError:
     if name in REASONS:
         return scope.mistake(f"{name}() is not supported: {REASONS[name]}", span)
-    if name in _PENDING:
-        return scope.mistake(f"{name}() is not supported", span)
     return scope.mistake(f"Unknown function: '{name}'", span)
-
-
-_PENDING = frozenset({
-    "tseries",
-})  # fmt: skip
 
 
 # Values
@@ -161,6 +154,8 @@ def _element(call: nodes.Call, scope: BtScope) -> tree.Element | tree.Aggregated
         keys = key_values(values, key.at, scope, use)
     else:
         keys = keys_of(first, scope, use)
+    if use.function == "tseries":
+        raise scope.mistake(f"{call.name}() does not take the map of a tseries(): print, clear or zero it", first.at)
     if use.function:
         return tree.Aggregated(UINT64, scope.at(first.at), scope.aggregation(use), keys)
     if use.value is None:
@@ -221,8 +216,7 @@ def _print(call: nodes.Call, scope: BtScope) -> Statement:
             scope.known.is_guessed = True
             raise scope.mistake(f"Undefined map: {use.name}", first.at)
         if use.keys or use.function:
-            of = scope.aggregation(use) if use.function else scope.array(use)
-            return tree.Show(at, of, *rest)
+            return tree.Show(at, shown_storage(use, scope), *rest)
     if len(arguments) > 1:
         raise scope.mistake("Non-map print() only takes 1 argument, " + f"{len(arguments)} found", call.at)
     e = scope.expression(first, scope)
@@ -246,7 +240,9 @@ def _clear(call: nodes.Call, scope: BtScope) -> Statement:
         if use.value is None or use.keys is None:
             return tree.Evaluate(scope.at(call.at), constant(0, scope.at(call.at)))
         return tree.Empty(scope.at(call.at), scope.array(use), call.name == "zero")
-    aggregation = scope.aggregation(use)
+    aggregation = shown_storage(use, scope)
+    if isinstance(aggregation, tree.Variable):
+        return tree.Empty(scope.at(call.at), aggregation, False)
     if call.name == "zero":
         return tree.Clear(scope.at(call.at), aggregation)
     return tree.Trunc(scope.at(call.at), aggregation, None)

@@ -10,6 +10,7 @@ from sonde.frontends.bpftrace.check.expressions import expression
 from sonde.frontends.bpftrace.check.jumps import refuse_jumps
 from sonde.frontends.bpftrace.check.known_types import KnownTypes
 from sonde.frontends.bpftrace.check.macros import of_items
+from sonde.frontends.bpftrace.check.maps import shown_storage
 from sonde.frontends.bpftrace.check.parameters import require_known
 from sonde.frontends.bpftrace.check.probe_filter import filtered, require_any
 from sonde.frontends.bpftrace.check.probes import Machine, NoSuchProbeError, attached
@@ -23,7 +24,10 @@ from sonde.model import program as tree
 from sonde.model.errors import Position
 from sonde.model.probe import Probe
 from sonde.model.program import Clause, Expr, Kept, Program, Statement
-from sonde.typed import NamedTuple
+from sonde.typed import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from sonde.frontends.bpftrace.series import Series
 
 _MOST_PASSES = 12
 """So often types may grow: from int8 over all integers of a chain of assignments."""
@@ -52,7 +56,8 @@ class CheckedProgram(NamedTuple):
     """`attached` is how many probes its clauses are attached to; `functions` what the language calls the functions of
     aggregations, by their names; `last` the clause that shows the maps at the end, 0 without one. `warnings` are what
     compiles and may be meant otherwise; `settings` are all, with their values. `spans` has where what begins at a line
-    and column ends; `text` is that of all its files."""
+    and column ends; `text` is that of all its files. `series`
+    are the maps of tseries(), by their names."""
 
     program: Program
     clauses: tuple[Clause, ...]
@@ -63,6 +68,7 @@ class CheckedProgram(NamedTuple):
     settings: Mapping[str, int | str] = {}
     spans: Mapping[tuple[int, int], tuple[int, int]] = {}
     text: ProgramText = ProgramText("", ())
+    series: Mapping[str, Series] = {}
 
 
 def check(items: Sequence[nodes.Item], given: CheckInput) -> CheckedProgram:
@@ -228,7 +234,18 @@ def _whole(
     count = sum(len(each.probes) for each in descriptions)
     if given.filter is not None:
         require_any(count)
-    return CheckedProgram(program, tuple(clauses), count, functions, last if shown else 0, spans=scope.spans)
+    whole_program = CheckedProgram(program, tuple(clauses), count, functions, last if shown else 0, spans=scope.spans)
+    return whole_program._replace(series=_series(scope))
+
+
+def _series(scope: BtScope) -> dict[str, Series]:
+    """What tseries() makes of maps, by what the spec calls them."""
+    found = [use for use in scope.known.maps.values() if use.function == "tseries"]
+    if not found:
+        return {}
+    from sonde.frontends.bpftrace.check.series import series_of  # few programs have them
+
+    return {use.name[1:] or "_": series_of(use) for use in found}
 
 
 def _ends_by_itself(clauses: list[Clause]) -> bool:
@@ -247,8 +264,6 @@ def _shown(scope: BtScope, at: Position) -> tuple[Statement, ...]:
     """Have each map shown, by name."""
     found: list[Statement] = []
     for _, use in sorted(scope.known.maps.items()):
-        if use.function:
-            found.append(tree.Show(at, scope.aggregation(use)))
-        elif use.value is not None:
-            found.append(tree.Show(at, scope.array(use)))
+        if use.function or use.value is not None:
+            found.append(tree.Show(at, shown_storage(use, scope)))
     return tuple(found)

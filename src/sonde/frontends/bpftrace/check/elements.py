@@ -26,6 +26,8 @@ def length(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Exp
     if use is None:
         scope.known.is_guessed = True
         return constant(0, scope.at(call.at), INT64)
+    if use.function == "tseries":
+        raise scope.mistake("len() does not take the map of a tseries(): print, clear or zero it", call.at)
     return tree.ElementCount(INT64, scope.at(call.at), scope.aggregation(use) if use.function else scope.array(use))
 
 

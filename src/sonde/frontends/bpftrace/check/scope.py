@@ -264,15 +264,26 @@ class BtScope:
         return self._variable(use.name, "global", use.name[1:], use.value, use.keys, use.kept)
 
     def aggregation(self, use: MapUse) -> Aggregation:
-        found = self._aggregations.get(use.name)
+        function = model_function(use.function)
+        return self._aggregation(use.name, function, use.parameters, use.keys or (), use.kept)
+
+    def _aggregation(
+        self, name: str, function: str, parameters: tuple[int, ...], keys: tuple[Type, ...], kept: Kept
+    ) -> Aggregation:
+        found = self._aggregations.get(name)
         if found is None:
             number = len(self._aggregations) + 1
-            keys = use.keys or ()
-            found = Aggregation(
-                use.name[1:] or "_", number, model_function(use.function), use.parameters, keys, use.kept
-            )
-            self._aggregations[use.name] = found
+            found = Aggregation(name[1:] or "_", number, function, parameters, keys, kept)
+            self._aggregations[name] = found
         return found
+
+    def own_array(self, use: MapUse, value: Type, keys: tuple[Type, ...], kept: Kept) -> Variable:
+        """The map as an array with keys of its own."""
+        return self._variable(use.name, "global", use.name[1:], value, keys, kept)
+
+    def own_aggregation(self, use: MapUse, function: str, keys: tuple[Type, ...], kept: Kept) -> Aggregation:
+        """The map as an aggregation with keys of its own, by the model's function."""
+        return self._aggregation(use.name, function, (), keys, kept)
 
     def hidden(self, name: str, type_: Type) -> Variable:
         """A global variable that the program did not write."""

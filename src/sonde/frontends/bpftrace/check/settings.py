@@ -43,6 +43,7 @@ SETTINGS = {
     "show_debug_info": KnownSetting(SWITCH, 0, is_idle=True),
     "stack_mode": KnownSetting(TEXT, "bpftrace", ("bpftrace", "perf", "raw", "build_id")),
     "str_trunc_trailer": KnownSetting(TEXT, ".."),
+    "unstable_tseries": KnownSetting(TEXT, "warn", ("error", "warn", "enable")),
 }
 """By their short names."""
 

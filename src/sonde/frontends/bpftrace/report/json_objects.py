@@ -21,7 +21,10 @@ from sonde.frontends.bpftrace.report.typed_values import (
 from sonde.model.aggregating import HISTOGRAMS, number_of
 from sonde.model.aggregation_words import signed
 from sonde.model.spec import AggregationSpec
-from sonde.typed import Any
+from sonde.typed import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sonde.frontends.bpftrace.series import Series
 
 
 def json_line(kind: str, data: Any, **more: Any) -> bytes:
@@ -104,6 +107,9 @@ class MapJson:
 
     def show(self, shown: ShownMap) -> bytes:
         """A map is an object by its keys or, without keys, its value."""
+        series = self._rows.series(shown)
+        if series is not None:
+            return self._series(series, shown)
         found = self._rows.rows(shown)
         kind, spec = "map", found.spec
         values: list[Any] = []
@@ -118,6 +124,19 @@ class MapJson:
             return json_line(kind, {name: values[0]}) if values else b""
         keys = [_decoded(b",".join(self._rows.parts(spec, key))) for key, _ in found.rows]
         return json_line(kind, {name: dict(zip(keys, values, strict=True))})
+
+    def _series(self, series: Series, shown: ShownMap) -> bytes:
+        from sonde.frontends.bpftrace.report.series import lines, objects  # few programs have them
+
+        spec = shown.of.array if isinstance(shown.of, Contents) else shown.of.aggregations[0]
+        own = spec._replace(keys=spec.keys[:-1], key_types=spec.key_types[:-1])
+        found = lines(series, shown)
+        name = f"@{'' if spec.name == '_' else spec.name}"
+        if not own.keys:
+            return json_line("tseries", {name: objects(found[0].points)}) if found else b""
+        keys = [_decoded(b",".join(self._rows.parts(own, each.key))) for each in found]
+        points = [objects(each.points) for each in found]
+        return json_line("tseries", {name: dict(zip(keys, points, strict=True))})
 
     def _element(self, contents: Contents, data: bytes, divisor: int | None) -> Any:
         spec = contents.array

@@ -11,7 +11,10 @@ from sonde.model.aggregating import HISTOGRAMS, number_of
 from sonde.model.aggregation_words import signed
 from sonde.model.spec import AggregationSpec, ArraySpec, Field
 from sonde.report.stack import Addresses
-from sonde.typed import Any, NamedTuple
+from sonde.typed import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from sonde.frontends.bpftrace.series import Series
 
 
 class Rows(NamedTuple):
@@ -26,16 +29,36 @@ class Rows(NamedTuple):
 class MapText:
     """`functions` are what the program calls the functions of its aggregations, by their names."""
 
-    def __init__(self, types: LanguageTypes, addresses: Addresses, functions: Mapping[str, str]) -> None:
+    def __init__(
+        self, types: LanguageTypes, addresses: Addresses, functions: Mapping[str, str], series: Mapping[str, Series]
+    ) -> None:
         self._types = types
         self._addresses = addresses
         self._functions = functions
+        self._series = series
 
     def show(self, shown: ShownMap) -> bytes:
         """All rows, or the last ones, of a map."""
+        series = self.series(shown)
+        if series is not None:
+            return self._graphs(series, shown)
         if isinstance(shown.of, Contents):
             return self._array(shown.of, shown)
         return self._aggregation(shown.of, shown)
+
+    def series(self, shown: ShownMap) -> Series | None:
+        """What tseries() makes of the map, if it does."""
+        return self._series.get(_spec_of(shown).name or "_") if self._series else None
+
+    def _graphs(self, series: Series, shown: ShownMap) -> bytes:
+        from sonde.frontends.bpftrace.report.series import graph, lines  # few programs have them
+
+        spec = _spec_of(shown)
+        own: Any = spec._replace(keys=spec.keys[:-1], key_types=spec.key_types[:-1])
+        name = _name_of(spec)
+        return b"".join(
+            b"%s%s:\n%s\n" % (name, self._key(own, each.key), graph(each.points)) for each in lines(series, shown)
+        )
 
     def rows(self, shown: ShownMap) -> Rows:
         """The elements that are shown, by their values."""
@@ -70,7 +93,7 @@ class MapText:
     def _aggregation(self, table: Table, shown: ShownMap) -> bytes:
         (spec,) = table.aggregations
         found = self.rows(shown)
-        name = b"@%s" % (b"" if spec.name == "_" else spec.name.encode())
+        name = _name_of(spec)
         return b"".join(
             b"%s%s:%s" % (name, self._key(spec, key), _aggregated(spec, found.function, words, shown))
             for key, words in found.rows
@@ -87,6 +110,14 @@ class MapText:
                 return self._types.whole(bytes(value))
             case _:
                 return value_text(self._types, number, value)
+
+
+def _spec_of(shown: ShownMap) -> AggregationSpec | ArraySpec:
+    return shown.of.array if isinstance(shown.of, Contents) else shown.of.aggregations[0]
+
+
+def _name_of(spec: AggregationSpec | ArraySpec) -> bytes:
+    return b"@%s" % (b"" if spec.name == "_" else spec.name.encode())
 
 
 def _last(rows: list[Any], top: int | None) -> list[Any]:

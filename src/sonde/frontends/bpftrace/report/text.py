@@ -25,6 +25,7 @@ from sonde.visible import single_line
 if TYPE_CHECKING:
     from sonde.frontends.bpftrace.report.maps import MapText
     from sonde.frontends.bpftrace.report.objects import ObjectText
+    from sonde.frontends.bpftrace.series import Series
 
 _ERRORS = 2
 
@@ -45,7 +46,7 @@ class Ending(NamedTuple):
     """What the program calls the functions of its aggregations, by their names; and the clause that shows its maps when
     all is over, 0 without one. `is_json`: what is shown are objects, one a line. Strings of
     `longest` characters have been cut, and have `trailer` behind them. `warns`: warnf() is heard. `source` is the
-    program's text. `largest_file`: so many bytes cat() shows."""
+    program's text. `largest_file`: so many bytes cat() shows. `series` are the maps of tseries()."""
 
     functions: Mapping[str, str]
     clause: int
@@ -55,6 +56,7 @@ class Ending(NamedTuple):
     warns: bool = True
     source: BtSource = BtSource(ProgramText("", ()), {})
     largest_file: int = 0
+    series: Mapping[str, Series] = {}
 
 
 class BtReport:
@@ -164,7 +166,9 @@ class BtReport:
         else:
             found, mistake = content(text.partition(b"\0")[0], self._ending.largest_file)
         if self._ending.is_json and not mistake:
-            found = self._environment["text_line"](name, found)
+            # The line's end belongs to the text form alone.
+            shown = found.removesuffix(b"\n") if name == "join" else found
+            found = self._environment["text_line"](name, shown)
         self._output.write(found)
         if mistake:
             self._complain(f"ERROR: {mistake}")
@@ -175,7 +179,7 @@ class BtReport:
         if self._maps is None:
             from sonde.frontends.bpftrace.report.maps import MapText  # a program without maps is not to wait
 
-            self._maps = MapText(self._types, self._addresses, self._ending.functions)
+            self._maps = MapText(self._types, self._addresses, self._ending.functions, self._ending.series)
         if not self._ending.is_json:
             self._output.write(self._maps.show(shown))
             return
