@@ -15,7 +15,7 @@ from sonde.frontends.bpftrace.check.conversions import (
 from sonde.frontends.bpftrace.check.function_table import ACTIONS as MORE_ACTIONS
 from sonde.frontends.bpftrace.check.function_table import VALUES as MORE_VALUES
 from sonde.frontends.bpftrace.check.macros import no_definition
-from sonde.frontends.bpftrace.check.maps import key_values, keys_of, of_tuple, shown_storage
+from sonde.frontends.bpftrace.check.maps import key_values, keys_of, of_tuple
 from sonde.frontends.bpftrace.check.refusals import REASONS
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.check.told_lookups import DELETE, told
@@ -216,7 +216,7 @@ def _print(call: nodes.Call, scope: BtScope) -> Statement:
             scope.known.is_guessed = True
             raise scope.mistake(f"Undefined map: {use.name}", first.at)
         if use.keys or use.function:
-            return tree.Show(at, shown_storage(use, scope), *rest)
+            return tree.Show(at, scope.storage(use), *rest)
     if len(arguments) > 1:
         raise scope.mistake("Non-map print() only takes 1 argument, " + f"{len(arguments)} found", call.at)
     e = scope.expression(first, scope)
@@ -240,7 +240,7 @@ def _clear(call: nodes.Call, scope: BtScope) -> Statement:
         if use.value is None or use.keys is None:
             return tree.Evaluate(scope.at(call.at), constant(0, scope.at(call.at)))
         return tree.Empty(scope.at(call.at), scope.array(use), call.name == "zero")
-    aggregation = shown_storage(use, scope)
+    aggregation = scope.storage(use)
     if isinstance(aggregation, tree.Variable):
         return tree.Empty(scope.at(call.at), aggregation, False)
     if call.name == "zero":

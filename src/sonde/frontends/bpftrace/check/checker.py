@@ -10,7 +10,6 @@ from sonde.frontends.bpftrace.check.expressions import expression
 from sonde.frontends.bpftrace.check.jumps import refuse_jumps
 from sonde.frontends.bpftrace.check.known_types import KnownTypes
 from sonde.frontends.bpftrace.check.macros import of_items
-from sonde.frontends.bpftrace.check.maps import shown_storage
 from sonde.frontends.bpftrace.check.parameters import require_known
 from sonde.frontends.bpftrace.check.probe_filter import filtered, require_any
 from sonde.frontends.bpftrace.check.probes import Machine, NoSuchProbeError, attached
@@ -243,9 +242,9 @@ def _series(scope: BtScope) -> dict[str, Series]:
     found = [use for use in scope.known.maps.values() if use.function == "tseries"]
     if not found:
         return {}
-    from sonde.frontends.bpftrace.check.series import series_of  # few programs have them
+    from sonde.frontends.bpftrace.series import made_of  # few programs have them
 
-    return {use.name[1:] or "_": series_of(use) for use in found}
+    return {use.name[1:] or "_": made_of(use.parameters) for use in found}
 
 
 def _ends_by_itself(clauses: list[Clause]) -> bool:
@@ -265,5 +264,5 @@ def _shown(scope: BtScope, at: Position) -> tuple[Statement, ...]:
     found: list[Statement] = []
     for _, use in sorted(scope.known.maps.items()):
         if use.function or use.value is not None:
-            found.append(tree.Show(at, shown_storage(use, scope)))
+            found.append(tree.Show(at, scope.storage(use)))
     return tuple(found)

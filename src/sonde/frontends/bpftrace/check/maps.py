@@ -78,15 +78,6 @@ def aggregated(node: nodes.MapName, use: MapUse, keys: tuple[Expr, ...], scope: 
     return tree.Aggregated(number_type(use), scope.at(node.at), scope.aggregation(use), keys)
 
 
-def shown_storage(use: MapUse, scope: BtScope) -> tree.Aggregation | tree.Variable:
-    """What holds a map's elements, as it is shown and emptied."""
-    if use.function == "tseries":
-        from sonde.frontends.bpftrace.check.series import storage_of  # few programs have them
-
-        return storage_of(use, scope)
-    return scope.aggregation(use) if use.function else scope.array(use)
-
-
 def number_type(use: MapUse) -> Type:
     """The type of an aggregation's number."""
     return INT64 if use.is_signed else UINT64

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from sonde.frontends.bpftrace.check.known_types import KnownTypes
-from sonde.frontends.bpftrace.check.types import merged, spelled
+from sonde.frontends.bpftrace.check.types import INT64, UINT64, merged, spelled
 from sonde.frontends.bpftrace.errors import BtError, SourceSpan, position
 from sonde.frontends.bpftrace.program_text import ProgramText
 from sonde.frontends.bpftrace.syntax import nodes
@@ -268,7 +268,7 @@ class BtScope:
         return self._aggregation(use.name, function, use.parameters, use.keys or (), use.kept)
 
     def _aggregation(
-        self, name: str, function: str, parameters: tuple[int, ...], keys: tuple[Type, ...], kept: Kept
+        self, name: str, function: str, parameters: tuple[int, ...], keys: tuple[Type, ...], kept: Kept | None
     ) -> Aggregation:
         found = self._aggregations.get(name)
         if found is None:
@@ -277,13 +277,23 @@ class BtScope:
             self._aggregations[name] = found
         return found
 
-    def own_array(self, use: MapUse, value: Type, keys: tuple[Type, ...], kept: Kept) -> Variable:
-        """The map as an array with keys of its own."""
-        return self._variable(use.name, "global", use.name[1:], value, keys, kept)
+    def storage(self, use: MapUse) -> Aggregation | Variable:
+        """What holds a map's elements, as it is shown and emptied."""
+        if use.function == "tseries":
+            return self._series(use)
+        return self.aggregation(use) if use.function else self.array(use)
 
-    def own_aggregation(self, use: MapUse, function: str, keys: tuple[Type, ...], kept: Kept) -> Aggregation:
-        """The map as an aggregation with keys of its own, by the model's function."""
-        return self._aggregation(use.name, function, (), keys, kept)
+    def _series(self, use: MapUse) -> Aggregation | Variable:
+        """The values of tseries(), by the map's keys and the number of an interval."""
+        from sonde.frontends.bpftrace.series import LAST, MODEL, entries, made_of  # few programs have them
+
+        shape = made_of(use.parameters)
+        keys = (*(use.keys or ()), UINT64)
+        kept = Kept(entries(shape, use.kept.entries if use.keys else 1), evicts=True)
+        if shape.function == LAST:
+            value = INT64 if use.is_signed else UINT64
+            return self._variable(use.name, "global", use.name[1:], value, keys, kept)
+        return self._aggregation(use.name, MODEL[shape.function], (), keys, kept)
 
     def hidden(self, name: str, type_: Type) -> Variable:
         """A global variable that the program did not write."""

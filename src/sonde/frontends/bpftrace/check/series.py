@@ -18,22 +18,17 @@ from sonde.frontends.bpftrace.check.conversions import (
     integer_value,
     literal_text,
 )
-from sonde.frontends.bpftrace.check.maps import keys_of, number_type
-from sonde.frontends.bpftrace.check.scope import BtScope, MapUse
+from sonde.frontends.bpftrace.check.maps import keys_of
+from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.check.types import UINT64
-from sonde.frontends.bpftrace.series import FUNCTIONS, LAST, Series
+from sonde.frontends.bpftrace.series import FUNCTIONS, LAST, MODEL, MOST_ELEMENTS
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model import program as tree
-from sonde.model.program import Aggregation, Expr, Kept, Statement, Variable
+from sonde.model.program import Aggregation, Expr, Statement
 from sonde.model.types import is_signed
 
 _CLOCK = "BPFTRACE_DUMMY_TS_MAP"
 """An environment variable with the name of a map that is asked for the time, by which bpftrace's tests set it."""
-
-_MOST_INTERVALS = 1_000_000
-_MOST_ELEMENTS = 1 << 16
-_MODEL = {"avg": "avg", "sum": "avg", "max": "max", "min": "min"}
-"""What holds the values of an interval. An average tells a sum of 0 from no value."""
 
 
 def series(target: nodes.MapName, call: nodes.Call, scope: BtScope) -> Statement:
@@ -53,7 +48,7 @@ def series(target: nodes.MapName, call: nodes.Call, scope: BtScope) -> Statement
         use.is_signed = scope.known.changed = True
     at = scope.at(call.at)
     interval = tree.Binary(UINT64, at, "/", _time(call, scope), constant(use.parameters[0], at, UINT64))
-    storage = storage_of(use, scope)
+    storage = scope.storage(use)
     if isinstance(storage, Aggregation):
         return tree.Aggregate(at, storage, (*keys, interval), value)
     place = tree.Element(storage.type, at, storage, (*keys, interval))
@@ -73,32 +68,13 @@ def _parameters(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -
     for name, value in (("interval_ns", interval), ("num_intervals", intervals)):
         if value <= 0:
             raise scope.mistake(f"tseries() {name} must be >= 1 ({value} provided)", call.at)
-    if intervals > _MOST_INTERVALS:
-        raise scope.mistake(f"tseries() num_intervals must be < {_MOST_INTERVALS} ({intervals} provided)", call.at)
-    if intervals > _MOST_ELEMENTS:
-        raise scope.mistake(f"tseries() has room for {_MOST_ELEMENTS} intervals ({intervals} provided)", call.at)
+    if intervals > MOST_ELEMENTS:
+        raise scope.mistake(f"tseries() num_intervals must be <= {MOST_ELEMENTS} ({intervals} provided)", call.at)
     function = LAST
     if len(arguments) > 3:
         function = literal_text(arguments[3], scope, "tseries()", call.at).decode(errors="surrogateescape")
-        if function not in _MODEL:
-            known = ", ".join(sorted(_MODEL))
+        if function not in MODEL:
+            known = ", ".join(sorted(MODEL))
             text = f"tseries() expects one of the following aggregation functions: {known}"
             raise scope.mistake(f'{text} ("{function}" provided)', call.at)
     return interval, intervals, FUNCTIONS.index(function)
-
-
-def series_of(use: MapUse) -> Series:
-    interval, intervals, function = use.parameters
-    return Series(interval, intervals, FUNCTIONS[function])
-
-
-def storage_of(use: MapUse, scope: BtScope) -> Aggregation | Variable:
-    """What holds the values of a series."""
-    shape = series_of(use)
-    keys = (*(use.keys or ()), UINT64)
-    most = use.kept.entries if use.keys else 1
-    # What is evicted is found in groups: there is room for more than is shown.
-    kept = Kept(max(use.kept.entries, min(4 * shape.intervals * most, _MOST_ELEMENTS)), evicts=True)
-    if shape.function == LAST:
-        return scope.own_array(use, number_type(use), keys, kept)
-    return scope.own_aggregation(use, _MODEL[shape.function], keys, kept)

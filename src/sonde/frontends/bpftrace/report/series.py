@@ -9,32 +9,32 @@ from sonde.consume.events import Contents, ShownMap, Value
 from sonde.frontends.bpftrace.series import Series
 from sonde.model.aggregating import number_of
 from sonde.model.aggregation_words import signed
-from sonde.model.units import SECOND
+from sonde.model.units import MICROSECOND, MILLISECOND, SECOND
 from sonde.typed import NamedTuple
 
 _WIDTH = 53
 _LEFT = 21
 """Columns of the graph, and of the number at its left."""
 
-_UNITS = ((SECOND, "s", 0), (1_000_000, "ms", 3), (1_000, "us", 6))
+_UNITS = ((SECOND, "s", 0), (MILLISECOND, "ms", 3), (MICROSECOND, "us", 6))
 """The nanoseconds of a unit, and the digits that times have behind the second where intervals are that long."""
 
 
-class Point(NamedTuple):
+class SeriesPoint(NamedTuple):
     """The begin of an interval, in ns since 1970, and its value; None without one."""
 
     start: int
     value: int | None
 
 
-class Line(NamedTuple):
+class SeriesLine(NamedTuple):
     """The points of a map's element, ascending and without gaps."""
 
     key: tuple[Value, ...]
-    points: tuple[Point, ...]
+    points: tuple[SeriesPoint, ...]
 
 
-def lines(series: Series, shown: ShownMap) -> list[Line]:
+def lines(series: Series, shown: ShownMap) -> list[SeriesLine]:
     """The elements, by when they were written to last."""
     found: dict[tuple[Value, ...], dict[int, int]] = {}
     for key, number, value in _values(series, shown):
@@ -44,7 +44,7 @@ def lines(series: Series, shown: ShownMap) -> list[Line]:
     ends = {key: max(of_key, default=0) for key, of_key in found.items()}
     ordered = sorted(found, key=lambda key: (ends[key], key))
     last = max(ends.values(), default=0)
-    made = [Line(key, _points(series, found[key], last)) for key in ordered]
+    made = [SeriesLine(key, _points(series, found[key], last)) for key in ordered]
     return made[max(len(made) - shown.top, 0) :] if shown.top else made
 
 
@@ -72,18 +72,18 @@ def _aggregated(series: Series, words: Sequence[int]) -> int | None:
     return signed(words[1]) if series.function == "sum" else number_of(series.function, tuple(words))
 
 
-def _points(series: Series, values: Mapping[int, int], last: int) -> tuple[Point, ...]:
+def _points(series: Series, values: Mapping[int, int], last: int) -> tuple[SeriesPoint, ...]:
     begin = last - series.intervals + 1
     first = min((each for each in values if each >= begin), default=last + 1)
-    return tuple(Point(number * series.interval, values.get(number)) for number in range(first, last + 1))
+    return tuple(SeriesPoint(number * series.interval, values.get(number)) for number in range(first, last + 1))
 
 
-def objects(points: Sequence[Point]) -> list[dict[str, object]]:
+def objects(points: Sequence[SeriesPoint]) -> list[dict[str, object]]:
     """As JSON has them; dates are those of UTC."""
     return [{"interval_start": _date(each.start), "value": each.value} for each in points if each.value is not None]
 
 
-def graph(points: Sequence[Point]) -> bytes:
+def graph(points: Sequence[SeriesPoint]) -> bytes:
     """One row for each interval."""
     values = [each.value for each in points if each.value is not None]
     if not values:
