@@ -112,7 +112,7 @@ def environments():
     yield "processes and /proc of its own", 'exec unshare -pf --mount-proc "$@"', TOLD, True
     yield "users of its own", 'exec unshare -Ur "$@"', TOLD, False
     yield "a session of its own", 'exec setsid -w "$@"', WORKS, False
-    yield "a terminal", f'exec {sys.executable} -c "{TERMINAL}" "$@"', WORKS, False
+    yield "a terminal", f'exec "{sys.executable}" -c "{TERMINAL}" "$@"', WORKS, False
 
 
 def commands():

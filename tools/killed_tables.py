@@ -12,6 +12,7 @@ Needs pyarrow and polars. The status is 1 if any of that is not so.
 import json
 import os
 import random
+import shlex
 import signal
 import subprocess
 import sys
@@ -93,7 +94,7 @@ def run(way, engine, moment, folder):
     path = Path(folder) / name
     command = [
         sys.executable, "-c", START, "-q", "--engine", engine, "-o", str(path), *words, "-n", PROGRAM,
-        "-c", f"{sys.executable} -c '{LOAD}'",
+        "-c", shlex.join((sys.executable, "-c", LOAD)),
     ]  # fmt: skip
     done = subprocess.Popen(
         command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env={**os.environ, "PYTHONPATH": f"{ROOT}/src"},

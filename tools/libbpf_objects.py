@@ -314,7 +314,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("directory", type=Path)
     parser.add_argument("names", nargs="*", metavar="NAME")
-    parser.add_argument("--sonde", default=f"{sys.executable} -m sonde")
+    parser.add_argument("--sonde", default=shlex.join((sys.executable, "-m", "sonde")))
     parser.add_argument("--json", type=Path)
     parser.add_argument("--settle", type=float, default=1, help="seconds for attaching, more in an emulated machine")
     arguments = parser.parse_intermixed_args()

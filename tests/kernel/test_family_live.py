@@ -11,7 +11,7 @@ pytestmark = pytest.mark.every_kernel
 COUNT = "syscall::getpgid:entry /progenyof($target)/ { @[tid == pid] = count(); }"
 
 FUNCTIONS = """
-import os, sys, threading
+import os, sys, threading, time
 
 def calls(count):
     for _ in range(count): os.getpgid(0)
@@ -27,10 +27,14 @@ def descend(generations, work):
     os.set_inheritable(alive, True)
     ended, between = os.pipe()
     if os.fork() == 0:
+        parent = os.getppid()
         for _ in range(generations):
+            parent = os.getpid()
             if os.fork(): os._exit(0)
         os.close(between)
         os.read(ended, 1)
+        # a process closes its files before its children are given to another
+        while generations and os.getppid() == parent: time.sleep(0.001)
         work()
         os._exit(0)
     os.close(between)

@@ -9,7 +9,7 @@ import pytest
 from command import sonde, start, table
 
 WORKING = Path(__file__).parents[1] / "programs" / "working_children.py"
-FAMILY = f"'{sys.executable}' -IS {WORKING} grandchildren"
+FAMILY = f"'{sys.executable}' -IS '{WORKING}' grandchildren"
 
 
 class Sampled:
