@@ -17,10 +17,13 @@ OFFSET_BITS = 32
 OFFSET_MASK = (1 << OFFSET_BITS) - 1
 
 _FIRST = 0xFFFF_8000
+FIRST_ADDRESS = _FIRST << OFFSET_BITS
+"""No region has a lower one."""
+
 _NUMBERS = (1 << 15) - 1
 """The last region is none, so that a negative error number is no address, nor what lies just below or above zero."""
 
-__all__ = ["OFFSET_BITS", "OFFSET_MASK", "AccessError", "Buffer", "MachineMemory"]
+__all__ = ["FIRST_ADDRESS", "OFFSET_BITS", "OFFSET_MASK", "AccessError", "Buffer", "MachineMemory"]
 
 
 class MachineMemory:

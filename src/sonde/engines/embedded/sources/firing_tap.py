@@ -1,7 +1,7 @@
 """Firings of this engine, recorded as its programs run: who, when, registers, arguments, and what programs read.
 
-Structures that programs follow lie in the machine's memory, and their addresses mean nothing later. So those of the
-thread and of arguments are recorded as reads of the kernel's memory, with what they point to, at other addresses.
+Structures of the thread and of arguments, in the machine's memory, are recorded as reads of the kernel's memory
+(`recorded_structures.py`).
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from sonde.engines.embedded.sources.argument_reads import behind_arguments, behi
 from sonde.engines.embedded.sources.buffers import Buffers
 from sonde.engines.embedded.sources.firings import Clock
 from sonde.engines.embedded.sources.images import ImageEvents
+from sonde.engines.embedded.sources.recorded_structures import ELSEWHERE, RecordedStructures
 from sonde.engines.embedded.sources.task import TracedTask
 from sonde.engines.fired import FiringThread, MemoryRead, RecordedFiring
 from sonde.engines.firing_records import encode
@@ -26,14 +27,8 @@ from sonde.model.probe import Internal, Probe, RawTracepoint, StaticProbe, Uprob
 from sonde.model.spec import TracingSpec
 from sonde.runtime.environment import Environment, OpenFiles, Task
 from sonde.runtime.files import PATH_OF_FILE
-from sonde.runtime.machine.memory import OFFSET_BITS, OFFSET_MASK, MachineMemory
+from sonde.runtime.machine.memory import MachineMemory
 from sonde.symbols.process_events import ProcessEvent
-
-ELSEWHERE = 0x2000 << OFFSET_BITS
-"""What is added to addresses of the machine: a replay has regions of its own there."""
-
-_STRUCTURE = 1536
-"""Bytes of a structure that are kept."""
 
 _LOWEST = 1 << 16
 """There is nothing below in usual processes (vm.mmap_min_addr)."""
@@ -65,7 +60,7 @@ class FiringTap:
         """`images` tells what processes have mapped, where addresses of theirs are recorded."""
         self.keeper, self._images = keeper, images
         self._places = {probe: place for place, probe in enumerate(recorded_probes(spec))}
-        self._memory, self._buffers = memory, buffers
+        self._structures, self._buffers = RecordedStructures(memory), buffers
         self._arguments = {
             (each.id, site.offset): site.arguments
             for each in spec.probes
@@ -118,9 +113,9 @@ class FiringTap:
 
     def note_structure(self, pointer: int) -> None:
         """What lies at an address of the machine's."""
-        data = self._at(pointer)
-        if data:
-            self._note(MemoryRead(pointer + ELSEWHERE, self._moved(data)))
+        read = self._structures.read(pointer)
+        if read is not None:
+            self._note(read)
 
     def note_text(self, pointer: int, text: bytes) -> None:
         """The text that stands for a structure there."""
@@ -182,9 +177,9 @@ class FiringTap:
             self._images.require(task.pid, self._shown(reads))
         pointers = [task.address, *(each for (each,) in _WORD.iter_unpack(arguments))]
         found = RecordedFiring(
-            place, environment.now, 0, self._thread(task), self._moved(arguments),
-            bytes(self._buffers.registers[: registers.SIZE]), (*reads, *self._structures(pointers)), None, self._stack,
-            tuple(self._results),
+            place, environment.now, 0, self._thread(task), self._structures.moved(arguments),
+            bytes(self._buffers.registers[: registers.SIZE]), (*reads, *self._structures.behind(pointers)), None,
+            self._stack, tuple(self._results),
         )  # fmt: skip
         if self.processes is not None:
             self.processes.pull()
@@ -203,32 +198,6 @@ class FiringTap:
         return FiringThread(
             task.tid, task.pid, task.comm, task.uid, task.gid, parent.pid if parent is not None else 0, address
         )
-
-    def _structures(self, pointers: Sequence[int]) -> list[MemoryRead]:
-        """What the pointers lead to, and what that leads to."""
-        found: dict[int, MemoryRead] = {}
-        for level in range(2):
-            following: list[int] = []
-            for pointer in pointers:
-                data = self._at(pointer) if pointer not in found else b""
-                if data:
-                    found[pointer] = MemoryRead(pointer + ELSEWHERE, self._moved(data))
-                    following += [word for (word,) in _WORD.iter_unpack(data) if not level and self._is_own(word)]
-            pointers = following
-        return list(found.values())
-
-    def _at(self, pointer: int) -> bytes:
-        region = self._memory.regions.get(pointer >> OFFSET_BITS)
-        at = pointer & OFFSET_MASK
-        data = bytes(region[at : at + _STRUCTURE]) if region is not None else b""
-        return data[: len(data) & -_WORD.size]
-
-    def _is_own(self, word: int) -> bool:
-        return word >> OFFSET_BITS in self._memory.regions
-
-    def _moved(self, data: bytes) -> bytes:
-        words = (word + ELSEWHERE if self._is_own(word) else word for (word,) in _WORD.iter_unpack(data))
-        return b"".join(map(_WORD.pack, words))
 
 
 def _probe_of(clock: Clock) -> Probe:

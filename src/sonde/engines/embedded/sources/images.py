@@ -13,11 +13,14 @@ from sonde.engines.embedded.tracer.plan import ENTRY, HOLD_ENTRY, StopPlan
 from sonde.symbols.images import mark_in
 from sonde.symbols.mappings import parse_maps
 from sonde.symbols.process_events import MappingsSnapshot, ProcessEvent
-from sonde.untrusted import kernel_text
+from sonde.untrusted import kernel_text, lines
 
 _EXEC = call_numbers.native("execve", "execveat")
 
-_MOST_VAIN = 4096
+_DATA = "[heap]", "[stack]"
+"""Mappings in which there is no code."""
+
+_MOST_VAIN = 1 << 16
 """Pages that are remembered of a process."""
 
 Walk = Callable[[int, int], Sequence[int]]
@@ -59,7 +62,9 @@ class ImageEvents:
         }
         if unknown:
             self._note(pid)
-            self._vain[pid] = vain | unknown if len(vain) < _MOST_VAIN else unknown
+            if len(vain) >= _MOST_VAIN:
+                vain.clear()
+            vain |= unknown
 
     def walking(self, walk: Walk) -> Walk:
         """The walk of stacks that notes whose it walks first."""
@@ -103,9 +108,17 @@ class ImageEvents:
         except OSError:
             self.lost += 1
             return
-        seen = hash(text)
-        if text and seen != self._last.get(pid):
+        if not text:
+            return
+        # A heap that grows names nothing: it would make a snapshot of each look.
+        seen = hash("\n".join(each for each in lines(text) if _has_names(each)))
+        if seen != self._last.get(pid):
             self._last[pid] = seen
             mappings = parse_maps(text)
-            self._ranges[pid] = [(each.start, each.end) for each in mappings if each.executable]
+            self._ranges[pid] = [(each.start, each.end) for each in mappings if each.executable or each.path in _DATA]
             self._events.append(MappingsSnapshot(0, pid, mark_in(mappings), mappings))
+
+
+def _has_names(line: str) -> bool:
+    """Whether a line of a maps file tells of code or of a file: its permissions follow its addresses."""
+    return "/" in line or "x" in line.partition(" ")[2][:4]
