@@ -4,7 +4,7 @@ nothing later, so pointers among them are moved to where a replay has regions of
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from sonde.engines.fired import MemoryRead
 from sonde.runtime.machine.memory import FIRST_ADDRESS, OFFSET_BITS, OFFSET_MASK, MachineMemory
@@ -37,7 +37,7 @@ class RecordedStructures:
 
     def __init__(self, memory: MachineMemory) -> None:
         self._memory = memory
-        self._known: dict[int, _Looked] = {}
+        self._known: dict[tuple[int, int], _Looked] = {}
 
     def read(self, pointer: int) -> MemoryRead | None:
         """What lies at an address of the machine's; None where nothing does."""
@@ -45,30 +45,28 @@ class RecordedStructures:
         return MemoryRead(pointer + ELSEWHERE, looked.moved) if looked is not None else None
 
     def behind(self, pointers: Sequence[int]) -> list[MemoryRead]:
-        """What the pointers lead to, and what that leads to."""
-        found: dict[int, MemoryRead] = {}
-        for _ in range(2):
-            following: list[int] = []
-            for pointer in pointers:
-                looked = self._look(pointer) if pointer not in found else None
-                if looked is not None:
-                    found[pointer] = MemoryRead(pointer + ELSEWHERE, looked.moved)
-                    following += looked.own
-            pointers = following
-        return list(found.values())
+        """What the pointers lead to, and what that leads to. Structures lie close together, so memory that is behind
+        several pointers is in one of these once."""
+        found = set(pointers)
+        for pointer in pointers:
+            looked = self._look(pointer)
+            if looked is not None:
+                found.update(looked.own)
+        spans = ((start, self._look(start, end - start)) for start, end in _united(sorted(found)))
+        return [MemoryRead(start + ELSEWHERE, looked.moved) for start, looked in spans if looked is not None]
 
     def moved(self, data: bytes) -> bytes:
         """Whole words, with the pointers among them moved."""
         return self._moved(data, self._own(_possible(data)))
 
-    def _look(self, pointer: int) -> _Looked | None:
+    def _look(self, pointer: int, size: int = _STRUCTURE) -> _Looked | None:
         region = self._memory.regions.get(pointer >> OFFSET_BITS)
         at = pointer & OFFSET_MASK
-        data = bytes(region[at : at + _STRUCTURE]) if region is not None else b""
+        data = bytes(region[at : at + size]) if region is not None else b""
         data = data[: len(data) & -_WORD.size]
         if not data:
             return None
-        known = self._known.get(pointer)
+        known = self._known.get((pointer, size))
         possible = known.possible if known is not None and known.data == data else _possible(data)
         # Regions come and go, so what was no pointer may have become one.
         own = self._own(possible)
@@ -76,7 +74,7 @@ class RecordedStructures:
             return known
         if len(self._known) >= _MOST_KNOWN:
             self._known.clear()
-        looked = self._known[pointer] = _Looked(data, possible, own, self._moved(data, own))
+        looked = self._known[pointer, size] = _Looked(data, possible, own, self._moved(data, own))
         return looked
 
     def _own(self, words: Sequence[int]) -> tuple[int, ...]:
@@ -89,6 +87,21 @@ class RecordedStructures:
         are_own = frozenset(own)
         words = [word + ELSEWHERE if word in are_own else word for (word,) in _WORD.iter_unpack(data)]
         return struct.pack(f"<{len(words)}Q", *words)
+
+
+def _united(pointers: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Where what lies behind pointers, which are in order, begins and ends. What is no whole number of words from
+    where it begins is apart, since pointers are looked for word by word."""
+    start = end = -1
+    for pointer in pointers:
+        if start >= 0 and pointer <= end and not (pointer - start) % _WORD.size:
+            end = pointer + _STRUCTURE
+            continue
+        if start >= 0:
+            yield start, end
+        start, end = pointer, pointer + _STRUCTURE
+    if start >= 0:
+        yield start, end
 
 
 def _possible(data: bytes) -> tuple[int, ...]:
