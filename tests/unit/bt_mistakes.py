@@ -109,6 +109,13 @@ PROBES = """
 «watchpoint:0x1000:3:w» { } ;; watchpoint length must be one of (1,2,4,8)
 «watchpoint:0x1000:8:q» { } ;; watchpoint mode must be combination of (r,w,x)
 «watchpoint:0x1000:8:ww» { } ;; watchpoint modes may not be duplicated
+«watchpoint:0x1000:8:r» { } ;; invalid watchpoint mode: r
+«w:0x1001:8:w» { } ;; this watchpoint cannot be set
+«asyncwatchpoint:0x1000:8:w» { } ;; Invalid probe type: asyncwatchpoint
+«iter:task:a:b» { } ;; iter probe type takes 2 arguments (1 optional)
+«iter:task*» { } ;; iter probe type does not support wildcards
+«iter:» { } ;; iter should specify a iterator's name
+«iter:task_nosuch» { } ;; iter task_nosuch not available for your kernel version.
 «nothing» { } ;; Invalid probe type: nothing
 «nothing:at:all» { } ;; Invalid probe type: nothing
 «begin:x» { } ;; begin probe type requires 0 arguments, found 1

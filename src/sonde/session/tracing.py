@@ -25,6 +25,8 @@ from sonde.model.spec import (
     has_open_sites,
     has_samples,
     has_user_addresses,
+    is_internal,
+    is_iterated,
 )
 from sonde.model.units import SECOND
 from sonde.report.symbolizer import Symbolizer
@@ -161,7 +163,8 @@ class Session:
             if self._attached is not None:
                 self._attached()
             self._start()
-            self._follow(signals, come)
+            if not self._go_over(signals):
+                self._follow(signals, come)
             self._wait_for_status(signals)
             self._stop(signals)
             status = self._status()
@@ -203,6 +206,17 @@ class Session:
         for each in self._traced:
             each.resume()
 
+    def _go_over(self, signals: Asked) -> bool:
+        """Have the programs of iterators run for all there is; whether nothing else fires any."""
+        if not any(is_iterated(each) for each in self._spec.programs):
+            return False
+        for each in filter(is_iterated, self._spec.programs):
+            for _ in self._tracing.go_over(each.name):
+                self._consumer.poll()
+                if self._is_ended or signals.asked:
+                    return False
+        return all(is_iterated(each) or is_internal(each) for each in self._spec.programs)
+
     def _adopt_descendants(self) -> None:
         """Processes that $target has started before programs see who starts whom belong to its family as well."""
         if self._traced and any(each.name == FAMILY for each in self._spec.maps):
@@ -234,11 +248,15 @@ class Session:
                 return
             if self._sampling.has_failed:
                 return
-            if self._activity() != ACTIVE:
-                # The record of exit() may have found the ring full.
+            if self._is_ended:
                 return
             if self._has_time() and self._consumer.exit_status is None and not signals.asked:
                 self._rest()
+
+    @property
+    def _is_ended(self) -> bool:
+        """Whether a program has called exit(), whose record may have found the ring full."""
+        return self._consumer.exit_status is not None or self._activity() != ACTIVE
 
     def _has_time(self) -> bool:
         """Whether records may gather: not while tables are made, which takes its time, nor where they are read at a

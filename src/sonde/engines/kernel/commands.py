@@ -13,6 +13,7 @@ from sonde.engines.kernel.syscalls import address_of, bpf
 from sonde.typed import NamedTuple
 
 MAP_CREATE, MAP_LOOKUP_ELEM, MAP_UPDATE_ELEM, MAP_DELETE_ELEM, MAP_GET_NEXT_KEY, PROG_LOAD = range(6)
+OBJ_PIN = 6
 PROG_TEST_RUN, OBJ_GET_INFO_BY_FD, RAW_TRACEPOINT_OPEN, BTF_LOAD, MAP_FREEZE = 10, 15, 17, 18, 22
 MAP_LOOKUP_BATCH, MAP_UPDATE_BATCH, LINK_CREATE, ITER_CREATE = 24, 26, 28, 33
 
@@ -206,14 +207,21 @@ def link_tracing(program: int, attach_type: int, cookie: int = 0) -> int:
     return bpf(LINK_CREATE, bytearray(struct.pack("=IIIIIIQ16x", program, 0, attach_type, 0, 0, 0, cookie)))
 
 
-def link_iterator(program: int, map_descriptor: int = 0) -> int:
-    """Make an iterator of a program, over the elements of a map if one is given (union bpf_iter_link_info)."""
-    about = bytearray(struct.pack("=I12x", map_descriptor))
+def link_iterator(program: int, of: int = 0, process: int = 0) -> int:
+    """Make an iterator of a program: over the elements of the map whose descriptor `of` is, over control groups in that
+    order, or over the threads of a process or what they have (union bpf_iter_link_info)."""
+    about = bytearray(struct.pack("=II8x", of, process))
+    is_narrow = of or process
     attributes = struct.pack(
-        "=IIIIQI4x", program, 0, TRACE_ITER, 0, address_of(about) if map_descriptor else 0,
-        len(about) if map_descriptor else 0,
-    )  # fmt: skip
+        "=IIIIQI4x", program, 0, TRACE_ITER, 0, address_of(about) if is_narrow else 0, len(about) if is_narrow else 0
+    )
     return bpf(LINK_CREATE, bytearray(attributes))
+
+
+def pin(descriptor: int, path: str) -> None:
+    """Give a link a name in a BPF file system, where it lives until the name is removed."""
+    text = bytearray(os.fsencode(path) + b"\0")
+    bpf(OBJ_PIN, bytearray(struct.pack("=QII", address_of(text), descriptor, 0)))
 
 
 def create_iterator(link: int) -> int:

@@ -22,10 +22,11 @@ KINDS = {
     "kretprobe": "kretprobe", "kr": "kretprobe", "fentry": "fentry", "f": "fentry", "kfunc": "fentry", "fexit": "fexit",
     "fr": "fexit", "kretfunc": "fexit", "uprobe": "uprobe", "u": "uprobe", "uretprobe": "uretprobe", "ur": "uretprobe",
     "usdt": "usdt", "U": "usdt", "hardware": "hardware", "h": "hardware", "software": "software", "s": "software",
+    "watchpoint": "watchpoint", "w": "watchpoint", "iter": "iter", "it": "iter",
 }  # fmt: skip
 """Types of probes by their names."""
 
-_PENDING = ("watchpoint", "w", "asyncwatchpoint", "aw", "iter", "it", "test", "bench")
+_PENDING = ("test", "bench")
 UNITS = ("us", "ms", "s", "hz")
 """Of times between firings."""
 _SPECIAL = {"begin": "BEGIN", "end": "END"}
@@ -41,10 +42,6 @@ class Machine(NamedTuple):
 def attached(point: nodes.AttachPoint, machine: Machine) -> list[AttachedProbes]:
     """The probes of a description, each with its own text. None is an error."""
     kind, _, rest = point.text.partition(":")
-    if kind in ("watchpoint", "w"):
-        from sonde.frontends.bpftrace.check.watchpoints import require_form  # few programs have them
-
-        require_form(point, rest.split(":") if rest else [])
     if kind in _PENDING:
         _fail(point, f"{kind} probes are not supported")
     name = KINDS.get(kind)
@@ -252,10 +249,24 @@ def _counted(point: nodes.AttachPoint, kind: str, fields: list[str], machine: Ma
 
 _CLOCK_COUNT = 1_000_000
 
+
+def _watchpoint(point: nodes.AttachPoint, kind: str, fields: list[str], machine: Machine) -> list[AttachedProbes]:
+    from sonde.frontends.bpftrace.check.watchpoints import watched  # likewise
+
+    return watched(point, fields, machine.catalog)
+
+
+def _iterator(point: nodes.AttachPoint, kind: str, fields: list[str], machine: Machine) -> list[AttachedProbes]:
+    from sonde.frontends.bpftrace.check.iterators import iterated  # likewise
+
+    return iterated(point, fields, machine.catalog)
+
+
 _FINDERS: dict[str, Callable[[nodes.AttachPoint, str, list[str], Machine], list[AttachedProbes]]] = {
     "begin": _special, "end": _special, "self": _signal, "interval": _timer, "profile": _timer,
     "tracepoint": _tracepoint,
     "rawtracepoint": _raw_tracepoint, "kprobe": _function, "kretprobe": _function, "fentry": _function,
     "fexit": _function, "uprobe": _user_function, "uretprobe": _user_function, "usdt": _static,
-    "hardware": _counted, "software": _counted,
+    "hardware": _counted, "software": _counted, "watchpoint": _watchpoint,
+    "iter": _iterator,
 }  # fmt: skip

@@ -6,7 +6,7 @@ from sonde.frontends.bpftrace.syntax import nodes
 from sonde.frontends.bpftrace.syntax.lexer import skip_space
 from sonde.frontends.bpftrace.syntax.stream import Stream
 
-_OF_FILES = ("uprobe", "uretprobe", "usdt", "u", "ur", "U")
+_OF_FILES = ("uprobe", "uretprobe", "usdt", "u", "ur", "U", "iter", "it")
 """Types of probes whose descriptions have paths in them."""
 
 
