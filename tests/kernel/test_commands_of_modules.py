@@ -54,6 +54,8 @@ TEXTS = {
     "frontends.bpftrace.check.watchpoints": (
         ["bt", "-e", "watchpoint:0x1000:4:x { } interval:ms:1 { exit(); }"], "Attached 2 probes",
     ),
+    "frontends.bpftrace.check.trials": (["bt", "--test", "-e", "test:own { }"], "1 test ran."),
+    "frontends.bpftrace.report.trials": (["bt", "--bench", "-e", "bench:own { }"], "Iterations"),
     "providers.watched": (["-qn", "perf:breakpoint::0x1000-8-w-1 { } tick-1ms { exit(0); }"], ""),
     "frontends.bpftrace.check.iterators": (["bt", "-e", "iter:task { @threads = count(); }"], "@threads:"),
     "providers.iterators": (["-qn", 'iter:::task { n = 1; } END { printf("%d it is", n); }'], "1 it is"),

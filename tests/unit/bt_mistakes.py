@@ -112,6 +112,9 @@ PROBES = """
 «watchpoint:0x1000:8:r» { } ;; invalid watchpoint mode: r
 «w:0x1001:8:w» { } ;; this watchpoint cannot be set
 «asyncwatchpoint:0x1000:8:w» { } ;; Invalid probe type: asyncwatchpoint
+«test:» { } ;; test probes must have a name
+«bench» { } ;; bench probe type requires 1 arguments, found 0
+test:a { } «test:a» { } ;; was used as the name for more than one TEST probe
 «iter:task:a:b» { } ;; iter probe type takes 2 arguments (1 optional)
 «iter:task*» { } ;; iter probe type does not support wildcards
 «iter:» { } ;; iter should specify a iterator's name

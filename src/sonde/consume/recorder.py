@@ -71,6 +71,9 @@ class Recorder:
     def attach_sites(self, program: str, path: str, sites: Sequence[SiteOfFile], pid: int) -> None:
         self._tracing.attach_sites(program, path, sites, pid)
 
+    def measure(self, program: str, times: int) -> int:
+        return self._tracing.measure(program, times)
+
     def go_over(self, name: str) -> Iterator[None]:
         return self._tracing.go_over(name)
 

@@ -14,9 +14,11 @@ SIGNALS = ("SIGUSR1",)
 
 
 class Internal(NamedTuple):
-    """BEGIN, END and ERROR, fired by the session itself or by a fault; `name` is that name."""
+    """BEGIN, END and ERROR, fired by the session itself or by a fault; `name` is that name. One that `is_measured` the
+    session has run many times, to see how long that takes."""
 
     name: str
+    is_measured: bool = False
 
 
 CHANGES_NOTHING = 64

@@ -161,6 +161,10 @@ class EmbeddedTracing:
         """Raises EngineError: the engine has no structures to go through."""
         raise EngineError(f"program {name} goes through structures of the kernel, which only --engine kernel has")
 
+    def measure(self, program: str, times: int) -> int:
+        """Raises EngineError: what Python takes tells nothing of the kernel."""
+        raise EngineError(f"program {program} is to be measured, which is for --engine kernel")
+
     def go_over(self, name: str) -> Iterator[None]:
         """Raises EngineError, likewise."""
         raise EngineError(f"program {name} goes over objects of the kernel, which only --engine kernel has")

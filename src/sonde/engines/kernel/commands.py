@@ -181,6 +181,20 @@ def run_program(program: int, cpu: int) -> int:
     return int(struct.unpack_from("=I", attributes, 4)[0])
 
 
+def measure_program(program: int, times: int) -> int:
+    """Run a program of type XDP so often, for a packet of zeros; returns how many ns each took."""
+    packet = bytearray(_LEAST_PACKET)
+    attributes = bytearray(80)
+    struct.pack_into("=I4xI4xQ", attributes, 0, program, len(packet), address_of(packet))
+    struct.pack_into("=I", attributes, 32, times)
+    bpf(PROG_TEST_RUN, attributes)
+    return int(struct.unpack_from("=I", attributes, 36)[0])
+
+
+_LEAST_PACKET = 14
+"""A header of Ethernet: the kernel takes nothing shorter."""
+
+
 def recursion_misses(program: int) -> int:
     """How often the kernel skipped the program because it was running on that CPU already (since Linux 5.12)."""
     information = _program_information(program, bytearray(_INFO_SIZE))

@@ -213,6 +213,14 @@ class KernelTracing:
                 return
         raise EngineError(f"there is no program {program}")
 
+    def measure(self, program: str, times: int) -> int:
+        """Run a program of an internal probe that is measured so often; ns each time. Raises EngineError."""
+        loaded = next(each for each in self._programs if each.spec.name == program)
+        try:
+            return commands.measure_program(loaded.descriptor, times)
+        except OSError as error:
+            raise explain(error, f"cannot measure program {program}") from None
+
     def restart_timers(self) -> None:
         if self._overflows is not None:
             self._overflows.restart_timers()

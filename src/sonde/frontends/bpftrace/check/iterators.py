@@ -15,13 +15,13 @@ _KIND = "iter"
 
 def iterated(point: nodes.AttachPoint, fields: Sequence[str], catalog: Catalog) -> list[AttachedProbes]:
     """The probe of a description. Raises BtError."""
+    if point.text.endswith(":") and not fields:
+        raise BtError("iter should specify a iterator's name", point.at)
     if len(fields) not in (1, 2):
         raise BtError(f"{_KIND} probe type takes 2 arguments (1 optional)", point.at)
     if any(map(is_glob, fields)):
         raise BtError(f"{_KIND} probe type does not support wildcards", point.at)
     name, pin = fields[0], "".join(fields[1:])
-    if not name:
-        raise BtError("iter should specify a iterator's name", point.at)
     found = catalog.match(_KIND, "", pin, name)
     if not found:
         text = f"iter {name} not available for your kernel version."

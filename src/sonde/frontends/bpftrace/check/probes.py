@@ -12,7 +12,10 @@ from sonde.frontends.bpftrace.syntax.lexer import integer_of, number_of
 from sonde.model.catalog import Catalog
 from sonde.model.errors import NO_FUNCTION, SourceError
 from sonde.model.probe import SIGNALS, Internal, Probe
-from sonde.typed import NamedTuple, NoReturn
+from sonde.typed import TYPE_CHECKING, NamedTuple, NoReturn
+
+if TYPE_CHECKING:
+    from sonde.frontends.bpftrace.check.trials import TrialProbes
 
 KINDS = {
     "begin": "begin", "BEGIN": "begin", "end": "end", "END": "end", "self": "self",
@@ -22,28 +25,27 @@ KINDS = {
     "kretprobe": "kretprobe", "kr": "kretprobe", "fentry": "fentry", "f": "fentry", "kfunc": "fentry", "fexit": "fexit",
     "fr": "fexit", "kretfunc": "fexit", "uprobe": "uprobe", "u": "uprobe", "uretprobe": "uretprobe", "ur": "uretprobe",
     "usdt": "usdt", "U": "usdt", "hardware": "hardware", "h": "hardware", "software": "software", "s": "software",
-    "watchpoint": "watchpoint", "w": "watchpoint", "iter": "iter", "it": "iter",
+    "watchpoint": "watchpoint", "w": "watchpoint", "iter": "iter", "it": "iter", "test": "test", "bench": "bench",
 }  # fmt: skip
 """Types of probes by their names."""
 
-_PENDING = ("test", "bench")
 UNITS = ("us", "ms", "s", "hz")
 """Of times between firings."""
 _SPECIAL = {"begin": "BEGIN", "end": "END"}
 
 
 class Machine(NamedTuple):
-    """What descriptions are looked up in; `process` is that of -p or -c, 0 without one."""
+    """What descriptions are looked up in; `process` is that of -p or -c, 0 without one. `trials` are the tests and
+    measurements of the program."""
 
     catalog: Catalog
     process: int
+    trials: TrialProbes | None = None
 
 
 def attached(point: nodes.AttachPoint, machine: Machine) -> list[AttachedProbes]:
     """The probes of a description, each with its own text. None is an error."""
     kind, _, rest = point.text.partition(":")
-    if kind in _PENDING:
-        _fail(point, f"{kind} probes are not supported")
     name = KINDS.get(kind)
     if name is None:
         _fail(point, f"Invalid probe type: {kind}")
@@ -56,9 +58,14 @@ def attached(point: nodes.AttachPoint, machine: Machine) -> list[AttachedProbes]
         if error.kind == NO_FUNCTION:
             _missing(point, name, rest)
         _fail(point, error.text, error.hint)
-    if not found:
+    if not found and name not in _TRIED:
         _missing(point, name, rest)
+    if machine.trials is not None and machine.trials.leaves_out(name):
+        return []
     return found
+
+
+_TRIED = ("test", "bench")
 
 
 class NoSuchProbeError(BtError):
@@ -262,11 +269,17 @@ def _iterator(point: nodes.AttachPoint, kind: str, fields: list[str], machine: M
     return iterated(point, fields, machine.catalog)
 
 
+def _tried(point: nodes.AttachPoint, kind: str, fields: list[str], machine: Machine) -> list[AttachedProbes]:
+    from sonde.frontends.bpftrace.check.trials import TrialProbes  # likewise
+
+    return (machine.trials or TrialProbes()).attached(point, kind, fields)
+
+
 _FINDERS: dict[str, Callable[[nodes.AttachPoint, str, list[str], Machine], list[AttachedProbes]]] = {
     "begin": _special, "end": _special, "self": _signal, "interval": _timer, "profile": _timer,
     "tracepoint": _tracepoint,
     "rawtracepoint": _raw_tracepoint, "kprobe": _function, "kretprobe": _function, "fentry": _function,
     "fexit": _function, "uprobe": _user_function, "uretprobe": _user_function, "usdt": _static,
     "hardware": _counted, "software": _counted, "watchpoint": _watchpoint,
-    "iter": _iterator,
+    "iter": _iterator, "test": _tried, "bench": _tried,
 }  # fmt: skip

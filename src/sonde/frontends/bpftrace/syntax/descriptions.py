@@ -54,6 +54,9 @@ def _one(stream: Stream, start: int) -> tuple[nodes.AttachPoint, int]:
         text, offset = text + character, offset + 1
     if not text:
         stream.missing("a probe")
+    while source[offset - 1].isspace():
+        # Behind a colon it might have gone on.
+        offset -= 1
     return nodes.AttachPoint(stream.source.span(start, offset), text), offset
 
 
