@@ -54,6 +54,7 @@ TEXTS = {
     "frontends.bpftrace.check.watchpoints": (
         ["bt", "-e", "watchpoint:0x1000:4:x { } interval:ms:1 { exit(); }"], "Attached 2 probes",
     ),
+    "frontends.bpftrace.check.kernel_functions": (["bt", "-e", "kprobe:nosuch { }"], "No matches for kprobe nosuch"),
     "frontends.bpftrace.check.trials": (["bt", "--test", "-e", "test:own { }"], "1 test ran."),
     "frontends.bpftrace.report.trials": (["bt", "--bench", "-e", "bench:own { }"], "Iterations"),
     "providers.watched": (["-qn", "perf:breakpoint::0x1000-8-w-1 { } tick-1ms { exit(0); }"], ""),

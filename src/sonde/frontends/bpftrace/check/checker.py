@@ -12,7 +12,7 @@ from sonde.frontends.bpftrace.check.known_types import KnownTypes
 from sonde.frontends.bpftrace.check.macros import of_items
 from sonde.frontends.bpftrace.check.parameters import require_known
 from sonde.frontends.bpftrace.check.probe_filter import filtered, require_any
-from sonde.frontends.bpftrace.check.probes import Machine, NoSuchProbeError, attached
+from sonde.frontends.bpftrace.check.probes import Machine, NoSuchProbeError, of_each_type
 from sonde.frontends.bpftrace.check.scope import AttachedProbes, BtScope, Knowledge
 from sonde.frontends.bpftrace.check.statements import in_block, statements
 from sonde.frontends.bpftrace.check.types import INT32, UINT64
@@ -20,7 +20,7 @@ from sonde.frontends.bpftrace.errors import BtError, SourceSpan
 from sonde.frontends.bpftrace.program_text import ProgramText
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model import program as tree
-from sonde.model.errors import Position, ProgramError
+from sonde.model.errors import Position
 from sonde.model.probe import Probe
 from sonde.model.program import Clause, Expr, Kept, Program, Statement
 from sonde.typed import TYPE_CHECKING, NamedTuple
@@ -152,7 +152,7 @@ def _points(item: nodes.ProbeItem, given: CheckInput, warnings: list[BtError]) -
     found = []
     for point in item.points:
         try:
-            found.append(filtered(attached(point, given.machine), given.filter))
+            found += [filtered(each, given.filter) for each in of_each_type(point, given.machine)]
         except NoSuchProbeError as error:
             if given.settings["missing_probes"] == "error":
                 raise
@@ -244,10 +244,10 @@ def _whole(
 
 
 def _require_probes(count: int, trials: TrialProbes | None) -> None:
-    """Raises ProgramError for a program that has but tests which are not asked for."""
+    """Raises BtError for a program that has but tests which are not asked for."""
     for kind, what in (("test", "test"), ("bench", "benchmark")):
         if not count and trials is not None and kind in trials.kinds and not trials.mode:
-            raise ProgramError(f"ERROR: No probes attached; use --{kind} to run {what} probes.")
+            raise BtError(f"No probes attached; use --{kind} to run {what} probes.", trials.kinds[kind])
 
 
 def _series(scope: BtScope) -> dict[str, Series]:

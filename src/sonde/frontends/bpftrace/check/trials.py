@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sonde.frontends.bpftrace.check.scope import AttachedProbes
-from sonde.frontends.bpftrace.errors import BtError
+from sonde.frontends.bpftrace.errors import BtError, SourceSpan
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model.probe import Internal, Probe
 from sonde.typed import NamedTuple
@@ -28,7 +28,8 @@ class TrialProbes:
     def __init__(self, mode: str = "") -> None:
         self.mode = mode
         self.found: list[Tried] = []
-        self.kinds: set[str] = set()
+        self.kinds: dict[str, SourceSpan] = {}
+        """Those that the program has, and where the first is."""
         self._names: set[tuple[str, str]] = set()
 
     def attached(self, point: nodes.AttachPoint, kind: str, fields: Sequence[str]) -> list[AttachedProbes]:
@@ -41,7 +42,7 @@ class TrialProbes:
         if (kind, name) in self._names:
             raise BtError(f'"{name}" was used as the name for more than one {kind.upper()} probe', point.at)
         self._names.add((kind, name))
-        self.kinds.add(kind)
+        self.kinds.setdefault(kind, point.at)
         if kind != self.mode:
             return []
         number = len(self.found)

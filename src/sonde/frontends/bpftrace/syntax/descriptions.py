@@ -67,7 +67,8 @@ def _argument(stream: Stream, digits: str) -> str:
 
 def _is_predicate(text: str, source: str, offset: int) -> bool:
     """Whether a slash ends the description."""
-    if text.partition(":")[0] in _OF_FILES:
+    kind = text.partition(":")[0]
+    if kind in _OF_FILES or "*" in kind:
         return source[offset - 1].isspace() and not text.endswith(":")
     return True
 
