@@ -18,7 +18,7 @@ from sonde.session.participants import MakeReport
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sonde.frontends.bpftrace.report.trials import Trials
+    from sonde.frontends.bpftrace.report.trials import BtTrials
 
 LANGUAGE = "bpftrace"
 
@@ -101,9 +101,9 @@ def run_program(
     return 1 if trials is not None and trials.has_failed else ended.status
 
 
-def _trials(program: BtProgram, mode: str, is_json: bool) -> Trials | None:
+def _trials(program: BtProgram, mode: str, is_json: bool) -> BtTrials | None:
     if not mode:
         return None
-    from sonde.frontends.bpftrace.report.trials import Trial, Trials  # few programs have them
+    from sonde.frontends.bpftrace.report.trials import BtTrials, Trial  # few programs have them
 
-    return Trials(mode, tuple(Trial(*each) for each in program.own.trials), is_json)
+    return BtTrials(mode, tuple(Trial(*each) for each in program.own.trials), is_json)

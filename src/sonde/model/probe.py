@@ -52,8 +52,8 @@ class Timer(NamedTuple):
 class PerfEvent(NamedTuple):
     """A perf event that has counted to `period`, and again: `source` is `hardware`, `software`, `hw-cache`, or a
     directory of /sys/bus/event_source/devices, and `config` are attr.config, config1 and config2 of struct
-    perf_event_attr; of source `breakpoint` attr.bp_type, bp_addr and bp_len. `mode` is `user` or `kernel` where only
-    that is counted, else `all`.
+    perf_event_attr; of source `breakpoint` what is watched for, the address and the length. `mode` is `user` or
+    `kernel` where only that is counted, else `all`.
     """
 
     source: str

@@ -14,7 +14,7 @@ _MOST = (1 << 64) - 1
 
 
 def encode(name: str) -> tuple[int, int, int] | None:
-    """attr.bp_type, bp_addr and bp_len, None for what cannot be watched."""
+    """What is watched for, the address and the length, as `PerfEvent` has them; None for what cannot be watched."""
     form = _FORM.fullmatch(name)
     if form is None or absence(name):
         return None

@@ -28,7 +28,7 @@ from sonde.model.spec import (
     is_internal,
     is_iterated,
 )
-from sonde.model.units import SECOND
+from sonde.model.units import MICROSECOND, MILLISECOND, SECOND
 from sonde.report.symbolizer import Symbolizer
 from sonde.session.sample_flow import SampleFlow
 from sonde.session.signals import Signals
@@ -56,7 +56,7 @@ IDLE = 0.2
 """Longest sleep, so that drops and the end of a traced process are noticed in time."""
 
 
-_MORE = ((1_000, 1000), (10_000, 100), (100_000, 10), (1_000_000, 2))
+_MORE = ((MICROSECOND, 1000), (10 * MICROSECOND, 100), (100 * MICROSECOND, 10), (MILLISECOND, 2))
 """What takes less than so many ns in all is run so many times more often."""
 
 

@@ -38,7 +38,7 @@ _SIDE_BAND = _MMAP | _COMM | _TASK | _MMAP2 | _COMM_EXEC
 _FORMAT_LOST = 1 << 4
 """PERF_FORMAT_LOST, since Linux 6.0."""
 _READ_FORMAT, _BREAKPOINT, _CONFIG1, _CLOCKID = 32, 52, 56, 92
-"""Offsets of attr.read_format, bp_type, config1, which bp_addr is as well, and clockid."""
+"""Offsets of attr.read_format, of what a breakpoint watches for, of config1, where it has its address, and clockid."""
 
 _IOC_ENABLE, _IOC_DISABLE, _IOC_SET_OUTPUT, _IOC_ID, _IOC_SET_BPF = 0x2400, 0x2401, 0x2405, 0x80082407, 0x40042408
 _IOC_PERIOD = 0x40082404
@@ -55,9 +55,9 @@ def _open(kind: int, config: int, period: int, cpu: int) -> int:
 
 class Opening(NamedTuple):
     """What an event that has overflows is opened with: what it counts, and its `period`; `config` are attr.config,
-    config1 and config2, of a breakpoint bp_type, bp_addr and bp_len. `samples`: its samples are to be read, with the
-    fields of `sample_type`. `inherits`: what a task of the event starts has it, too. `no_user` and `no_kernel`: what
-    happens there is not counted."""
+    config1 and config2, of a breakpoint what it watches for, the address and the length. `samples`: its samples are to
+    be read, with the fields of `sample_type`. `inherits`: what a task of the event starts has it, too. `no_user` and
+    `no_kernel`: what happens there is not counted."""
 
     type: int
     config: tuple[int, int, int]

@@ -70,8 +70,8 @@ def _place(point: nodes.AttachPoint, kind: str, text: str) -> tuple[str, int]:
 
 
 def _inside(entries: Sequence[Probe], offset: int) -> list[Probe]:
-    """The instruction at an offset in each function. Whether there is one the kernel looks itself (can_probe,
-    arch/x86/kernel/kprobes/core.c)."""
+    """The instruction at an offset in each function. Whether there is one the kernel looks itself
+    (prepare_kprobe, kernel/kprobes.c)."""
     return [_at(probe, probe.firing, offset) for probe in entries if isinstance(probe.firing, KernelFunction)]
 
 
@@ -80,5 +80,5 @@ def _at(probe: Probe, firing: KernelFunction, offset: int) -> Probe:
     return probe._replace(id=_OF_PLACES | probe.id + offset, name=f"{offset:x}", firing=inside)
 
 
-_OF_PLACES = 1 << 30
+_OF_PLACES = 0x6000_0000
 """In identifiers of places in the kernel's functions, which no provider gives: so many of its own there are not."""

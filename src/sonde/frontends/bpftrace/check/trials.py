@@ -15,7 +15,7 @@ _OF_TESTS = 99_100
 _MOST = 800
 
 
-class Tried(NamedTuple):
+class TriedProbe(NamedTuple):
     """The name in the program, and the probe."""
 
     name: str
@@ -27,7 +27,7 @@ class TrialProbes:
 
     def __init__(self, mode: str = "") -> None:
         self.mode = mode
-        self.found: list[Tried] = []
+        self.found: list[TriedProbe] = []
         self.kinds: dict[str, SourceSpan] = {}
         """Those that the program has, and where the first is."""
         self._names: set[tuple[str, str]] = set()
@@ -50,7 +50,7 @@ class TrialProbes:
             raise BtError(f"a program has at most {_MOST} {kind} probes", point.at)
         firing = Internal(f"{kind}{number}", is_measured=kind == "bench")
         probe = Probe(_OF_TESTS + number, "dtrace", "", "", firing.name, firing)
-        self.found.append(Tried(name, probe))
+        self.found.append(TriedProbe(name, probe))
         return [AttachedProbes(point, f"{kind}:{name}", kind, (probe,))]
 
     def leaves_out(self, kind: str) -> bool:

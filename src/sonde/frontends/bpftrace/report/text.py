@@ -25,7 +25,7 @@ from sonde.visible import single_line
 if TYPE_CHECKING:
     from sonde.frontends.bpftrace.report.maps import MapText
     from sonde.frontends.bpftrace.report.objects import ObjectText
-    from sonde.frontends.bpftrace.report.trials import Trials
+    from sonde.frontends.bpftrace.report.trials import BtTrials
     from sonde.frontends.bpftrace.series import Series
 
 _ERRORS = 2
@@ -59,7 +59,7 @@ class Ending(NamedTuple):
     source: BtSource = BtSource(ProgramText("", ()), {})
     largest_file: int = 0
     series: Mapping[str, Series] = {}
-    trials: Trials | None = None
+    trials: BtTrials | None = None
 
 
 class BtReport:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from sonde.frontends.bpftrace.report.json_objects import json_line
+from sonde.model.units import MICROSECOND, MILLISECOND, SECOND
 from sonde.typed import NamedTuple, TypeAlias
 
 TEST, BENCH = "test", "bench"
@@ -16,7 +17,7 @@ TEST, BENCH = "test", "bench"
 _GREEN, _RED, _PLAIN = "\033[32m", "\033[31m", "\033[0m"
 _NAME_WIDTH, _TIME_WIDTH = 41, 15
 _HEAD = ("Benchmark", "Time(ns)", "Iterations")
-_SCALES = (("s", 10**9), ("ms", 10**6), ("us", 10**3), ("ns", 1))
+_SCALES = (("s", SECOND), ("ms", MILLISECOND), ("us", MICROSECOND), ("ns", 1))
 
 
 class Trial(NamedTuple):
@@ -29,7 +30,7 @@ class Trial(NamedTuple):
 Write: TypeAlias = Callable[[bytes], None]
 
 
-class Trials:
+class BtTrials:
     """All of a program; those are measured that are no tests. Takes what the report would show while one runs."""
 
     def __init__(self, mode: str, trials: Sequence[Trial], is_json: bool) -> None:
