@@ -54,7 +54,9 @@ def test_the_schema_takes_each_kind_and_nothing_else():
     data = {
         "printf": "x", "value": 1, "map": {"@a": 1}, "hist": {"@": [{"min": 1, "count": 2}]}, "stats": {"@x": {"k": 3}},
         "tseries": {"@": [{"interval_start": "12:00", "value": 1}]}, "time": "x", "cat": "x", "join": "x",
-        "attached_probes": {"probes": 1}, "lost_events": {"events": 1},
+        "test_result": {"a": {"duration": 5, "passed": True, "output": ""}},
+        "benchmark_result": {"a": {"average": 5, "iters": 7}}, "attached_probes": {"probes": 1},
+        "lost_events": {"events": 1},
     }  # fmt: skip
     assert sorted(data) == sorted(KINDS)
     for kind, value in data.items():

@@ -109,6 +109,27 @@ PROBES = """
 «watchpoint:0x1000:3:w» { } ;; watchpoint length must be one of (1,2,4,8)
 «watchpoint:0x1000:8:q» { } ;; watchpoint mode must be combination of (r,w,x)
 «watchpoint:0x1000:8:ww» { } ;; watchpoint modes may not be duplicated
+«watchpoint:0x1000:8:r» { } ;; invalid watchpoint mode: r
+«w:0x1001:8:w» { } ;; this watchpoint cannot be set
+«asyncwatchpoint:0x1000:8:w» { } ;; Invalid probe type: asyncwatchpoint
+«fentry:bpf» { } ;; the 'bpf' variant of this probe requires a bpf program name
+«fexit:bpf:x:f» { } ;; bpf program id must be a number or '*'
+«fentry:bpf:7:f» { } ;; programs of BPF are not traced
+«fentry:a:b:c» { } ;; Only the 'bpf' variant of this probe supports 4 arguments
+«kprobe:vfs_*+4» { } ;; wildcards and offsets do not go together
+«kprobe:0xffffffff81000000» { } ;; addresses of the kernel are not probed
+«nosuch*:x» { } ;; No probe type matched for nosuch*
+«own=nosuch:x» { } ;; Invalid probe type: nosuch
+«rt:nosuch:sched_switch» { } ;; No matches for rawtracepoint nosuch:sched_switch.
+«interval:s:x» { } ;; Invalid rate of interval probe: invalid integer: x
+«bench:a» { } ;; No probes attached; use --bench to run benchmark probes.
+«test:» { } ;; test probes must have a name
+«bench» { } ;; bench probe type requires 1 arguments, found 0
+test:a { } «test:a» { } ;; was used as the name for more than one TEST probe
+«iter:task:a:b» { } ;; iter probe type takes 2 arguments (1 optional)
+«iter:task*» { } ;; iter probe type does not support wildcards
+«iter:» { } ;; iter should specify a iterator's name
+«iter:task_nosuch» { } ;; iter task_nosuch not available for your kernel version.
 «nothing» { } ;; Invalid probe type: nothing
 «nothing:at:all» { } ;; Invalid probe type: nothing
 «begin:x» { } ;; begin probe type requires 0 arguments, found 1

@@ -17,7 +17,7 @@ FOLDERS = {"x86_64": "x86_64", "i686": "x86_64"}
 """The folder by what uname(2) calls the machine; a 64-bit kernel calls itself the latter under setarch(8)."""
 
 SUBJECTS = (
-    "address_space", "call_registers", "classification", "compat_syscalls", "convention", "displacement",
+    "address_space", "breakpoints", "call_registers", "classification", "compat_syscalls", "convention", "displacement",
     "instruction_lengths",
     "instructions", "languages", "object_files", "operands", "page_faults", "pages", "perf_registers", "registers",
     "rust_convention", "syscalls", "system_calls", "unwinding",
@@ -45,6 +45,7 @@ def is_this_machines(architecture: str) -> bool:
 
 if TYPE_CHECKING:
     from sonde.arch.x86_64 import address_space as address_space
+    from sonde.arch.x86_64 import breakpoints as breakpoints
     from sonde.arch.x86_64 import call_registers as call_registers
     from sonde.arch.x86_64 import classification as classification
     from sonde.arch.x86_64 import compat_syscalls as compat_syscalls

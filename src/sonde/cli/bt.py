@@ -20,8 +20,8 @@ _NOTIFY = "__BPFTRACE_NOTIFY_PROBES_ATTACHED"
 """An environment variable by which bpftrace's own tests ask for a line when all is attached."""
 
 _REFUSED = {
-    "test": "--test", "bench": "--bench", "fmt": "--fmt",
-    "--aot": "--aot", "--mode": "--mode", "--debuginfo": "--debuginfo",
+    "fmt": "--fmt",
+    "--aot": "--aot", "--debuginfo": "--debuginfo",
     "--traceable-functions": "--traceable-functions",
 }  # fmt: skip
 
@@ -71,7 +71,7 @@ def _run(arguments: BtArguments, messages: BtMessages) -> int:
         # The compiler comes when the processes are there.
         from sonde.library.bpftrace import compile_program, pairs, refuse_without_processes, run_program, take_name
 
-        wanted = pairs(program, arguments.values.get("--probe-filter", ""), "errors" in arguments.flags)
+        wanted = pairs(program, arguments.values.get("--probe-filter", ""), "errors" in arguments.flags, arguments.mode)
         made = compile_program(wanted, options, arguments.operands, held)
         messages.warnings(made.warnings())
         if "-d" in arguments.values:
@@ -86,14 +86,14 @@ def _run(arguments: BtArguments, messages: BtMessages) -> int:
         is_json = arguments.values.get("-f") == "json"
 
         def attached() -> None:
-            if "quiet" not in arguments.flags:
+            if "quiet" not in arguments.flags and not arguments.mode:
                 _tell_attached(made.attached, is_json, messages)
             if _NOTIFY in os.environ:
                 show(f"{_NOTIFY}\n")
 
         warns = "no_warnings" not in arguments.flags
         output = arguments.values.get("-o")
-        return run_program(made, options, held, output, messages.warning, attached, is_json, warns)
+        return run_program(made, options, held, output, messages.warning, attached, is_json, warns, arguments.mode)
 
 
 def _tell_attached(count: int, is_json: bool, messages: BtMessages) -> None:
@@ -108,6 +108,8 @@ def _require_supported(arguments: BtArguments) -> None:
     for name in (*sorted(arguments.flags), *arguments.values):
         if name in _REFUSED:
             raise FatalError(f"{_REFUSED[name]} is not supported by `sonde bt`")
+    if arguments.values.get("--mode") == "format":
+        raise FatalError("--mode format is not supported by `sonde bt`")
 
 
 def _options(arguments: BtArguments) -> OptionTable:

@@ -28,6 +28,7 @@ _MODES = ("test", "bench", "fmt")
 _LARGEST_PID = 1 << 22
 
 SEPARATOR = "--"
+TEST, BENCH = "test", "bench"
 
 
 class BtArguments(NamedTuple):
@@ -54,6 +55,11 @@ class BtArguments(NamedTuple):
             return self.words
         place = next((at for at, word in enumerate(self.words) if word != SEPARATOR), 0)
         return (*self.words[:place], *self.words[place + 1 :])
+
+    @property
+    def mode(self) -> str:
+        """`test` or `bench` where these probes are to be run, "" where the program traces."""
+        return next((each for each in (TEST, BENCH) if each in self.flags or self.values.get("--mode") == each), "")
 
     def pids(self) -> tuple[int, ...]:
         """Of -p. Raises FatalError."""

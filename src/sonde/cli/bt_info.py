@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
-from sonde.library.capabilities import Capability, capabilities
+from sonde.library.capabilities import Capability, capabilities, has_breakpoints, has_iterators
 
 _ALWAYS = (
     "probe_read", "probe_read_str", "probe_read_user", "probe_read_user_str", "probe_read_kernel",
@@ -46,8 +46,8 @@ def info(version: str) -> str:
         "Probe types": [
             *_states(found, (("kprobe", "kprobe"), ("tracepoint", "tracefs"), ("perf_event", "perf_event"))),
             *_states(found, (("fentry", "fentry"), ("uprobe", "uprobe"), ("hardware", "cycles"))),
-            ("iter", "no"),
-            ("watchpoint", "no"),
+            ("iter", _said(has_iterators())),
+            ("watchpoint", _said(has_breakpoints())),
         ],
     }
     return "\n".join(_section(title, rows) for title, rows in sections.items())

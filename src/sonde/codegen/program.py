@@ -81,8 +81,8 @@ def generate(
             from sonde.codegen.firings.widening import widen
 
             widen(g)
-    for item in planned:
-        bodies.generate(g, item, bits.get(item[0].id))
+    for number, item in enumerate(planned):
+        bodies.generate(g, item, bits.get(item[0].id), _is_last(item[0], planned[number + 1 :]))
     if g.deferral is not None and g.resumed is None:
         g.subprograms[DEFER] = deferral.generate_routine(g)
     g.b.place(g.exit)
@@ -193,6 +193,12 @@ def _partial_clauses(g: Generation, planned: Sequence[Planned]) -> dict[int, int
     elif len(g.context.probes) > 1:
         g.shared.maps.table(g.table, build_table(g, bits))
     return partial
+
+
+def _is_last(clause: Clause, following: Sequence[Planned]) -> bool:
+    """Whether none of those that follow has any of the clause's probes."""
+    own = {probe.id for probe in clause.probes}
+    return all(own.isdisjoint(probe.id for probe in each.probes) for each, _ in following)
 
 
 def _plan_lasting(g: Generation, own: Sequence[Clause]) -> None:

@@ -71,6 +71,12 @@ class Recorder:
     def attach_sites(self, program: str, path: str, sites: Sequence[SiteOfFile], pid: int) -> None:
         self._tracing.attach_sites(program, path, sites, pid)
 
+    def measure(self, program: str, times: int) -> int:
+        return self._tracing.measure(program, times)
+
+    def go_over(self, name: str) -> Iterator[None]:
+        return self._tracing.go_over(name)
+
     def await_files(self, mapped: Callable[[int], None]) -> bool:
         return self._tracing.await_files(mapped)
 

@@ -114,6 +114,13 @@ class Tracing(Protocol):
     def attach(self) -> None:
         """Attach every program whose probes the system fires."""
 
+    def go_over(self, name: str) -> Iterator[None]:
+        """Have the program of an iterator run for all there is; rests after some, so that rings do not get full. Raises
+        EngineError."""
+
+    def measure(self, program: str, times: int) -> int:
+        """Run a program of an internal probe that is measured so often; ns each time. Raises EngineError."""
+
     def attach_sites(self, program: str, path: str, sites: Sequence[SiteOfFile], pid: int) -> None:
         """Attach a program to places in a file, in a process or, if `pid` is 0, in all, those to come included. Raises
         EngineError."""

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from sonde.frontends.bpftrace.check.checker import CheckedProgram
 from sonde.frontends.bpftrace.program_text import BtSource
-from sonde.frontends.bpftrace.programs.wanted import FILTER, TELLS
+from sonde.frontends.bpftrace.programs.wanted import FILTER, MODE, TELLS
 from sonde.frontends.bpftrace.report.text import BtReport, Ending
 from sonde.library.compiling import Compiled, For, compiled
 from sonde.library.compiling import refuse_without_processes as refuse_without_processes
@@ -15,6 +15,10 @@ from sonde.library.foreground import Job, Outlet, run_here
 from sonde.library.holding import Held
 from sonde.library.settings import OptionTable
 from sonde.session.participants import MakeReport
+from sonde.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sonde.frontends.bpftrace.report.trials import BtTrials
 
 LANGUAGE = "bpftrace"
 
@@ -37,10 +41,13 @@ class BtProgram:
         return self.own.attached
 
 
-def pairs(program: tuple[str, str], probe_filter: str = "", tells: bool = False) -> tuple[tuple[str, str], ...]:
+def pairs(
+    program: tuple[str, str], probe_filter: str = "", tells: bool = False, mode: str = ""
+) -> tuple[tuple[str, str], ...]:
     """A program, a `text` or a `file`, and what is wanted of it, as the front end takes it: the filter of its probes,
-    and whether it `tells` of elements that are not there."""
-    more = ((FILTER, probe_filter),) if probe_filter else ()
+    whether it `tells` of elements that are not there, and the `mode`, `test` or `bench`, that has those run."""
+    more: tuple[tuple[str, str], ...] = ((FILTER, probe_filter),) if probe_filter else ()
+    more += ((MODE, mode),) if mode else ()
     return (program, *more, *(((TELLS, ""),) if tells else ()))
 
 
@@ -61,11 +68,14 @@ def take_name() -> None:
 
 def run_program(
     program: BtProgram, options: OptionTable, held: Held, output: str | None, tell: Callable[[str], None],
-    attached: Callable[[], None], is_json: bool = False, warns: bool = True,
+    attached: Callable[[], None], is_json: bool = False, warns: bool = True, mode: str = "",
 ) -> int:  # fmt: skip
-    """Trace to the end; returns the argument of exit(). `attached` is called when all is attached. Raises Error."""
+    """Trace to the end; returns the argument of exit(). `attached` is called when all is attached. With a `mode`, that
+    of `pairs`, tests or measurements are run, and 1 is returned where one fails. Raises Error."""
     made = program.made
     job = Job(made.spec, options, made.checked.is_destructive, program=LANGUAGE)
+
+    trials = _trials(program, mode, is_json)
 
     def report_to(outlet: Outlet) -> MakeReport:
         settings = program.own.settings
@@ -74,9 +84,26 @@ def run_program(
         source = BtSource(program.own.text, program.own.spans)
         most = int(settings["max_cat_bytes"])
         ending = Ending(
-            program.own.functions, program.own.last, is_json, longest, trailer, warns, source, most, program.own.series
+            program.own.functions,
+            program.own.last,
+            is_json,
+            longest,
+            trailer,
+            warns,
+            source,
+            most,
+            program.own.series,
+            trials,
         )
         return lambda spec, shown: BtReport(spec, shown, outlet.descriptor, outlet.names, ending)
 
-    ended = run_here(job, held, tell, output=output, attached=attached, report_to=report_to)
-    return ended.status
+    ended = run_here(job, held, tell, output=output, attached=attached, report_to=report_to, trials=trials)
+    return 1 if trials is not None and trials.has_failed else ended.status
+
+
+def _trials(program: BtProgram, mode: str, is_json: bool) -> BtTrials | None:
+    if not mode:
+        return None
+    from sonde.frontends.bpftrace.report.trials import BtTrials, Trial  # few programs have them
+
+    return BtTrials(mode, tuple(Trial(*each) for each in program.own.trials), is_json)

@@ -34,3 +34,19 @@ def capabilities() -> dict[str, Capability]:
 
     rows = [*kernel.survey(), *embedded.survey()]
     return {row.name: Capability(row.name, row.state, row.purpose, row.cause, row.remedy, row.lacks) for row in rows}
+
+
+def has_iterators() -> bool:
+    """Whether the kernel says of any that it has them."""
+    from sonde.providers.iterators import IteratorProvider
+    from sonde.providers.kernel_types import KernelTypes
+
+    return bool(IteratorProvider(KernelTypes()).names())
+
+
+def has_breakpoints() -> bool:
+    """Whether the kernel has places in memory watched."""
+    from sonde.machine.event_sources import sources
+    from sonde.model.probe import BREAKPOINT
+
+    return BREAKPOINT in sources()

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from sonde.library.aggregations import Look
     from sonde.library.pictures import Pictures
     from sonde.library.recorder import FiringRecorder
-    from sonde.session.participants import Asked, MakeReport
+    from sonde.session.participants import Asked, MakeReport, Trials
 
 _RECORD_OVERHEAD = 40
 """Bytes that dtrace needs in a buffer for a record besides the record itself."""
@@ -96,6 +96,7 @@ def run_here(
     job: Job, held: Held, tell: Tell, *, output: str | None = None, asked: Asked | None = None,
     make_report: MakeReport | None = None, names: Names | None = None, begun: Callable[[Look], None] | None = None,
     attached: Callable[[], None] | None = None, report_to: ReportTo | None = None,
+    trials: Trials | None = None,
 ) -> Ended:  # fmt: skip
     """Trace to the end, which signals ask for, or `asked`. Prints to the file `output`, or the standard output, unless
     `make_report` is there; `report_to` makes a report of that output. `tell` gets what is said besides, `begun` what
@@ -137,7 +138,7 @@ def run_here(
                     make_report = report_to(Outlet(descriptor, names, offset))
                 session = Session(
                     job.spec, made, options, names, held.traced, descriptor, job.program, blocks, names,
-                    pictures.album if pictures else None, packets, recording, make_report, attached,
+                    pictures.album if pictures else None, packets, recording, make_report, attached, trials,
                 )  # fmt: skip
                 if begun is not None:
                     begun(session.look)

@@ -14,9 +14,11 @@ SIGNALS = ("SIGUSR1",)
 
 
 class Internal(NamedTuple):
-    """BEGIN, END and ERROR, fired by the session itself or by a fault; `name` is that name."""
+    """BEGIN, END and ERROR, fired by the session itself or by a fault; `name` is that name. One that `is_measured` the
+    session has run many times, to see how long that takes."""
 
     name: str
+    is_measured: bool = False
 
 
 CHANGES_NOTHING = 64
@@ -50,13 +52,18 @@ class Timer(NamedTuple):
 class PerfEvent(NamedTuple):
     """A perf event that has counted to `period`, and again: `source` is `hardware`, `software`, `hw-cache`, or a
     directory of /sys/bus/event_source/devices, and `config` are attr.config, config1 and config2 of struct
-    perf_event_attr. `mode` is `user` or `kernel` where only that is counted, else `all`.
+    perf_event_attr; of source `breakpoint` what is watched for, the address and the length. `mode` is `user` or
+    `kernel` where only that is counted, else `all`.
     """
 
     source: str
     config: tuple[int, int, int]
     period: int
     mode: str = "all"
+
+
+BREAKPOINT = "breakpoint"
+"""The source of perf events that watch an address."""
 
 
 class RawTracepoint(NamedTuple):
@@ -152,6 +159,14 @@ class KernelFunction(NamedTuple):
     which: int | None = None
 
 
+class KernelIterator(NamedTuple):
+    """Each object of a kind that the kernel goes over by itself, `task` for all threads: once, when tracing has begun,
+    or, with a `pin`, whenever the file of that path is read, from /sys/fs/bpf if it is a relative one."""
+
+    name: str
+    pin: str = ""
+
+
 OVERFLOWS = (Timer, PerfEvent)
 """Firings that are a perf event's overflow: the program is its handler, and there is a sample."""
 
@@ -197,6 +212,7 @@ Firing: TypeAlias = (
     | StaticProbe
     | StaticPattern
     | KernelFunction
+    | KernelIterator
     | Packet
 )
 

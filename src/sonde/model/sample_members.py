@@ -8,7 +8,7 @@ bpf_overflow_handler, kernel/events/core.c); before that, only what its event so
 from __future__ import annotations
 
 from sonde.formats import perf_events as perf
-from sonde.model.probe import Firing, PerfEvent
+from sonde.model.probe import BREAKPOINT, Firing, PerfEvent
 from sonde.typed import NamedTuple
 
 STRUCTURE = "perf_sample_data"
@@ -83,4 +83,4 @@ def refusal(name: str, firing: Firing) -> str:
 
 
 def _is_hardware(firing: Firing) -> bool:
-    return isinstance(firing, PerfEvent) and firing.source != "software"
+    return isinstance(firing, PerfEvent) and firing.source not in ("software", BREAKPOINT)

@@ -11,7 +11,7 @@ import struct
 from collections.abc import Iterable
 
 from sonde.model.conversions import Conversion
-from sonde.model.probe import Internal, Packet, Probe
+from sonde.model.probe import Internal, KernelIterator, Packet, Probe
 from sonde.model.units import whole_words
 from sonde.typed import NamedTuple, TypeAlias
 
@@ -604,6 +604,17 @@ def fires_elsewhere(spec: TracingSpec) -> bool:
 def has_open_sites(spec: TracingSpec) -> bool:
     """Whether a program serves static probes that are found while tracing."""
     return any(program.sites is not None for program in spec.programs)
+
+
+def is_iterated(program: ProgramSpec) -> bool:
+    """Whether an iterator of the kernel fires the program, once."""
+    firings = (each.probe.firing for each in program.probes)
+    return any(isinstance(firing, KernelIterator) and not firing.pin for firing in firings)
+
+
+def is_internal(program: ProgramSpec) -> bool:
+    """Whether the session itself fires the program."""
+    return all(isinstance(each.probe.firing, Internal) for each in program.probes)
 
 
 OF_PROCESSES = ("ustack", "usym")

@@ -2,7 +2,7 @@
 
 SOURCE may be left out, then it is each that has the event. An underscore may stand for a dash. Of `EVENT-u-COUNT` and
 `EVENT-k-COUNT` only what happens in user code or in the kernel is counted, as perf's modifiers have it; so no name is
-one of the provider cpc as well.
+one of the provider cpc as well. Of the source `breakpoint` an event is a place in memory (`watched.py`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from sonde.machine import event_sources
 from sonde.machine.event_sources import EventSourceError
 from sonde.model.errors import BAD_DESCRIPTION, SourceError
-from sonde.model.probe import PerfEvent
+from sonde.model.probe import BREAKPOINT, PerfEvent
 from sonde.providers.counted import SOFTWARE, counted, too_short
 from sonde.providers.pattern import Pattern, matcher, plain
 
@@ -43,6 +43,10 @@ class SourceNames:
         if source == "software":
             number = next((each.config for each in SOFTWARE if _dashed(name) in each.names), None)
             return None if number is None else (number, 0, 0)
+        if source == BREAKPOINT:
+            from sonde.providers import watched  # few programs watch memory
+
+            return watched.encode(name)
         text = next((text for each, text in self._of(source).items() if _dashed(each) == _dashed(name)), None)
         if text is None:
             return None
@@ -83,6 +87,10 @@ class SourceNames:
         form = _FORM.fullmatch(name)
         if form is None:
             return "a perf probe is EVENT-COUNT, perhaps behind its source: perf:software::page-faults-1"
+        if pattern.module == BREAKPOINT and BREAKPOINT in self.modules(pattern):
+            from sonde.providers import watched  # likewise
+
+            return watched.absence(form[1]) or too_short(BREAKPOINT, (0, 0, 0))
         there = [source for source in self.modules(pattern) if source == "software" or self._of(source)]
         for source in there:
             config = self._config(source, form[1])

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sonde.providers.derived.provider import DerivedProvider
     from sonde.providers.fbt import FunctionProvider
     from sonde.providers.functions import TraceableFunctions
+    from sonde.providers.iterators import IteratorProvider
     from sonde.providers.kernel_places import KernelPlaces
     from sonde.providers.kernel_types import KernelTypes
     from sonde.providers.kernel_variables import KernelVariables
@@ -58,6 +59,7 @@ BLOCKS: dict[str, IdentifierBlock] = {
     "fbt": blocks.FBT,
     "rawfbt": blocks.RAWFBT,
     "packet": blocks.PACKET,
+    "iter": blocks.ITER,
 }
 """The providers, in the order of their identifiers."""
 
@@ -225,11 +227,19 @@ class KnownProviders:
             from sonde.providers.packet import PacketProvider
 
             return PacketProvider(self._devices)
+        if name == "iter":
+            return self.iterators
         if name in FUNCTIONS:
             return self.function_provider(name)
         if name in COUNTED:
             return self.counted(name)
         return self.derived(name, match) if name in DERIVED else self.sdt
+
+    @cached_property
+    def iterators(self) -> IteratorProvider:
+        from sonde.providers.iterators import IteratorProvider
+
+        return IteratorProvider(self.types)
 
     @cached_property
     def _functions_of_kernel(self) -> TraceableFunctions:

@@ -55,6 +55,18 @@ class Asked(Protocol):
         """Tracing is over; what has been counted can still be read."""
 
 
+class Trials(Protocol):
+    """Who has internal probes fired one after the other, by the names in `probes`, in the place of all else. `returned`
+    is what the one that runs has come to, as far as its records say."""
+
+    probes: tuple[str, ...]
+    is_measured: bool
+    returned: int
+
+    def begin(self, probe: str) -> None: ...
+    def finish(self, probe: str, nanoseconds: int, runs: int, status: int) -> None: ...
+
+
 class Report(Sink, Protocol):
     """A sink that shows what a session has to say besides."""
 

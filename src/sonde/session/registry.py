@@ -7,7 +7,16 @@ from collections.abc import Callable, Mapping, Sequence
 
 from sonde.model.catalog import Derivation, KernelSymbol, Located, TypedArgument
 from sonde.model.errors import BAD_OBJECT, SourceError
-from sonde.model.probe import KernelFunction, Probe, RawTracepoint, StaticPattern, StaticProbe, Syscall, Uprobe
+from sonde.model.probe import (
+    KernelFunction,
+    KernelIterator,
+    Probe,
+    RawTracepoint,
+    StaticPattern,
+    StaticProbe,
+    Syscall,
+    Uprobe,
+)
 from sonde.model.target import Target
 from sonde.model.types import Function, Type
 from sonde.providers import provider as blocks
@@ -189,6 +198,8 @@ class Registry:
             return self._known.static_probes.mismatch(pid, head, Pattern(provider, module, function, name))
         if provider and not plain(provider) and not any(map(matcher(provider), BLOCKS)):
             return self._known.static_probes.nobody_has(Pattern(provider, module, function, name))
+        if provider == "iter" and self._offer is None:
+            return self._known.iterators.absence(Pattern(provider, module, function, name))
         if provider in FUNCTIONS:
             why = self._known.function_provider(provider).absence(Pattern(provider, module, function, name))
             if why:
@@ -270,6 +281,8 @@ class Registry:
             return self._known.function_provider(probe.provider).argument_names(probe)
         if isinstance(probe.firing, Syscall):
             return self._known.system_calls.argument_names(probe)
+        if isinstance(probe.firing, KernelIterator):
+            return self._known.iterators.argument_names(probe)
         if probe.provider == "sdt":
             return self._known.sdt.argument_names(probe)
         return None
@@ -319,8 +332,10 @@ class Registry:
         return self._known.sdt.fields(probe)
 
     def signature(self, probe: Probe) -> Function | None:
-        """The type of a kernel function's probe, None where BTF does not describe the function."""
+        """The type of a kernel function's probe, or an iterator's, None where BTF does not describe the function."""
         firing = probe.firing
+        if isinstance(firing, KernelIterator):
+            return self._known.iterators.signature(probe)
         if probe.provider in DERIVED and isinstance(firing, KernelFunction):
             probe = probe._replace(provider="fbt", module=firing.module, function=firing.name)
         return self._known.function_provider(probe.provider).signature(probe)

@@ -25,8 +25,10 @@ from sonde.model.spec import (
     has_open_sites,
     has_samples,
     has_user_addresses,
+    is_internal,
+    is_iterated,
 )
-from sonde.model.units import SECOND
+from sonde.model.units import MICROSECOND, MILLISECOND, SECOND
 from sonde.report.symbolizer import Symbolizer
 from sonde.session.sample_flow import SampleFlow
 from sonde.session.signals import Signals
@@ -44,7 +46,7 @@ if TYPE_CHECKING:
     from sonde.model.aggregation_words import Words
     from sonde.model.probe import Probe
     from sonde.model.samples import SampleSink
-    from sonde.session.participants import Asked, MakeReport, Report, Watcher
+    from sonde.session.participants import Asked, MakeReport, Report, Trials, Watcher
     from sonde.symbols.following import NameSource
 
 BATCH = 0.01
@@ -52,6 +54,10 @@ BATCH = 0.01
 
 IDLE = 0.2
 """Longest sleep, so that drops and the end of a traced process are noticed in time."""
+
+
+_MORE = ((MICROSECOND, 1000), (10 * MICROSECOND, 100), (100 * MICROSECOND, 10), (MILLISECOND, 2))
+"""What takes less than so many ns in all is run so many times more often."""
 
 
 class Result(NamedTuple):
@@ -70,7 +76,7 @@ class Session:
     when it takes no more, as does `samples`, which takes the samples that programs let through; without it they are
     shown as lines.
     `recorders` keep what the consumer reads, in blocks (`formats/raw_file.py`). `attached` is called when all is
-    attached and nothing has fired.
+    attached and nothing has fired. `trials` has internal probes fired in the place of all else.
     """
 
     def __init__(
@@ -89,8 +95,10 @@ class Session:
         samples: SampleSink | None = None,
         make_report: MakeReport | None = None,
         attached: Callable[[], None] | None = None,
+        trials: Trials | None = None,
     ) -> None:
         self._spec = spec
+        self._trials = trials
         self._watcher = watcher
         self._attached = attached
         self._look_due = float("inf")
@@ -161,7 +169,10 @@ class Session:
             if self._attached is not None:
                 self._attached()
             self._start()
-            self._follow(signals, come)
+            if self._trials is not None:
+                self._try(self._trials, signals)
+            elif not self._go_over(signals):
+                self._follow(signals, come)
             self._wait_for_status(signals)
             self._stop(signals)
             status = self._status()
@@ -203,6 +214,46 @@ class Session:
         for each in self._traced:
             each.resume()
 
+    def _try(self, trials: Trials, signals: Asked) -> None:
+        """Run the probes of tests and measurements, each as if none had ended the program."""
+        for probe in trials.probes:
+            if signals.asked:
+                return
+            self._set_activity(ACTIVE)
+            trials.begin(probe)
+            nanoseconds, runs = self._measure(trials, probe) if trials.is_measured else self._time(probe)
+            status, self._consumer.exit_status = self._consumer.exit_status, None
+            trials.finish(probe, nanoseconds, runs, status or 0)
+
+    def _time(self, probe: str) -> tuple[int, int]:
+        begun = time.monotonic_ns()
+        self._run_internal(probe)
+        took = time.monotonic_ns() - begun
+        self._consumer.poll()
+        return took, 1
+
+    def _measure(self, trials: Trials, probe: str) -> tuple[int, int]:
+        """Run it so often that it takes a while; ns each time, and how often."""
+        runs = 1
+        while True:
+            each = self._tracing.measure(probe, runs)
+            self._consumer.poll()
+            more = next((factor for most, factor in _MORE if each * runs < most), 0)
+            if not more or self._is_ended or trials.returned:
+                return each, runs
+            runs *= more
+
+    def _go_over(self, signals: Asked) -> bool:
+        """Have the programs of iterators run for all there is; whether nothing else fires any."""
+        if not any(is_iterated(each) for each in self._spec.programs):
+            return False
+        for each in filter(is_iterated, self._spec.programs):
+            for _ in self._tracing.go_over(each.name):
+                self._consumer.poll()
+                if self._is_ended or signals.asked:
+                    return False
+        return all(is_iterated(each) or is_internal(each) for each in self._spec.programs)
+
     def _adopt_descendants(self) -> None:
         """Processes that $target has started before programs see who starts whom belong to its family as well."""
         if self._traced and any(each.name == FAMILY for each in self._spec.maps):
@@ -234,11 +285,15 @@ class Session:
                 return
             if self._sampling.has_failed:
                 return
-            if self._activity() != ACTIVE:
-                # The record of exit() may have found the ring full.
+            if self._is_ended:
                 return
             if self._has_time() and self._consumer.exit_status is None and not signals.asked:
                 self._rest()
+
+    @property
+    def _is_ended(self) -> bool:
+        """Whether a program has called exit(), whose record may have found the ring full."""
+        return self._consumer.exit_status is not None or self._activity() != ACTIVE
 
     def _has_time(self) -> bool:
         """Whether records may gather: not while tables are made, which takes its time, nor where they are read at a

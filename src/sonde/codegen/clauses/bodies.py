@@ -24,16 +24,17 @@ from sonde.model.walk import below, nodes
 Planned = tuple[Clause, Parts]
 
 
-def generate(g: Generation, planned: Planned, bit: int | None) -> None:
-    """The clause's code; where `bit` is given, only for probes whose mask has it."""
+def generate(g: Generation, planned: Planned, bit: int | None, is_last: bool = False) -> None:
+    """The clause's code; where `bit` is given, only for probes whose mask has it. One that `is_last` no clause follows
+    of any of its probes: the program ends behind it, so that the verifier does not take what it leaves to others."""
     clause, parts = planned
     g.clause = clause
     g.at(clause.position)
-    end = g.b.label()
+    end, others = g.b.label(), g.b.label()
     if bit is not None:
         wanted = g.b.label()
         word, place = divmod(bit, MASK_BITS)
-        g.b.branch("set", clause_mask(g, word), Imm(1 << place), wanted, end)
+        g.b.branch("set", clause_mask(g, word), Imm(1 << place), wanted, others)
         g.b.place(wanted)
     deferral.begin_clause(g, clause, end)
     failed = g.b.label()
@@ -71,6 +72,9 @@ def generate(g: Generation, planned: Planned, bit: int | None) -> None:
     carried.end(g, clause)
     _report(g, clause)
     g.b.place(end)
+    if is_last and bit is not None:
+        g.b.jump(g.exit)
+    g.b.place(others)
 
 
 def _parts(g: Generation, parts: Parts) -> None:

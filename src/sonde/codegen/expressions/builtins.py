@@ -35,8 +35,8 @@ def value(g: Generation, e: tree.Builtin) -> Operand:
 
 
 def _context(g: Generation, e: tree.Builtin) -> Operand:
-    """The address of what the kernel gives the program: registers, or them and a sample's period."""
-    if g.context.kind not in (programs.KPROBE, programs.PERF_EVENT):
+    """The address of what the kernel gives the program: registers, or them and a sample's period, or arguments."""
+    if g.context.kind not in (programs.KPROBE, programs.PERF_EVENT, programs.TRACING):
         raise Unsupported("ctx where no registers are given", e.position)
     return plain(g, g.ctx)
 

@@ -21,6 +21,7 @@ from sonde.model.probe import (
     XDP_NATIVE,
     Internal,
     KernelFunction,
+    KernelIterator,
     Packet,
     Probe,
     RawTracepoint,
@@ -115,6 +116,8 @@ def group(
             from sonde.codegen.firings import attachment
 
             contexts = attachment.contexts(probes, own_clauses, signature, target)
+        elif isinstance(probes[0].firing, KernelIterator):
+            contexts = [_iterator(probes[0], signature)]
         elif isinstance(probes[0].firing, StaticPattern):
             contexts = [_everywhere(probes, own_clauses, target)]
         else:
@@ -315,6 +318,8 @@ def _shape(
     if isinstance(firing, KernelFunction):
         return ("function", firing.is_return, firing.is_raw, bool(firing.offset), which)
     used = sorted(arguments_used(clauses))
+    if isinstance(firing, KernelIterator):
+        return ("iterator", probe.id, which)
     if isinstance(firing, RawTracepoint):
         if follows_arguments(clauses) and REPLAYS not in features:
             return ("typed", probe.id, which)
@@ -346,6 +351,14 @@ def _everywhere(probes: Sequence[Probe], clauses: Sequence[Clause], target: Targ
             text = f"{probes[0]} is for all processes, and cannot be saved: not every kernel tells their probes apart"
         raise SourceError(NO_PROBE, text, clauses[0].position, "name the process: python$target with -c or -p")
     return EverywhereContext(tuple(probes), arguments_used(clauses), "uprobe_multi" in target.features)
+
+
+def _iterator(probe: Probe, signature: Signature) -> Context:
+    from sonde.codegen.firings.iterator import IteratorContext
+
+    kind = signature(probe)
+    assert kind is not None, "iterators are known by their functions"
+    return IteratorContext(probe, kind)
 
 
 def _context(shape: tuple[object, ...], probes: Sequence[Probe], fields: Fields, features: Set[str]) -> Context:

@@ -10,7 +10,7 @@ from sonde.codegen.firings.cookies import numbered
 from sonde.codegen.firings.plain import no_errno, trusts_nothing
 from sonde.codegen.intermediate.ir import Imm, Operand
 from sonde.model.errors import Position
-from sonde.model.probe import Probe
+from sonde.model.probe import Internal, Probe
 from sonde.model.types import Type
 
 _NOWHERE = Position(None, 1, 1)
@@ -30,6 +30,10 @@ class InternalContext:
 
     def __init__(self, probe: Probe) -> None:
         self.probes: tuple[Probe, ...] = (probe,)
+        firing = probe.firing
+        if isinstance(firing, Internal) and firing.is_measured:
+            # The kernel runs programs of packets as often as it is told, and says how long that took.
+            self.kind = programs.XDP
         self.index = numbered(self.probes)
 
     def enter(self, g: Generation) -> Operand:

@@ -161,6 +161,14 @@ class EmbeddedTracing:
         """Raises EngineError: the engine has no structures to go through."""
         raise EngineError(f"program {name} goes through structures of the kernel, which only --engine kernel has")
 
+    def measure(self, program: str, times: int) -> int:
+        """Raises EngineError: what Python takes tells nothing of the kernel."""
+        raise EngineError(f"program {program} is to be measured, which is for --engine kernel")
+
+    def go_over(self, name: str) -> Iterator[None]:
+        """Raises EngineError, likewise."""
+        raise EngineError(f"program {name} goes over objects of the kernel, which only --engine kernel has")
+
     def read_map(self, name: str) -> list[tuple[bytes, bytes]]:
         """All keys and values; a per-CPU value is that of the one CPU there is, padded to 8 bytes."""
         if name == SKIPPED:

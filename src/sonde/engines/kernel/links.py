@@ -19,6 +19,7 @@ from sonde.model.errors import EngineError
 from sonde.model.probe import (
     Internal,
     KernelFunction,
+    KernelIterator,
     Packet,
     PerfEvent,
     Probe,
@@ -39,10 +40,11 @@ _CANNOT_COUNT = frozenset({errno.EINVAL, errno.EOPNOTSUPP, errno.ENOENT, errno.E
 
 
 class Attachment(NamedTuple):
-    """`closing_waits`: closing it takes a grace period."""
+    """`closing_waits`: closing it takes a grace period. `pin` is the name that it has in a file system, "" without."""
 
     descriptor: int
     closing_waits: bool = False
+    pin: str = ""
 
 
 class KernelSymbols:
@@ -104,6 +106,12 @@ def attach(
                     pass  # all of them at a time, below
                 case StaticPattern():
                     pass  # `attach_sites`, when they are found
+                case KernelIterator(pin=pin):
+                    if pin:
+                        from sonde.engines.kernel.iterators import pinned  # an import that most runs do without
+
+                        own(Attachment(*pinned(program, pin)))
+                    # Others are gone over when tracing has begun.
                 case Packet():
                     from sonde.engines.kernel import packet_hooks  # an import that most runs do without
 
@@ -192,6 +200,9 @@ def _failure(probe: Probe, error: OSError, sample_fields: int) -> EngineError:
             return EngineError(f"cannot attach {probe}: the program reads past the end of the event's record")
         case Tracepoint(group=group, name=name) if error.errno in (errno.ENOENT, errno.EINVAL):
             return EngineError(f"cannot attach {probe}: this kernel has no trace event {group}:{name}")
+        case PerfEvent(source="breakpoint") if error.errno in (errno.ENOSPC, *_CANNOT_COUNT):
+            why = "all debug registers are in use" if error.errno == errno.ENOSPC else error.strerror
+            return EngineError(f"cannot attach {probe}: the processor cannot watch this place ({why})")
         case PerfEvent(source=source) if error.errno in _CANNOT_COUNT:
             why = "takes no samples, or not in this mode" if error.errno != errno.EACCES else "is not permitted"
             return EngineError(f"cannot attach {probe}: this event of {source} {why} ({error.strerror})")

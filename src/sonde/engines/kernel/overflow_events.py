@@ -19,7 +19,7 @@ from sonde.formats import perf_events as perf
 from sonde.machine import event_sources, proc
 from sonde.machine.system import online_cpus
 from sonde.model.errors import EngineError
-from sonde.model.probe import PerfEvent, Probe, Timer, Tracepoint
+from sonde.model.probe import BREAKPOINT, PerfEvent, Probe, Timer, Tracepoint
 from sonde.model.samples import CLOCKS, SAMPLE_TYPE, SampledEvent, SampleRequest, Take
 from sonde.model.spec import ProgramSpec
 from sonde.typed import TYPE_CHECKING
@@ -203,7 +203,7 @@ def _overflows_at_each(firing: Timer | PerfEvent | Tracepoint) -> bool:
     """Whether the event would overflow each time it happens, whatever its period, were its samples to have the period:
     so do those that the kernel counts one by one (perf_swevent_event, kernel/events/core.c)."""
     if isinstance(firing, PerfEvent):
-        return firing.source == "software" and firing.config[0] not in CLOCKS
+        return firing.source == BREAKPOINT or (firing.source == "software" and firing.config[0] not in CLOCKS)
     return isinstance(firing, Tracepoint)
 
 

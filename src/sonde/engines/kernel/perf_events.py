@@ -19,6 +19,7 @@ from sonde.typed import NamedTuple
 from sonde.untrusted import read_kernel
 
 TYPE_HARDWARE, TYPE_SOFTWARE, TYPE_TRACEPOINT = range(3)
+TYPE_BREAKPOINT = 5
 SOFTWARE_CPU_CLOCK = HARDWARE_CPU_CYCLES = 0
 
 FLAG_CLOSE_ON_EXEC = 8
@@ -36,8 +37,8 @@ _MMAP2, _COMM_EXEC, _USE_CLOCKID = 1 << 23, 1 << 24, 1 << 25
 _SIDE_BAND = _MMAP | _COMM | _TASK | _MMAP2 | _COMM_EXEC
 _FORMAT_LOST = 1 << 4
 """PERF_FORMAT_LOST, since Linux 6.0."""
-_READ_FORMAT, _CONFIG1, _CLOCKID = 32, 56, 92
-"""Offsets of attr.read_format, config1 and clockid."""
+_READ_FORMAT, _BREAKPOINT, _CONFIG1, _CLOCKID = 32, 52, 56, 92
+"""Offsets of attr.read_format, of what a breakpoint watches for, of config1, where it has its address, and clockid."""
 
 _IOC_ENABLE, _IOC_DISABLE, _IOC_SET_OUTPUT, _IOC_ID, _IOC_SET_BPF = 0x2400, 0x2401, 0x2405, 0x80082407, 0x40042408
 _IOC_PERIOD = 0x40082404
@@ -54,8 +55,9 @@ def _open(kind: int, config: int, period: int, cpu: int) -> int:
 
 class Opening(NamedTuple):
     """What an event that has overflows is opened with: what it counts, and its `period`; `config` are attr.config,
-    config1 and config2. `samples`: its samples are to be read, with the fields of `sample_type`. `inherits`: what a
-    task of the event starts has it, too. `no_user` and `no_kernel`: what happens there is not counted."""
+    config1 and config2, of a breakpoint what it watches for, the address and the length. `samples`: its samples are to
+    be read, with the fields of `sample_type`. `inherits`: what a task of the event starts has it, too. `no_user` and
+    `no_kernel`: what happens there is not counted."""
 
     type: int
     config: tuple[int, int, int]
@@ -79,8 +81,12 @@ def attributes(opening: Opening) -> bytearray:
     is_timed = opening.samples or opening.sample_type & SAMPLE_TIME
     flags |= (_SAMPLE_ID_ALL if opening.samples else 0) | (_USE_CLOCKID if is_timed else 0)
     made = bytearray(ATTRIBUTES_SIZE)
-    struct.pack_into("=IIQQQQQ", made, 0, opening.type, ATTRIBUTES_SIZE, opening.config[0], opening.period,
+    watches = opening.type == TYPE_BREAKPOINT
+    config = 0 if watches else opening.config[0]
+    struct.pack_into("=IIQQQQQ", made, 0, opening.type, ATTRIBUTES_SIZE, config, opening.period,
                      opening.sample_type, _FORMAT_LOST if opening.samples else 0, flags)  # fmt: skip
+    if watches:
+        struct.pack_into("=I", made, _BREAKPOINT, opening.config[0])
     struct.pack_into("=QQ", made, _CONFIG1, *opening.config[1:])
     if is_timed:
         struct.pack_into("=I", made, _CLOCKID, CLOCK_MONOTONIC)

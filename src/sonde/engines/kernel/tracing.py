@@ -1,6 +1,7 @@
 """The objects of one tracing session in the kernel: maps, programs, rings and attachments, all owned here.
 
-Nothing is pinned: when the process ends, however it does, the kernel takes everything away.
+Nothing is pinned, but for iterators that a program wants in a file: when the process ends, however it does, the kernel
+takes everything away.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import os
 import struct
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 
 from sonde.bpf import programs
 from sonde.engines.base import SiteOfFile
@@ -211,6 +213,14 @@ class KernelTracing:
                 return
         raise EngineError(f"there is no program {program}")
 
+    def measure(self, program: str, times: int) -> int:
+        """Run a program of an internal probe that is measured so often; ns each time. Raises EngineError."""
+        loaded = next(each for each in self._programs if each.spec.name == program)
+        try:
+            return commands.measure_program(loaded.descriptor, times)
+        except OSError as error:
+            raise explain(error, f"cannot measure program {program}") from None
+
     def restart_timers(self) -> None:
         if self._overflows is not None:
             self._overflows.restart_timers()
@@ -289,6 +299,14 @@ class KernelTracing:
         program = next(each for each in self._programs if each.spec.name == name)
         return written(program, self._map(map_name).descriptor if map_name else 0)
 
+    def go_over(self, name: str) -> Iterator[None]:
+        """Have the program of an iterator run for all there is, of the traced processes where there are any; rests
+        after some. Raises EngineError."""
+        from sonde.engines.kernel.iterators import fired  # few programs have them
+
+        program = next(each for each in self._programs if each.spec.name == name)
+        return fired(program, self._request.processes if self._request is not None else ())
+
     def replace_map(self, name: str) -> list[tuple[bytes, bytes]]:
         """Put an empty map in the place of a replaceable one; return the old one's final contents."""
         if name not in self._elements:
@@ -305,6 +323,10 @@ class KernelTracing:
         for descriptor in (*reversed(quick), *reversed(self._descriptors)):
             os.close(descriptor)
         perf_events.close_all(slow)
+        for pin in filter(None, (attachment.pin for attachment in self._attachments)):
+            # Somebody else may have removed it.
+            with suppress(FileNotFoundError):
+                os.unlink(pin)
         if self._rings is not None:
             self._rings.close()
         for each in self._maps.values():

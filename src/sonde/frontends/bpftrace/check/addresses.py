@@ -86,6 +86,8 @@ def path(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Expr:
     at = scope.at(call.at)
     e = scope.expression(arguments[0], scope)
     kind = scope.types.tagged_type("struct", "path")
+    if kind is not None and resolve(e.type) == resolve(kind):
+        e = tree.AddressOf(Pointer(kind), at, e)
     if not isinstance(resolve(e.type), Pointer) or kind is None:
         raise scope.mistake("path() only supports pointers to struct path", call.at)
     whole = tree.Call(STRING, at, "d_path", (tree.Cast(Pointer(kind), at, e),))

@@ -91,7 +91,17 @@ def _func(span: SourceSpan, scope: BtScope) -> Expr:
     return tree.Builtin(STRING, scope.at(span), "probefunc")
 
 
-_WITHOUT_FUNCTION = ("special", "interval", "profile", "tracepoint", "rawtracepoint", "hardware", "software")
+_WITHOUT_FUNCTION = (
+    "special",
+    "interval",
+    "profile",
+    "tracepoint",
+    "rawtracepoint",
+    "hardware",
+    "software",
+    "watchpoint",
+    "iter",
+)
 
 
 def _provider(scope: BtScope) -> str:
@@ -106,6 +116,9 @@ def _context(span: SourceSpan, scope: BtScope) -> Expr:
     if kind in _SAMPLED:
         # The kernel has it otherwise than programs see it, so its members are not known here.
         return tree.Builtin(Pointer(VOID), scope.at(span), "__context")
+    if kind == "iter":
+        of_iterator = scope.types.tagged_type("struct", f"bpf_iter__{scope.attached.probes[0].name}")
+        return tree.Builtin(Pointer(of_iterator or VOID), scope.at(span), "__context")
     if kind not in _WITH_REGISTERS:
         raise scope.mistake(f"The ctx builtin can not be used with '{_provider(scope)}' probes", span)
     registers = scope.types.tagged_type("struct", "pt_regs")
@@ -113,7 +126,7 @@ def _context(span: SourceSpan, scope: BtScope) -> Expr:
 
 
 _WITH_REGISTERS = ("kprobe", "kretprobe", "uprobe", "uretprobe", "usdt")
-_SAMPLED = ("interval", "profile", "hardware", "software")
+_SAMPLED = ("interval", "profile", "hardware", "software", "watchpoint")
 
 
 def _rand(span: SourceSpan, scope: BtScope) -> Expr:
@@ -130,7 +143,7 @@ _MADE: dict[str, Callable[[SourceSpan, BtScope], Expr]] = {
 }  # fmt: skip
 
 
-WITHOUT_NAMES = ("special", "interval", "profile", "hardware", "software")
+WITHOUT_NAMES = ("special", "interval", "profile", "hardware", "software", "watchpoint")
 
 
 def argument(name: str, span: SourceSpan, scope: BtScope) -> Expr:

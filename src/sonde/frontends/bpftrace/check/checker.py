@@ -12,7 +12,7 @@ from sonde.frontends.bpftrace.check.known_types import KnownTypes
 from sonde.frontends.bpftrace.check.macros import of_items
 from sonde.frontends.bpftrace.check.parameters import require_known
 from sonde.frontends.bpftrace.check.probe_filter import filtered, require_any
-from sonde.frontends.bpftrace.check.probes import Machine, NoSuchProbeError, attached
+from sonde.frontends.bpftrace.check.probes import Machine, NoSuchProbeError, of_each_type
 from sonde.frontends.bpftrace.check.scope import AttachedProbes, BtScope, Knowledge
 from sonde.frontends.bpftrace.check.statements import in_block, statements
 from sonde.frontends.bpftrace.check.types import INT32, UINT64
@@ -26,6 +26,7 @@ from sonde.model.program import Clause, Expr, Kept, Program, Statement
 from sonde.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from sonde.frontends.bpftrace.check.trials import TrialProbes
     from sonde.frontends.bpftrace.series import Series
 
 _MOST_PASSES = 12
@@ -55,8 +56,8 @@ class CheckedProgram(NamedTuple):
     """`attached` is how many probes its clauses are attached to; `functions` what the language calls the functions of
     aggregations, by their names; `last` the clause that shows the maps at the end, 0 without one. `warnings` are what
     compiles and may be meant otherwise; `settings` are all, with their values. `spans` has where what begins at a line
-    and column ends; `text` is that of all its files. `series`
-    are the maps of tseries(), by their names."""
+    and column ends; `text` is that of all its files. `series` are the maps of tseries(), by their names; `trials` the
+    internal probes of tests and measurements that are to be run, each with its name in the program."""
 
     program: Program
     clauses: tuple[Clause, ...]
@@ -68,6 +69,7 @@ class CheckedProgram(NamedTuple):
     spans: Mapping[tuple[int, int], tuple[int, int]] = {}
     text: ProgramText = ProgramText("", ())
     series: Mapping[str, Series] = {}
+    trials: tuple[tuple[str, str], ...] = ()
 
 
 def check(items: Sequence[nodes.Item], given: CheckInput) -> CheckedProgram:
@@ -150,7 +152,7 @@ def _points(item: nodes.ProbeItem, given: CheckInput, warnings: list[BtError]) -
     found = []
     for point in item.points:
         try:
-            found.append(filtered(attached(point, given.machine), given.filter))
+            found += [filtered(each, given.filter) for each in of_each_type(point, given.machine)]
         except NoSuchProbeError as error:
             if given.settings["missing_probes"] == "error":
                 raise
@@ -218,7 +220,9 @@ def _whole(
         status = tree.Const(INT32, at, 0)
         whole.append(Clause(len(clauses) + 1, _special(given.machine, "BEGIN"), None, (tree.Exit(at, status),), at))
     last = len(clauses) + 2
-    shown = _shown(scope, at) if given.settings["print_maps_on_exit"] else ()
+    trials = given.machine.trials
+    is_shown = given.settings["print_maps_on_exit"] and not (trials and trials.mode)
+    shown = _shown(scope, at) if is_shown else ()
     if shown:
         whole.append(Clause(last, _special(given.machine, "END"), None, shown, at))
     program = Program(
@@ -234,7 +238,16 @@ def _whole(
     if given.filter is not None:
         require_any(count)
     whole_program = CheckedProgram(program, tuple(clauses), count, functions, last if shown else 0, spans=scope.spans)
-    return whole_program._replace(series=_series(scope))
+    _require_probes(count, trials)
+    tried = tuple((each.probe.name, each.name) for each in trials.found) if trials else ()
+    return whole_program._replace(series=_series(scope), trials=tried)
+
+
+def _require_probes(count: int, trials: TrialProbes | None) -> None:
+    """Raises BtError for a program that has but tests which are not asked for."""
+    for kind, what in (("test", "test"), ("bench", "benchmark")):
+        if not count and trials is not None and kind in trials.kinds and not trials.mode:
+            raise BtError(f"No probes attached; use --{kind} to run {what} probes.", trials.kinds[kind])
 
 
 def _series(scope: BtScope) -> dict[str, Series]:

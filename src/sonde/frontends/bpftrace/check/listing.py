@@ -16,7 +16,6 @@ from sonde.typed import NamedTuple
 _OF_KERNEL = ("fentry", "hardware", "iter", "kprobe", "rawtracepoint", "software", "tracepoint")
 """Types that a list of everything has: returns and other names of the same are left out."""
 _OF_PROCESSES = ("uprobe", "usdt")
-_ITERATORS = ("task", "task_file", "task_vma")
 _WITH_TARGETS = ("uprobe", "uretprobe", "usdt", "tracepoint", "fentry", "fexit", "rawtracepoint")
 """Types whose descriptions have a target, which may be left out in a search."""
 _LIST = SourceSpan(1, 1, 1, 2)
@@ -71,6 +70,10 @@ def _of_type(kind: str, rest: str, machine: Machine, parameters: Parameters) -> 
         test = glob(rest or "*")
         yield from (DescribedProbe(f"{kind}:{name}", _nothing) for name in sorted(_NAMED[kind]()) if test(name))
         return
+    if kind == "iter":
+        iterators = machine.catalog.match(kind, "", "", rest)
+        yield from (_probe(f"{kind}:{probe.name}", (probe,), machine, parameters) for probe in iterators)
+        return
     if kind in _WITH_TARGETS and ":" not in rest:
         rest = f"*:{rest}"
     try:
@@ -93,7 +96,7 @@ def _names(events: dict[str, CountedEvent]) -> Iterator[str]:
 _NAMED: dict[str, Callable[[], Iterator[str]]] = {
     "hardware": lambda: _names(HARDWARE), "software": lambda: _names(SOFTWARE),
     "interval": lambda: (f"{unit}:" for unit in UNITS), "profile": lambda: (f"{unit}:" for unit in UNITS),
-    "iter": lambda: iter(_ITERATORS), "self": lambda: (f"signal:{name}" for name in SIGNALS),
+    "self": lambda: (f"signal:{name}" for name in SIGNALS),
 }  # fmt: skip
 """Names of probes that are the same on every machine, by types."""
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
-from sonde.frontends.bpftrace.check.globs import glob
+from sonde.frontends.bpftrace.check.globs import glob, is_glob
 from sonde.frontends.bpftrace.check.scope import AttachedProbes
 from sonde.frontends.bpftrace.errors import BtError
 from sonde.frontends.bpftrace.syntax import nodes
@@ -12,7 +14,10 @@ from sonde.frontends.bpftrace.syntax.lexer import integer_of, number_of
 from sonde.model.catalog import Catalog
 from sonde.model.errors import NO_FUNCTION, SourceError
 from sonde.model.probe import SIGNALS, Internal, Probe
-from sonde.typed import NamedTuple, NoReturn
+from sonde.typed import TYPE_CHECKING, NamedTuple, NoReturn
+
+if TYPE_CHECKING:
+    from sonde.frontends.bpftrace.check.trials import TrialProbes
 
 KINDS = {
     "begin": "begin", "BEGIN": "begin", "end": "end", "END": "end", "self": "self",
@@ -22,31 +27,27 @@ KINDS = {
     "kretprobe": "kretprobe", "kr": "kretprobe", "fentry": "fentry", "f": "fentry", "kfunc": "fentry", "fexit": "fexit",
     "fr": "fexit", "kretfunc": "fexit", "uprobe": "uprobe", "u": "uprobe", "uretprobe": "uretprobe", "ur": "uretprobe",
     "usdt": "usdt", "U": "usdt", "hardware": "hardware", "h": "hardware", "software": "software", "s": "software",
+    "watchpoint": "watchpoint", "w": "watchpoint", "iter": "iter", "it": "iter", "test": "test", "bench": "bench",
 }  # fmt: skip
 """Types of probes by their names."""
 
-_PENDING = ("watchpoint", "w", "asyncwatchpoint", "aw", "iter", "it", "test", "bench")
 UNITS = ("us", "ms", "s", "hz")
 """Of times between firings."""
 _SPECIAL = {"begin": "BEGIN", "end": "END"}
 
 
 class Machine(NamedTuple):
-    """What descriptions are looked up in; `process` is that of -p or -c, 0 without one."""
+    """What descriptions are looked up in; `process` is that of -p or -c, 0 without one. `trials` are the tests and
+    measurements of the program."""
 
     catalog: Catalog
     process: int
+    trials: TrialProbes | None = None
 
 
 def attached(point: nodes.AttachPoint, machine: Machine) -> list[AttachedProbes]:
     """The probes of a description, each with its own text. None is an error."""
-    kind, _, rest = point.text.partition(":")
-    if kind in ("watchpoint", "w"):
-        from sonde.frontends.bpftrace.check.watchpoints import require_form  # few programs have them
-
-        require_form(point, rest.split(":") if rest else [])
-    if kind in _PENDING:
-        _fail(point, f"{kind} probes are not supported")
+    kind, _, rest = _without_name(point.text).partition(":")
     name = KINDS.get(kind)
     if name is None:
         _fail(point, f"Invalid probe type: {kind}")
@@ -59,9 +60,40 @@ def attached(point: nodes.AttachPoint, machine: Machine) -> list[AttachedProbes]
         if error.kind == NO_FUNCTION:
             _missing(point, name, rest)
         _fail(point, error.text, error.hint)
-    if not found:
+    if not found and name not in _TRIED:
         _missing(point, name, rest)
+    if machine.trials is not None and machine.trials.leaves_out(name):
+        return []
     return found
+
+
+_TRIED = ("test", "bench")
+
+
+def of_each_type(point: nodes.AttachPoint, machine: Machine) -> list[list[AttachedProbes]]:
+    """The probes of a description by their types, of which it may have a wildcard: then those are meant that have such
+    probes. None is an error."""
+    kind, _, rest = _without_name(point.text).partition(":")
+    if not is_glob(kind):
+        return [attached(point, machine)]
+    wanted = [name for name in dict.fromkeys(KINDS.values()) if glob(kind)(name) and name not in _TRIED]
+    if not wanted:
+        _fail(point, f"No probe type matched for {kind}")
+    found = []
+    for name in wanted:
+        with suppress(BtError):
+            found.append(attached(point._replace(text=f"{name}:{rest}" if rest else name), machine))
+    if not found:
+        _missing(point, kind, rest)
+    return found
+
+
+def _without_name(text: str) -> str:
+    """A description without the name that may stand before it, which means nothing yet."""
+    return _NAMED.sub("", text, count=1)
+
+
+_NAMED = re.compile(r"[A-Za-z_]\w*=", re.ASCII)
 
 
 class NoSuchProbeError(BtError):
@@ -72,8 +104,8 @@ def _fail(point: nodes.AttachPoint, text: str, hint: str = "") -> NoReturn:
     raise BtError(text, point.at, hint)
 
 
-def _missing(point: nodes.AttachPoint, kind: str, rest: str) -> NoReturn:
-    raise NoSuchProbeError(f"No matches for {kind} {rest}.", point.at)
+def _missing(point: nodes.AttachPoint, kind: str, rest: str, hint: str = "") -> NoReturn:
+    raise NoSuchProbeError(f"No matches for {kind} {rest}.", point.at, hint)
 
 
 def _each(
@@ -120,11 +152,12 @@ def _timer(point: nodes.AttachPoint, kind: str, fields: list[str], machine: Mach
         unit, count = fields
         if unit not in UNITS:
             _fail(point, f"{unit} is not an accepted unit of time", "us, ms, s and hz are")
-        if count.isdigit() and not int(count):
-            _fail(point, f"{kind} frequency should be a positive integer")
-        if not count.isdigit():
+        rate = integer_of(count)
+        if rate is None:
             _fail(point, f"Invalid rate of {kind} probe: {_what_is_wrong(count)}")
-        name = f"{count}{unit}"
+        if rate <= 0:
+            _fail(point, f"{kind} frequency should be a positive integer")
+        name = f"{rate}{unit}"
     else:
         _fail(point, f"{kind} probe type requires 1 or 2 arguments, found {len(fields)}")
     found = machine.catalog.match("profile", "", "", f"{'tick' if kind == 'interval' else 'profile'}-{name}")
@@ -189,27 +222,25 @@ def _rest_of_glob(glob: str, begins: str) -> str | None:
 def _raw_tracepoint(point: nodes.AttachPoint, kind: str, fields: list[str], machine: Machine) -> list[AttachedProbes]:
     if len(fields) not in (1, 2):
         _fail(point, f"{kind} probe type requires 2 or 1 arguments, found {len(fields)}")
+    module = fields[0] if len(fields) == 2 else "*"
+    if not glob(module)(_KERNEL) and not machine.catalog.offers("module", module):
+        return []
     found = machine.catalog.match("rawtp", "", "", fields[-1])
     return _each(point, kind, found, lambda probe: f"vmlinux:{probe.name}")
 
 
+_KERNEL = "vmlinux"
+"""The kernel itself, among its modules."""
+
+
 def _function(point: nodes.AttachPoint, kind: str, fields: list[str], machine: Machine) -> list[AttachedProbes]:
     """Of the kernel."""
-    if len(fields) not in (1, 2):
-        _fail(point, f"{kind} probe type requires 1 or 2 arguments, found {len(fields)}")
-    module = fields[0] if len(fields) == 2 else ""
-    function, plus, offset = fields[-1].partition("+")
-    if plus and kind != "kprobe":
-        _fail(point, "Offset not allowed")
-    if "+" in offset:
-        _fail(point, "Cannot take more than one offset")
-    if plus and integer_of(offset) is None:
-        _fail(point, f"Invalid offset: {_what_is_wrong(offset)}")
-    if plus and offset not in ("0", "0x0"):
-        _fail(point, "offsets into functions are not supported")
-    name = "return" if kind in ("kretprobe", "fexit") else "entry"
-    found = machine.catalog.match("fbt", module, function, name)
-    return _each(point, kind, found, lambda probe: f"{probe.module}:{probe.function}" if module else probe.function)
+    from sonde.frontends.bpftrace.check.kernel_functions import functions  # likewise
+
+    found = functions(point, kind, fields, machine.catalog)
+    if not found:
+        _missing(point, kind, ":".join(fields), machine.catalog.mismatch("fbt", "", fields[-1], "entry"))
+    return found
 
 
 def _user_function(point: nodes.AttachPoint, kind: str, fields: list[str], machine: Machine) -> list[AttachedProbes]:
@@ -246,16 +277,39 @@ def _counted(point: nodes.AttachPoint, kind: str, fields: list[str], machine: Ma
     elif "clock" in event:
         # Each nanosecond is no rate that a machine has.
         count = max(count, _CLOCK_COUNT)
-    probes = machine.catalog.match("perf", source, "", f"{event}-{count}")
-    return [AttachedProbes(point, ":".join((kind, *fields)), kind, tuple(probes))] if probes else []
+    wanted = "perf", source, "", f"{event}-{count}"
+    probes = machine.catalog.match(*wanted)
+    if not probes:
+        _missing(point, kind, ":".join(fields), machine.catalog.mismatch(*wanted))
+    return [AttachedProbes(point, ":".join((kind, *fields)), kind, tuple(probes))]
 
 
 _CLOCK_COUNT = 1_000_000
+
+
+def _watchpoint(point: nodes.AttachPoint, kind: str, fields: list[str], machine: Machine) -> list[AttachedProbes]:
+    from sonde.frontends.bpftrace.check.watchpoints import watched  # likewise
+
+    return watched(point, fields, machine.catalog)
+
+
+def _iterator(point: nodes.AttachPoint, kind: str, fields: list[str], machine: Machine) -> list[AttachedProbes]:
+    from sonde.frontends.bpftrace.check.iterators import iterated  # likewise
+
+    return iterated(point, fields, machine.catalog)
+
+
+def _tried(point: nodes.AttachPoint, kind: str, fields: list[str], machine: Machine) -> list[AttachedProbes]:
+    from sonde.frontends.bpftrace.check.trials import TrialProbes  # likewise
+
+    return (machine.trials or TrialProbes()).attached(point, kind, fields)
+
 
 _FINDERS: dict[str, Callable[[nodes.AttachPoint, str, list[str], Machine], list[AttachedProbes]]] = {
     "begin": _special, "end": _special, "self": _signal, "interval": _timer, "profile": _timer,
     "tracepoint": _tracepoint,
     "rawtracepoint": _raw_tracepoint, "kprobe": _function, "kretprobe": _function, "fentry": _function,
     "fexit": _function, "uprobe": _user_function, "uretprobe": _user_function, "usdt": _static,
-    "hardware": _counted, "software": _counted,
+    "hardware": _counted, "software": _counted, "watchpoint": _watchpoint,
+    "iter": _iterator, "test": _tried, "bench": _tried,
 }  # fmt: skip

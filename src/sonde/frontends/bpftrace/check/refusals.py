@@ -9,6 +9,6 @@ REASONS = {
     "override": "no probe of sonde lets a function return without being run; inject() of D gives system calls results",
     "percpu_kaddr": "sonde's programs have no addresses of per-CPU data",
     "skboutput": "pcap() of D writes packets into files",
-    "unwatch": "there are no watchpoints",
+    "unwatch": "the watchpoints of a program stay until it ends",
 }
 """By their names."""

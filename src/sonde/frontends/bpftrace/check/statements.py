@@ -8,6 +8,7 @@ from sonde.frontends.bpftrace.check.aggregations import aggregate, is_aggregatin
 from sonde.frontends.bpftrace.check.calls import action
 from sonde.frontends.bpftrace.check.conversions import constant, converted, test, wide, wrapped
 from sonde.frontends.bpftrace.check.failing import taken_branch
+from sonde.frontends.bpftrace.check.formats import conversions
 from sonde.frontends.bpftrace.check.macros import expanded, require_end
 from sonde.frontends.bpftrace.check.map_loops import over_map
 from sonde.frontends.bpftrace.check.maps import assign_map, assign_scratch
@@ -207,8 +208,16 @@ def _jump(node: nodes.Jump, scope: BtScope) -> list[Statement]:
         if value is not None and not is_integer(value.type):
             text = f"Probe return values can only be integers. Found {spelled(value.type)}"
             raise scope.mistake(text, node.at)
-        return [tree.Return(scope.at(node.at))]
+        at = scope.at(node.at)
+        if value is not None and scope.attached.kind in _TOLD:
+            told = tree.FormattedCommand(at, "returned", conversions(b"%lld", node.at, scope), (value,))
+            return [told, tree.Return(at)]
+        return [tree.Return(at)]
     return [tree.Leave(scope.at(node.at), node.word == "break")]
+
+
+_TOLD = ("test", "bench")
+"""Kinds of probes that are run for what they return."""
 
 
 def _block(node: nodes.Block, scope: BtScope) -> list[Statement]:

@@ -148,8 +148,10 @@ def static(point: nodes.AttachPoint, kind: str, rest: str, catalog: Catalog, pro
         raise BtError(f"usdt probe type requires 2 or 3 arguments, found {len([x for x in fields if x])}", point.at)
     path, name, namespace = fields[0], fields[-1], fields[1] if len(fields) == 3 else ""
     _require_file(point, kind, path)
+    if path == "*" and not process:
+        return _everywhere(point, kind, namespace, name, catalog)
     if path == "*":
-        homes = [("", f"usdt{process}")] if process else [("", "usdt")]
+        homes = [("", f"usdt{process}")]
     else:
         homes = [(each, "usdt") for each, _ in _homes(path, 0)]
     found: list[AttachedProbes] = []
@@ -158,6 +160,14 @@ def static(point: nodes.AttachPoint, kind: str, rest: str, catalog: Catalog, pro
         place = UserPlace(home or path, name)
         found += _each(point, kind, probes, lambda probe, at=place: f"{_path(at, probe)}:{_named(probe)}")  # type: ignore[misc]
     return found
+
+
+def _everywhere(
+    point: nodes.AttachPoint, kind: str, namespace: str, name: str, catalog: Catalog
+) -> list[AttachedProbes]:
+    """What stands for the static probes of all processes, those to come included."""
+    probe = catalog.awaited(f"{namespace or '*'}*" if not is_glob(namespace) else namespace, "", "", name)
+    return [AttachedProbes(point, f"{kind}:*:{namespace or '*'}:{name}", kind, (probe,))] if probe else []
 
 
 def _named(probe: Probe) -> str:

@@ -13,6 +13,7 @@ from sonde.frontends.bpftrace.check.parameters import Parameters, parameters
 from sonde.frontends.bpftrace.check.probe_filter import filter_of
 from sonde.frontends.bpftrace.check.probes import Machine
 from sonde.frontends.bpftrace.check.settings import settings_of
+from sonde.frontends.bpftrace.check.trials import TrialProbes
 from sonde.frontends.bpftrace.errors import BtError, SourceSpan
 from sonde.frontends.bpftrace.program_text import ProgramText
 from sonde.frontends.bpftrace.programs.imports import LARGEST_PROGRAM, ProgramFiles
@@ -42,7 +43,7 @@ def check(
     file = given.file
     words = parameters(arguments)
     files = ProgramFiles(given.given if file is None else _content(file), file, words.numbered)
-    machine = Machine(catalog, process or 0)
+    machine = Machine(catalog, process or 0, TrialProbes(given.mode))
     try:
         made = _checked(files, given, words, machine, options)
     except SourceError as error:

@@ -17,6 +17,10 @@ TELLS = "tells"
 """The kind, with any text, that wants elements told that are not there when they are asked for."""
 
 
+MODE = "mode"
+"""The kind whose text says what is to be run, `test` or `bench`, in the place of what is traced."""
+
+
 class Wanted(NamedTuple):
     """`tells` of elements that are not there. `file` is None for a program of the command line; `given` is its text, or
     the file's name."""
@@ -25,10 +29,11 @@ class Wanted(NamedTuple):
     file: str | None
     filter: str = ""
     tells: bool = False
+    mode: str = ""
 
 
 def wanted(pairs: Sequence[tuple[str, str]]) -> Wanted:
     """From the pairs, of which the program is the first."""
     (kind, given), *others = pairs
     found = dict(others)
-    return Wanted(given, given if kind == FILE else None, found.get(FILTER, ""), TELLS in found)
+    return Wanted(given, given if kind == FILE else None, found.get(FILTER, ""), TELLS in found, found.get(MODE, ""))

@@ -25,6 +25,7 @@ from sonde.visible import single_line
 if TYPE_CHECKING:
     from sonde.frontends.bpftrace.report.maps import MapText
     from sonde.frontends.bpftrace.report.objects import ObjectText
+    from sonde.frontends.bpftrace.report.trials import BtTrials
     from sonde.frontends.bpftrace.series import Series
 
 _ERRORS = 2
@@ -46,7 +47,8 @@ class Ending(NamedTuple):
     """What the program calls the functions of its aggregations, by their names; and the clause that shows its maps when
     all is over, 0 without one. `is_json`: what is shown are objects, one a line. Strings of
     `longest` characters have been cut, and have `trailer` behind them. `warns`: warnf() is heard. `source` is the
-    program's text. `largest_file`: so many bytes cat() shows. `series` are the maps of tseries()."""
+    program's text. `largest_file`: so many bytes cat() shows. `series` are the maps of tseries().
+    `trials` take what is shown while they run."""
 
     functions: Mapping[str, str]
     clause: int
@@ -57,6 +59,7 @@ class Ending(NamedTuple):
     source: BtSource = BtSource(ProgramText("", ()), {})
     largest_file: int = 0
     series: Mapping[str, Series] = {}
+    trials: BtTrials | None = None
 
 
 class BtReport:
@@ -70,6 +73,9 @@ class BtReport:
         self._addresses = Addresses(symbolizer, options)
         self.label = self._addresses.label
         self._output = Output(output)
+        self._trials = ending.trials
+        if self._trials is not None:
+            self._trials.write = self._output.write
         self._ending = ending
         self._has_ended = False
         self._symbolizer = symbolizer
@@ -90,7 +96,11 @@ class BtReport:
     # Records
 
     def run(self, layout: RecordLayout, data: memoryview, stride: int) -> None:
-        self._output.write(b"".join(self._formatter(layout.actions, stride)(data)))
+        self._show(b"".join(self._formatter(layout.actions, stride)(data)))
+
+    def _show(self, text: bytes) -> None:
+        if self._trials is None or not self._trials.take(text):
+            self._output.write(text)
 
     def _formatter(self, actions: Sequence[Action], stride: int) -> Formatter:
         identity = actions, stride
@@ -127,7 +137,7 @@ class BtReport:
     def _set_off(self) -> None:
         if not self._has_ended and not self._ending.is_json:
             self._has_ended = True
-            self._output.write(b"\n\n")
+            self._show(b"\n\n")
 
     def end(self, record: Record) -> None:
         """Nothing stands behind what a record shows."""
@@ -135,7 +145,7 @@ class BtReport:
     def action(self, record: Record, action: Action) -> None:
         text = self._formatter((action,), len(record.data))(record.data)[0]
         if not isinstance(action, CommandAction):
-            self._output.write(text)
+            self._show(text)
             return
         if action.name != "system":
             self._carry_out(action.name, text)
@@ -148,6 +158,12 @@ class BtReport:
             self.refusal(record, reason)
 
     def _carry_out(self, name: str, text: bytes) -> None:
+        if name == "returned":
+            if self._trials is not None and int(text):
+                self._trials.returned = int(text)
+            return
+        if name == "errorf" and self._trials is not None:
+            self._trials.mistaken()
         if name in ("warnf", "errorf"):
             if name == "warnf" and not self._ending.warns:
                 return
@@ -169,7 +185,7 @@ class BtReport:
             # The line's end belongs to the text form alone.
             shown = found.removesuffix(b"\n") if name == "join" else found
             found = self._environment["text_line"](name, shown)
-        self._output.write(found)
+        self._show(found)
         if mistake:
             self._complain(f"ERROR: {mistake}")
 
@@ -181,11 +197,11 @@ class BtReport:
 
             self._maps = MapText(self._types, self._addresses, self._ending.functions, self._ending.series)
         if not self._ending.is_json:
-            self._output.write(self._maps.show(shown))
+            self._show(self._maps.show(shown))
             return
         from sonde.frontends.bpftrace.report.json_objects import MapJson  # as above
 
-        self._output.write(MapJson(self._types, self._maps).show(shown))
+        self._show(MapJson(self._types, self._maps).show(shown))
 
     def table(self, table: Table, conversions: tuple[Conversion, ...] | None) -> None:
         """The language has no printa()."""
@@ -200,13 +216,18 @@ class BtReport:
     def fault(self, fault: Fault) -> None:
         from sonde.frontends.bpftrace.report.faults import fault_text  # few programs have any
 
+        if self._trials is not None:
+            self._trials.mistaken()
         self._complain(fault_text(fault, self._spec.programs, self._ending.source))
 
     def drop(self, drop: Drop) -> None:
+        if self._trials is not None and self._trials.is_measured:
+            # What is measured has no output.
+            return
         if self._ending.is_json and drop.counter == "records":
             from sonde.frontends.bpftrace.report.json_objects import counted_line  # few ask for it
 
-            self._output.write(counted_line("lost_events", "events", drop.lost))
+            self._show(counted_line("lost_events", "events", drop.lost))
         self._complain(drop_text(drop))
 
     def refusal(self, record: Record, reason: str) -> None:
@@ -223,6 +244,8 @@ class BtReport:
 
     def _complain(self, text: str) -> None:
         """Lines on the error output, after what came before them on the other."""
+        if self._trials is not None and self._trials.take(text.encode(errors="surrogateescape") + b"\n"):
+            return
         self._output.flush()
         errors = Output(_ERRORS)
         for line in text.split("\n"):

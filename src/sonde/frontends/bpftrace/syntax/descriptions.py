@@ -6,7 +6,7 @@ from sonde.frontends.bpftrace.syntax import nodes
 from sonde.frontends.bpftrace.syntax.lexer import skip_space
 from sonde.frontends.bpftrace.syntax.stream import Stream
 
-_OF_FILES = ("uprobe", "uretprobe", "usdt", "u", "ur", "U")
+_OF_FILES = ("uprobe", "uretprobe", "usdt", "u", "ur", "U", "iter", "it")
 """Types of probes whose descriptions have paths in them."""
 
 
@@ -54,6 +54,9 @@ def _one(stream: Stream, start: int) -> tuple[nodes.AttachPoint, int]:
         text, offset = text + character, offset + 1
     if not text:
         stream.missing("a probe")
+    while source[offset - 1].isspace():
+        # Behind a colon it might have gone on.
+        offset -= 1
     return nodes.AttachPoint(stream.source.span(start, offset), text), offset
 
 
@@ -64,7 +67,8 @@ def _argument(stream: Stream, digits: str) -> str:
 
 def _is_predicate(text: str, source: str, offset: int) -> bool:
     """Whether a slash ends the description."""
-    if text.partition(":")[0] in _OF_FILES:
+    kind = text.partition(":")[0]
+    if kind in _OF_FILES or "*" in kind:
         return source[offset - 1].isspace() and not text.endswith(":")
     return True
 

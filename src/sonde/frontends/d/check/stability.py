@@ -82,7 +82,7 @@ PROVIDERS = {
     "dtrace": _stability(_STABLE, _PRIVATE, _PRIVATE, _STABLE, _STABLE),
     **dict.fromkeys(("profile", "cpc", "perf"), _TIMED),
     **dict.fromkeys(("fbt", "rawfbt", "syscall"), _FUNCTIONS),
-    **dict.fromkeys(("rawtp", "sdt", "packet"), _EVENTS),
+    **dict.fromkeys(("rawtp", "sdt", "packet", "iter"), _EVENTS),
     **dict.fromkeys(
         ("fsinfo", "io", "ip", "lockstat", "mib", "nfsv3", "nfsv4", "proc", "sched", "sysinfo", "tcp", "udp", "vminfo"),
         _DERIVED,
