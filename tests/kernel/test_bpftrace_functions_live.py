@@ -42,3 +42,10 @@ both
 def test_functions_return_what_they_come_to(engine):
     done = sonde("bt", "-q", "--engine", engine, "-c", "true", "-e", PROGRAM)
     assert (done.stdout.strip(), done.returncode) == (SHOWN.strip(), 0), done.stderr
+
+
+def test_a_string_that_is_cut_is_warned_of():
+    program = 'config = { max_strlen = 8 } begin { print("abcdefgh"); print("abcdefghi"); }'
+    done = sonde("bt", "-q", "-e", program)
+    assert done.stdout.split() == ["abcdefgh"] * 2
+    assert done.stderr.count("String of 9 bytes is cut to 8, which max_strlen sets.") == 1

@@ -103,6 +103,7 @@ def check(items: Sequence[nodes.Item], given: CheckInput) -> CheckedProgram:
             break
     _require_kinds(items, known, given)
     require_known(given.options, known.options)
+    warnings += scope.cut_texts.values()
     declared = (each for each in items if isinstance(each, nodes.MapDeclaration) and each.name not in known.maps)
     warnings += [BtError(f"Unused map: {each.name}", each.at, "", given.file) for each in declared]
     return _whole(clauses, scope, given, probes)._replace(
