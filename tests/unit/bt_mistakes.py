@@ -303,6 +303,14 @@ begin { for ($i : «"x"..5») { } } ;; Loop range requires an integer for the st
 begin { for ($i : 0.."x") { } } ;; Loop range requires an integer for the end value ;; 1:9-25
 begin { «unroll(101)» { } } ;; unroll maximum value is 100
 begin { «unroll(0)» { } } ;; unroll minimum value is 1
+fn f($a : int64): int64 { return «f($a)»; } begin { print(f(1)); } ;; Recursive function call detected: f
+fn f($a : int64): int64 { return «$b»; } begin { $b = 1; print(f(1)); } ;; Undefined or undeclared variable: $b
+fn f($a : int64): int64 { return $a; } begin { print(«f()»); } ;; Function f() takes 1 argument (0 provided)
+fn f(): int64 { «return;» } begin { print(f()); } ;; Function f() has to return a value
+fn f(): void { «return 1;» } begin { f(); } ;; Function f() is void and returns a value
+fn f(): void { @ = 1; } begin { print(«f()»); } ;; Function f has no value
+fn f(): int64 { return «{ return 2; 3 }»; } begin { print(f()); } ;; not allowed in a block that is a value
+fn f(): int64 { return 1; } «fn f(): int64 »{ return 2; } begin { print(f()); } ;; Redefinition of function: f
 """
 
 MISTAKES = tuple(line for part in (SYNTAX, PROBES, TYPES, NAMES, CALLS) for line in part.strip().splitlines())

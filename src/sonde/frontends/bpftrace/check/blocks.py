@@ -63,7 +63,8 @@ def macro_value(call: nodes.Call | nodes.Name, scope: BtScope) -> Expr | None:
     if made is None:
         return None
     if not isinstance(made, nodes.BlockValue):
-        raise scope.mistake(f"Macro {call.name} has no value", call.at)
+        kind = "Function" if call.name in scope.functions else "Macro"
+        raise scope.mistake(f"{kind} {call.name} has no value", call.at)
     scope.depth += 1
     require_end(scope.depth, call, scope)
     value = block_value(made, scope)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from sonde.frontends.bpftrace.check.conversions import test
 from sonde.frontends.bpftrace.check.expressions import expression
+from sonde.frontends.bpftrace.check.functions import functions_of
 from sonde.frontends.bpftrace.check.jumps import refuse_jumps
 from sonde.frontends.bpftrace.check.known_types import KnownTypes
 from sonde.frontends.bpftrace.check.macros import of_items
@@ -74,11 +75,11 @@ class CheckedProgram(NamedTuple):
 
 def check(items: Sequence[nodes.Item], given: CheckInput) -> CheckedProgram:
     """Raises BtError."""
-    _refuse_others(items, given)
     refuse_jumps(items, given.file)
     warnings: list[BtError] = []
     probes = [(item, _points(item, given, warnings)) for item in items if isinstance(item, nodes.ProbeItem)]
     known = Knowledge()
+    functions = functions_of(items, given.file)
     macros = of_items([each for each in items if isinstance(each, nodes.Macro)])
     for _ in range(_MOST_PASSES):
         known.changed = False
@@ -88,6 +89,7 @@ def check(items: Sequence[nodes.Item], given: CheckInput) -> CheckedProgram:
         scope.types, scope.settings = given.types, given.settings
         scope.stack_mode = str(given.settings["stack_mode"])
         scope.macros, scope.options, scope.source = macros, given.options, given.text if given.tells else None
+        scope.functions = functions
         scope.strsize = int(given.settings["max_strlen"])
         scope.entries = int(given.settings["max_map_keys"])
         scope.kept = {each.name: _kept(each, given) for each in items if isinstance(each, nodes.MapDeclaration)}
@@ -103,6 +105,7 @@ def check(items: Sequence[nodes.Item], given: CheckInput) -> CheckedProgram:
             break
     _require_kinds(items, known, given)
     require_known(given.options, known.options)
+    warnings += scope.cut_texts.values()
     declared = (each for each in items if isinstance(each, nodes.MapDeclaration) and each.name not in known.maps)
     warnings += [BtError(f"Unused map: {each.name}", each.at, "", given.file) for each in declared]
     return _whole(clauses, scope, given, probes)._replace(
@@ -120,18 +123,6 @@ def _require_kinds(items: Sequence[nodes.Item], known: Knowledge, given: CheckIn
         if each.kind.startswith("percpu") != bool(use.function):
             text = f"Incompatible map types. Type from declaration: {each.kind}. Type from value/key type: {of_value}"
             raise BtError(text, use.span, "", given.file)
-
-
-def _refuse_others(items: Sequence[nodes.Item], given: CheckInput) -> None:
-    """Raises BtError for an item of a kind that is not supported."""
-    for item in items:
-        if type(item) in _NAMES:
-            raise BtError(f"{_NAMES[type(item)]} are not supported", item.at, "", given.file)
-
-
-_NAMES: dict[type, str] = {
-    nodes.SubprogramItem: "functions",
-}  # fmt: skip
 
 
 def _kept(declared: nodes.MapDeclaration, given: CheckInput) -> Kept:

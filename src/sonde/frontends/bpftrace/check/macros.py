@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from sonde.frontends.bpftrace.check.functions import expansion
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.errors import BtError
 from sonde.frontends.bpftrace.syntax import nodes
@@ -14,12 +15,12 @@ _MOST_NESTED = 32
 
 
 def expanded(call: nodes.Call | nodes.Name, scope: BtScope) -> nodes.BlockValue | nodes.Block | None:
-    """What a call of a macro stands for, None where there is no such macro: a block, with a value if the macro has
+    """What a call of a macro or function stands for, None where there is none: a block, with a value if it has
     one."""
     arguments = call.arguments if isinstance(call, nodes.Call) else ()
     macro = scope.macros.get((call.name, len(arguments)))
     if macro is None:
-        return None
+        return expansion(call, scope) if isinstance(call, nodes.Call) else None
     scope.expansions += 1
     replaced = dict(
         _bound(parameter, each, call, scope) for parameter, each in zip(macro.parameters, arguments, strict=True)
@@ -33,7 +34,8 @@ def expanded(call: nodes.Call | nodes.Name, scope: BtScope) -> nodes.BlockValue 
 def require_end(depth: int, call: nodes.Call | nodes.Name, scope: BtScope) -> None:
     """Raises BtError where macros are nested too deeply."""
     if depth > _MOST_NESTED:
-        raise scope.mistake(f"Recursive macro call detected: {call.name}", call.at)
+        kind = "function" if call.name in scope.functions else "macro"
+        raise scope.mistake(f"Recursive {kind} call detected: {call.name}", call.at)
 
 
 def no_definition(call: nodes.Call | nodes.Name, scope: BtScope, why: str) -> BtError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from sonde.frontends.bpftrace.check.known_types import KnownTypes
@@ -124,6 +125,8 @@ class BtScope:
         self.kept: Mapping[str, Kept] = {}
         """How maps are kept that are declared."""
         self.macros: Mapping[tuple[str, int], nodes.Macro] = {}
+        self.functions: Mapping[str, nodes.SubprogramItem] = {}
+        self.cut_texts: dict[SourceSpan, BtError] = {}
         self.types = KnownTypes(catalog)
         self.expansions = 0
         self.spans: dict[tuple[int, int], tuple[int, int]] = {}
@@ -142,8 +145,9 @@ class BtScope:
         return position(span, self.file)
 
     def mistake(self, text: str, span: SourceSpan, hint: str = "") -> BtError:
-        """What is raised for a mistake there."""
-        return BtError(text, span, hint, self.file)
+        """What is raised for a mistake there. Variables of macros and functions are called as they were written."""
+        written = re.sub(r"(\$[A-Za-z_]\w*) \d+", r"\1", text) if self.expansions else text
+        return BtError(written, span, hint, self.file)
 
     # Scratch variables
 
