@@ -81,13 +81,17 @@ def _flags(main: Generation) -> int:
     return F_SLEEPABLE if any(part.sleeps for part in (main, *main.subprograms.values())) else 0
 
 
-def _apart(clauses: tuple[Clause, ...], target: Target) -> tuple[tuple[Clause, ...], Conditions]:
-    """The clauses, and the conditions that adapters look at in their place."""
+def _apart(clauses: tuple[Clause, ...], target: Target, records: bool) -> tuple[tuple[Clause, ...], Conditions]:
+    """The clauses, and the conditions that adapters look at in their place. Programs that record their firings look at
+    the condition by itself as well, as it says which firings there are."""
     if all(clause.condition is None for clause in clauses):
         return clauses, {}
     from sonde.codegen.firings.conditions import apart  # of probes that follow from others
 
-    return apart(clauses, "general_probes" in target.features)
+    bare, conditions = apart(clauses, "general_probes" in target.features)
+    if records:
+        bare = tuple(each._replace(condition=own.condition) for each, own in zip(bare, clauses, strict=True))
+    return bare, conditions
 
 
 class Compilation:
@@ -98,7 +102,7 @@ class Compilation:
         sources: Sources, signature: Signature = _unknown, return_place: ReturnPlace = callers.unknown,
     ) -> None:  # fmt: skip
         require_parts(program.clauses)
-        bare, conditions = _apart(program.clauses, target)
+        bare, conditions = _apart(program.clauses, target, settings.records)
         clauses, numbers = compiled_once(bare)
         settings = settings._replace(output=outputs.chosen(settings.output, target, captures(clauses)))
         longest = max((len(text.encode()) for _, text in program.probe_texts), default=0)
@@ -215,6 +219,7 @@ class Compilation:
             flags=_flags(main),
             probes=() if each.is_called else tuple(ProbeSpec(*attached) for attached in context.index.attachments),
             samples=samples(each.clauses),
+            filters=self.shared.settings.records and all(own.condition is not None for own in each.clauses),
             sample_fields=_sample_fields(each.clauses) if context.kind == PERF_EVENT else 0,
             sites=SitesSpec(main.table, context.index.arguments, main.site_masks) if is_open(main) else None,
         )

@@ -77,6 +77,8 @@ def generate(
         from sonde.codegen.basis import firing_records  # few programs record their firings
 
         firing_records.begin(g)
+        if firing_records.are_filtered(own) and g.resumed is None:
+            g.meets = g.b.copy(Imm(0))
         if shared.settings.record_reads:
             from sonde.codegen.firings.widening import widen
 

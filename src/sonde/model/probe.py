@@ -67,10 +67,12 @@ BREAKPOINT = "breakpoint"
 
 
 class RawTracepoint(NamedTuple):
-    """A tracepoint with its raw arguments (`TP_PROTO`); `arguments` is how many it has, -1 if not known."""
+    """A tracepoint with its raw arguments (`TP_PROTO`); `arguments` is how many it has, -1 if not known. `filtered`: of
+    a recording, which has those firings alone that meet the condition of the probe."""
 
     name: str
     arguments: int = -1
+    filtered: bool = False
 
 
 class Tracepoint(NamedTuple):

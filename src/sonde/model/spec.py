@@ -287,7 +287,8 @@ class ProgramSpec(NamedTuple):
     listings. `variables` are those that can be fetched where it is fired. `samples`: it may let the sample of the perf
     event that fires it through, so that somebody wants to read those; `sample_fields` are the bits of attr.sample_type
     for what it reads of such a sample, which perf has only where it is asked for. `sites`: it serves sites
-    that are found while tracing.
+    that are found while tracing. `filters`: it records firings, and only those
+    that meet the condition of its probes.
     """
 
     name: str
@@ -308,6 +309,7 @@ class ProgramSpec(NamedTuple):
     samples: bool = False
     sample_fields: int = 0
     sites: SitesSpec | None = None
+    filters: bool = False
 
 
 LITERAL = "literal"

@@ -14,7 +14,7 @@ from sonde.engines.firing_records import decode, joined
 from sonde.formats.bpf_ring import DISCARD, LENGTH, RING_HEADER, record_size
 from sonde.machine.system import realtime_offset
 from sonde.model import firing_record as layout
-from sonde.model.probe import Internal, Probe, StaticProbe, Syscall
+from sonde.model.probe import Internal, Probe, RawTracepoint, StaticProbe, Syscall
 from sonde.model.spec import ACTIVE, COUNTERS, DRAINING, FAMILY, STOPPED, TracingSpec
 from sonde.symbols.mappings import parse_maps
 from sonde.symbols.process_events import MappingsSnapshot, ProcessEvent
@@ -67,7 +67,10 @@ class ProbePlaces:
         known = [each for each in self._spec.probes if each.id == identifier]
         attached = [each.probe for each in program.probes if each.probe.id == identifier]
         if attached and not any(isinstance(each.firing, Syscall) for each in known):
-            return attached[0]
+            probe = attached[0]
+            if program.filters and isinstance(probe.firing, RawTracepoint):
+                return probe._replace(firing=probe.firing._replace(filtered=True))
+            return probe
         return known[0] if known else None
 
 

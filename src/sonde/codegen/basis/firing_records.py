@@ -10,6 +10,8 @@ What a piece costs is a call of a routine and the copy of what was read (`codege
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from sonde.arch import registers
 from sonde.bpf import programs
 from sonde.codegen.basis.generation import Generation
@@ -19,6 +21,7 @@ from sonde.codegen.basis.places import Memory
 from sonde.codegen.intermediate.ir import Imm, MapDescriptor, Operand, Reg
 from sonde.model import firing_record as layout
 from sonde.model.probe import RawTracepoint, Syscall, Tracepoint
+from sonde.model.program import Clause
 from sonde.model.spec import CPU_AT, PROBE_AT
 from sonde.model.types import Struct
 
@@ -153,13 +156,21 @@ def note(g: Generation, flag: int) -> None:
         _store(g, layout.FLAGS_AT, 4, g.b.alu("or", flags, Imm(flag)))
 
 
+def are_filtered(clauses: Iterable[Clause]) -> bool:
+    """Whether firings are recorded only if they meet the condition of the probe, which follows from another: all its
+    clauses look at it."""
+    return all(each.condition is not None for each in clauses)
+
+
 def submit(g: Generation) -> None:
     """Send the record, at the end of the firing; without room it is counted as lost."""
     area = g.firing_record
     if area is None:
         return
-    used = g.b.load(area.base, area.offset + layout.USED_AT, 8)
     end = g.b.label()
+    if g.meets is not None:
+        g.b.branch("eq", g.meets, Imm(0), end)
+    used = g.b.load(area.base, area.offset + layout.USED_AT, 8)
     g.b.branch("gt", used, Imm(layout.AREA), end)
     result = g.call("ringbuf_output", MapDescriptor(RING), g.address(area), used, Imm(_NO_WAKEUP))
     with g.b.when("slt", result, Imm(0)):

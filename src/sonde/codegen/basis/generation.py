@@ -213,6 +213,8 @@ class Generation:
         """When the firing happened, in ns, where that is not when its program runs."""
         self.firing_record: Memory | None = None
         """Where the program builds the record of its firing (`codegen/basis/firing_records.py`)."""
+        self.meets: Reg | None = None
+        """Whether the recorded firing meets the condition of its probe, where all clauses have one."""
         self.lacks: Mapping[str, str] = {}
         """Helpers that programs of this kind may not call, and what that denies to D."""
 

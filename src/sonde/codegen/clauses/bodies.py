@@ -46,12 +46,13 @@ def generate(g: Generation, planned: Planned, bit: int | None, is_last: bool = F
     scratch_first = region.is_used_first(g, clause)
     if scratch_first:
         region.begin(g)
-    if clause.predicate is not None:
+    predicate = _behind_condition(g, clause, end)
+    if predicate is not None:
         body = g.b.label()
         deferral.begin_predicate(g, body)
         if g.shares_clock:
-            clock.prepare_predicate(g, clause.predicate)
-        g.branch(clause.predicate, body, end)
+            clock.prepare_predicate(g, predicate)
+        g.branch(predicate, body, end)
         g.b.place(body)
         g.release_temporaries()
     if not scratch_first and region.is_used(g, clause):
@@ -68,6 +69,8 @@ def generate(g: Generation, planned: Planned, bit: int | None, is_last: bool = F
         g.b.branch("ne", g.has_exited, Imm(0), g.exit)
     g.b.jump(end)
     g.b.place(failed)
+    if g.meets is not None:
+        g.b.move(g.meets, Imm(1))
     deferral.defer(g, clause)
     carried.end(g, clause)
     _report(g, clause)
@@ -75,6 +78,23 @@ def generate(g: Generation, planned: Planned, bit: int | None, is_last: bool = F
     if is_last and bit is not None:
         g.b.jump(g.exit)
     g.b.place(others)
+
+
+def _behind_condition(g: Generation, clause: Clause, end: int) -> tree.Expr | None:
+    """What is left of the predicate. Where firings are recorded the condition of the probe is looked at by itself
+    before: the firing is one that meets it, whatever the predicate says. One that goes on later has met it."""
+    condition, predicate = clause.condition, clause.predicate
+    if condition is None or predicate is None:
+        return predicate
+    rest = None if predicate is condition else predicate.right if isinstance(predicate, tree.Binary) else predicate
+    if g.resumed is None:
+        met = g.b.label()
+        g.branch(condition, met, end)
+        g.b.place(met)
+        g.release_temporaries()
+        if g.meets is not None:
+            g.b.move(g.meets, Imm(1))
+    return rest
 
 
 def _parts(g: Generation, parts: Parts) -> None:

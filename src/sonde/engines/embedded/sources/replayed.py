@@ -131,7 +131,7 @@ class ReplayedFirings:
         self._probes = source.probes
         self._made: dict[int, tuple[int, set[int]]] = {}
         """By a new thread's task_struct its maker, and the probes that this fork has fired so far."""
-        self._forks = {at for at, each in enumerate(self._probes) if _event(each.firing) == _FORK}
+        self._forks = {at for at, each in enumerate(self._probes) if _event(each.firing)[1:] == _FORK[1:]}
         self._clocks: ClockEvents | None = None
         self._ticks: list[Tick] = []
         self.own: FiringThread | None = None
@@ -391,8 +391,8 @@ def _event(firing: Firing) -> tuple[object, ...]:
     match firing:
         case Syscall(number=number, is_return=is_return, compat=compat):
             return "call", number, is_return, compat
-        case RawTracepoint(name=name):
-            return "tracepoint", name
+        case RawTracepoint(name=name, filtered=filtered):
+            return "filtered" if filtered else "tracepoint", name
         case Timer(period=period, every_cpu=every_cpu):
             return "clock", period, every_cpu
         case PerfEvent():
@@ -415,6 +415,7 @@ def _fired_by(probe: Probe, recorded: Sequence[Probe], events: dict[tuple[object
     as well."""
     event = _event(probe.firing)
     own = [at for at, each in enumerate(recorded) if each.id == probe.id and _event(each.firing) == event]
+    own += [at for at, each in enumerate(recorded) if _is_filtered(probe, each)]
     if own or event in events:
         return own or [events[event]]
     # A program that does not look at the arguments of a trace event is one of its tracepoint.
@@ -426,13 +427,23 @@ def _is_event_of(firing: Firing, tracepoint: str | None) -> bool:
     return isinstance(firing, Tracepoint) and firing.is_tracepoint and firing.name == tracepoint
 
 
+def _is_filtered(probe: Probe, recorded: Probe) -> bool:
+    """Whether of the event that fires both those firings were recorded that are the probe's."""
+    return (
+        isinstance(recorded.firing, RawTracepoint)
+        and recorded.firing.filtered
+        and recorded.firing._replace(filtered=False) == probe.firing
+        and str(recorded) == str(probe)
+    )
+
+
 def is_held(probe: Probe, recorded: Sequence[Probe]) -> bool:
     """Whether a recording of these probes has firings for programs of `probe`."""
     events = {_event(each.firing) for each in recorded}
     firing = probe.firing
     if isinstance(firing, Tracepoint) and firing.is_tracepoint and _event(RawTracepoint(firing.name)) in events:
         return True
-    return _event(firing) in events
+    return _event(firing) in events or any(_is_filtered(probe, each) for each in recorded)
 
 
 def clocks_of(ready: Sequence[ReadyProgram]) -> tuple[Clock, ...]:
