@@ -33,7 +33,12 @@ def calls(script):
     return script
 
 
-RECORDED = "ENTRY, RETURN, proc:::, rawtp:::sched_process_fork /progenyof($target)/ { @ = count(); }"
+RECORDED = """
+ENTRY, RETURN, proc:::, rawtp:::sched_process_fork /progenyof($target)/ { @ = count(); }
+syscall::openat:entry, syscall::newfstatat:entry, syscall::renameat2:entry, syscall::unlinkat:entry
+/progenyof($target)/ { this->path = copyinstr(arg1); }
+syscall::mkdir:entry /progenyof($target)/ { this->path = copyinstr(arg0); }"""
+"""Paths are asked for: what is in absent pages by the entry is found when the call returns."""
 
 SAME = {
     "calls by name": "ENTRY /progenyof($target)/ { @[probefunc] = count(); }",
@@ -69,7 +74,8 @@ SAME = {
             while (this->i < 20) { this->n += (arg2 >> this->i) & 1; this->i++; }
             @[this->n] = count(); }""",
     "the forks of the tracepoint": "rawtp:::sched_process_fork /progenyof($target)/ { @[execname] = count(); }",
-    "stacks of the kernel": "syscall::mkdir:entry, proc:::exit /progenyof($target)/ { @[probename, stack()] = count(); }",
+    "stacks of the kernel": """
+        syscall::mkdir:entry, proc:::exit /progenyof($target)/ { @[probename, stack()] = count(); }""",
     "a session that ends itself": """
         syscall::openat:entry /progenyof($target)/ { n++; }
         syscall::openat:entry /n == 31/ { printf("%s\\n", execname); exit(0); }""",

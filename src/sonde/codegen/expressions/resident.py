@@ -35,8 +35,11 @@ def may_sleep(g: Generation, clauses: Sequence[Clause]) -> bool:
     return not used & g.shared.replaceable
 
 
-def read_user(g: Generation, helper: str, memory: Memory, size: Operand, address: Operand) -> Reg:
-    """Call probe_read_user or probe_read_user_str; its result."""
+def read_user(
+    g: Generation, helper: str, memory: Memory, size: Operand, address: Operand, is_asked: bool = True
+) -> Reg:
+    """Call probe_read_user or probe_read_user_str; its result. Where the program has not asked for it, no recording
+    says of memory that was not there that it could not be read: it may be there when the call returns."""
     result = g.call(helper, g.argument_of(memory.base, memory.offset), size, address)
     if g.may_sleep:
         g.sleeps = True
@@ -49,7 +52,11 @@ def read_user(g: Generation, helper: str, memory: Memory, size: Operand, address
         from sonde.codegen.basis import firing_records  # few programs record their firings
 
         kind = firing_record.USER_STRING if helper == "probe_read_user_str" else firing_record.USER
+        end = g.b.label()
+        if not is_asked:
+            g.b.branch("slt", result, Imm(0), end)
         firing_records.read(g, kind, address, size, result, memory)
+        g.b.place(end)
     return result
 
 

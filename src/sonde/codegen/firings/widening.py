@@ -51,7 +51,8 @@ def _static_argument(g: Generation, argument: StaticArgument, text: Memory) -> N
     if address is not None:
         slot = g.b.slot(8)
         g.b.store(slot, 0, 8, Imm(0))
-        read_user(g, "probe_read_user", Memory(slot, 0), Imm(argument.size), g.b.in_register(number_of(g, address)))
+        place = g.b.in_register(number_of(g, address))
+        read_user(g, "probe_read_user", Memory(slot, 0), Imm(argument.size), place, False)
         if argument.size == 8:
             _string_behind(g, g.b.load(slot, 0, 8), text)
         g.b.release(slot)
@@ -65,5 +66,5 @@ def _string_behind(g: Generation, argument: Operand, text: Memory) -> None:
     address = g.b.in_register(argument)
     g.b.branch("lt", address, Imm(_LOWEST), end)
     g.b.branch("ge", address, Imm(_HIGHEST), end)
-    read_user(g, "probe_read_user_str", text, Imm(layout.TEXT), address)
+    read_user(g, "probe_read_user_str", text, Imm(layout.TEXT), address, False)
     g.b.place(end)
