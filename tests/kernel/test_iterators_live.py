@@ -79,3 +79,8 @@ def test_a_pin_that_cannot_be_is_refused(tmp_path):
 def test_the_embedded_engine_has_none():
     done = sonde("bt", "--engine", "embedded", "-e", "iter:task { }", "-c", "true", status=1)
     assert "the embedded engine has no iter probes" in done.stderr
+
+
+def test_a_function_of_any_provider_is_no_file_of_an_iterator():
+    assert " iter " not in sonde("-l", "-n", "::read:").stdout
+    assert " iter " in sonde("-l", "-n", "iter::read:ksym").stdout

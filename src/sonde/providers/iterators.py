@@ -36,7 +36,8 @@ class IteratorProvider:
         named, pin = matcher(pattern.name), plain(pattern.function)
         found = [(place, name) for place, name in enumerate(self.names()) if named(name)]
         if pin:
-            return [self._at(pin, name) for _, name in found]
+            # Any function's name would be that of a file: only who says `iter` means one.
+            return [self._at(pin, name) for _, name in found] if pattern.provider == "iter" else ()
         if not matches(pattern.function, ""):
             return ()
         return [Probe(ITER.first + place, "iter", "", "", name, KernelIterator(name)) for place, name in found]
