@@ -57,7 +57,7 @@ PROGRAMS = [
 
 def words(pick, spec):
     """The command line of what traces: sonde itself in one of four runs, else the least that there is."""
-    if pick.random() < 0.75:
+    if pick.random() < 0.5:
         return [f"{ROOT}/tests/embedded/follow_all.py", json.dumps(spec)]
     target = ["-p", str(spec["pid"])] if "pid" in spec else ["-c", spec["command"]]
     filtered = "on" if spec["seccomp"] else "off"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-from contextlib import suppress
 
 from sonde.arch import instructions, registers
 from sonde.engines.embedded.tracer import events, ptrace, signals_in_slots
@@ -17,11 +16,18 @@ def restore(threads: TracedThreads) -> None:
     """To be called before any thread is let go."""
     for space in threads.spaces.all():
         space.restore()
-    for tid in threads.early:
-        with suppress(OSError):
-            found = proc.status(tid)
-            maker = int(found["Tgid"] if found["Tgid"] != str(tid) else found["PPid"])
-            clean(threads, maker, tid, events.shares_memory(maker, tid, 0))
+
+
+def clean_early(threads: TracedThreads, tid: int) -> int:
+    """Clean what was made and has stopped before its maker has told of it; the maker, 0 if it is gone."""
+    try:
+        found = proc.status(tid)
+        maker = int(found["Tgid"] if found["Tgid"] != str(tid) else found["PPid"])
+        clean(threads, maker, tid, events.shares_memory(maker, tid, 0))
+    except OSError:
+        # The one or the other has ended.
+        return 0
+    return maker
 
 
 def clean(threads: TracedThreads, maker: int, made: int, is_shared: bool) -> None:

@@ -30,6 +30,8 @@ from sonde.engines.embedded.tracer.threads import TracedThreads
 def outlive(threads: TracedThreads, tid: int, status: int) -> None:
     """Until no thread is left to look after. `tid` stopped with `status` and is not yet continued; 0: none is."""
     breakpoint_ends.restore(threads)
+    for each in threads.early:
+        _adopt(threads, each)
     waiting = dict.fromkeys((*threads.waiting, *threads.early), 0)
     waiting.update((held, how.signal) for held, how in threads.held.items())
     for each, deliver in waiting.items():
@@ -91,6 +93,8 @@ def _passing(threads: TracedThreads) -> Callable[[int], bool]:
 
 def _stopped(threads: TracedThreads, tid: int, status: int) -> None:
     event, number = status >> 16, status >> 8 & 0xFF
+    if tid not in threads.requests and event == ptrace.EVENT_STOP:
+        _adopt(threads, tid)
     if event == ptrace.EVENT_SECCOMP:
         own_filters.data_of_stop(threads, tid)
     elif number == signal.SIGTRAP | 0x80 and tid in threads.installing:
@@ -104,7 +108,7 @@ def _stopped(threads: TracedThreads, tid: int, status: int) -> None:
         is_asked = threads.is_free(tid) or _has_slots(threads, tid)
         if event == ptrace.EVENT_STOP and number == signal.SIGTRAP and is_asked:
             interruptions.begin_again(threads, tid)
-        if event in events.FORKS:
+        if event in events.FORKS and ptrace.event_message(tid) not in threads.requests:
             _made(threads, tid, ptrace.event_message(tid), event)
             if event != ptrace.EVENT_VFORK:
                 events.remove_copy(threads, tid, ptrace.event_message(tid))
@@ -176,6 +180,13 @@ def _made(threads: TracedThreads, tid: int, made: int, event: int) -> None:
     breakpoint_ends.clean(threads, tid, made, events.shares_memory(tid, made, event))
     if is_free or _has_slots(threads, made):
         threads.ptrace(ptrace.INTERRUPT, made, 0, 0)
+
+
+def _adopt(threads: TracedThreads, tid: int) -> None:
+    """A child has stopped before its maker has told of it: what was copied from its maker's memory is taken out before
+    it runs. When the maker tells it may have run on, and have another program."""
+    maker = breakpoint_ends.clean_early(threads, tid)
+    threads.requests[tid] = ptrace.SYSCALL if maker and threads.is_free(maker) else ptrace.CONT
 
 
 def _let_go(threads: TracedThreads, tid: int, deliver: int, is_at_rest: bool = False) -> None:
