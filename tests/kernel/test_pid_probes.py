@@ -286,18 +286,19 @@ def test_not_to_be_saved(program, tmp_path):
 
 
 def test_functions_that_are_chosen_when_linked(tmp_path):
-    """The one that runs is probed, not the one that chooses, under the name that the program calls."""
+    """The one that runs is probed, not the one that chooses, under the name that the program calls. (That of strcmp
+    begins on some processors with an instruction that the kernel probes not.)"""
     code = r"""
     #include <string.h>
     int main(int count, char **words) { static char a[999]; char *volatile p = a;
         p[0] = 'x'; p[count] = 'y'; return strcmp(p, "xy") || strlen(p) != 2; }
     """
     text = """
-    pid$target:libc:strcmp:entry { printf("%s\\n", probefunc); }
+    pid$target:libc:strlen:entry { printf("%s\\n", probefunc); }
     pid$target:libc:strlen:return { printf("%s %d\\n", probefunc, arg1); }
     """
     path = build(tmp_path, "indirect", code, "-fno-builtin", "-Wl,-z,now")
-    assert {"strcmp", "strlen 2"} <= set(traced(path, text).stdout.splitlines())
+    assert {"strlen", "strlen 2"} <= set(traced(path, text).stdout.splitlines())
     counted = traced(path, "pid$target:libc:strle[n]:entry { @ = count(); }").stdout
     assert int(counted) > 0
 
