@@ -84,7 +84,7 @@ def generate(
 
             widen(g)
     for number, item in enumerate(planned):
-        bodies.generate(g, item, bits.get(item[0].id), _is_last(item[0], planned[number + 1 :]))
+        bodies.generate(g, item, bits.get(item[0].id), _is_last(g, item[0], planned[number + 1 :]))
     if g.deferral is not None and g.resumed is None:
         g.subprograms[DEFER] = deferral.generate_routine(g)
     g.b.place(g.exit)
@@ -197,8 +197,11 @@ def _partial_clauses(g: Generation, planned: Sequence[Planned]) -> dict[int, int
     return partial
 
 
-def _is_last(clause: Clause, following: Sequence[Planned]) -> bool:
-    """Whether none of those that follow has any of the clause's probes."""
+def _is_last(g: Generation, clause: Clause, following: Sequence[Planned]) -> bool:
+    """Whether none of those that follow has any of the clause's probes. A site that is found while the program runs may
+    have several of its descriptions."""
+    if is_open(g):
+        return not following
     own = {probe.id for probe in clause.probes}
     return all(own.isdisjoint(probe.id for probe in each.probes) for each, _ in following)
 

@@ -56,10 +56,10 @@ BLOCKS: dict[str, IdentifierBlock] = {
     "mib": blocks.MIB,
     "nfsv3": blocks.NFSV3,
     "nfsv4": blocks.NFSV4,
+    "iter": blocks.ITER,
     "fbt": blocks.FBT,
     "rawfbt": blocks.RAWFBT,
     "packet": blocks.PACKET,
-    "iter": blocks.ITER,
 }
 """The providers, in the order of their identifiers."""
 

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 
 from sonde.frontends.bpftrace.check.conversions import test
 from sonde.frontends.bpftrace.check.expressions import expression
-from sonde.frontends.bpftrace.check.functions import functions_of
 from sonde.frontends.bpftrace.check.jumps import refuse_jumps
 from sonde.frontends.bpftrace.check.known_types import KnownTypes
 from sonde.frontends.bpftrace.check.macros import of_items
@@ -79,7 +78,7 @@ def check(items: Sequence[nodes.Item], given: CheckInput) -> CheckedProgram:
     warnings: list[BtError] = []
     probes = [(item, _points(item, given, warnings)) for item in items if isinstance(item, nodes.ProbeItem)]
     known = Knowledge()
-    functions = functions_of(items, given.file)
+    functions = _functions(items, given.file)
     macros = of_items([each for each in items if isinstance(each, nodes.Macro)])
     for _ in range(_MOST_PASSES):
         known.changed = False
@@ -232,6 +231,14 @@ def _whole(
     _require_probes(count, trials)
     tried = tuple((each.probe.name, each.name) for each in trials.found) if trials else ()
     return whole_program._replace(series=_series(scope), trials=tried)
+
+
+def _functions(items: Sequence[nodes.Item], file: str | None) -> dict[str, nodes.SubprogramItem]:
+    if not any(isinstance(each, nodes.SubprogramItem) for each in items):
+        return {}
+    from sonde.frontends.bpftrace.check.functions import functions_of  # few programs have any
+
+    return functions_of(items, file)
 
 
 def _require_probes(count: int, trials: TrialProbes | None) -> None:

@@ -18,12 +18,10 @@ _RESULT, _IS_DONE = "$return", "$is_done"
 _LOOPS = (nodes.While, nodes.ForRange, nodes.ForMap)
 
 
-def expansion(call: nodes.Call, scope: BtScope) -> nodes.BlockValue | nodes.Block | None:
-    """What a call stands for, None where there is no such function: a block, with a value unless it is void. Raises
+def expansion(call: nodes.Call, scope: BtScope) -> nodes.BlockValue | nodes.Block:
+    """What a call of one of the scope's functions stands for: a block, with a value unless it is void. Raises
     BtError."""
-    function = scope.functions.get(call.name)
-    if function is None:
-        return None
+    function = scope.functions[call.name]
     given, wanted = len(call.arguments), len(function.parameters)
     if given != wanted:
         text = f"Function {call.name}() takes {wanted} argument{'' if wanted == 1 else 's'} ({given} provided)"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from sonde.frontends.bpftrace.check.functions import expansion
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.errors import BtError
 from sonde.frontends.bpftrace.syntax import nodes
@@ -20,7 +19,11 @@ def expanded(call: nodes.Call | nodes.Name, scope: BtScope) -> nodes.BlockValue 
     arguments = call.arguments if isinstance(call, nodes.Call) else ()
     macro = scope.macros.get((call.name, len(arguments)))
     if macro is None:
-        return expansion(call, scope) if isinstance(call, nodes.Call) else None
+        if not isinstance(call, nodes.Call) or call.name not in scope.functions:
+            return None
+        from sonde.frontends.bpftrace.check.functions import expansion  # few programs have functions
+
+        return expansion(call, scope)
     scope.expansions += 1
     replaced = dict(
         _bound(parameter, each, call, scope) for parameter, each in zip(macro.parameters, arguments, strict=True)

@@ -31,6 +31,8 @@ KINDS = {
 }  # fmt: skip
 """Types of probes by their names."""
 
+TRIED = ("test:", "bench:")
+"""What descriptions of tests and measurements begin with."""
 UNITS = ("us", "ms", "s", "hz")
 """Of times between firings."""
 _SPECIAL = {"begin": "BEGIN", "end": "END"}

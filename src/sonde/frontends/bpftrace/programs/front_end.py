@@ -11,9 +11,8 @@ from sonde.frontends.bpftrace.check.checker import check as check_items
 from sonde.frontends.bpftrace.check.known_types import KnownTypes
 from sonde.frontends.bpftrace.check.parameters import Parameters, parameters
 from sonde.frontends.bpftrace.check.probe_filter import filter_of
-from sonde.frontends.bpftrace.check.probes import Machine
+from sonde.frontends.bpftrace.check.probes import TRIED, Machine
 from sonde.frontends.bpftrace.check.settings import settings_of
-from sonde.frontends.bpftrace.check.trials import TrialProbes
 from sonde.frontends.bpftrace.errors import BtError, SourceSpan
 from sonde.frontends.bpftrace.program_text import ProgramText
 from sonde.frontends.bpftrace.programs.imports import LARGEST_PROGRAM, ProgramFiles
@@ -43,7 +42,7 @@ def check(
     file = given.file
     words = parameters(arguments)
     files = ProgramFiles(given.given if file is None else _content(file), file, words.numbered)
-    machine = Machine(catalog, process or 0, TrialProbes(given.mode))
+    machine = Machine(catalog, process or 0)
     try:
         made = _checked(files, given, words, machine, options)
     except SourceError as error:
@@ -64,6 +63,11 @@ def check(
     )
 
 
+def _is_tried(item: tree_of.Item) -> bool:
+    """Whether it has tests or measurements."""
+    return isinstance(item, tree_of.ProbeItem) and any(point.text.startswith(TRIED) for point in item.points)
+
+
 def _checked(
     files: ProgramFiles, given: Wanted, words: Parameters, machine: Machine, options: OptionTable
 ) -> CheckedProgram:
@@ -75,6 +79,10 @@ def _checked(
     settings = settings_of([each for each in found if isinstance(each, tree_of.ConfigSetting)], os.environ, file)
     options.set_in_program("strsize", str(settings["max_strlen"]))
     types = _types(found, machine.catalog, options)
+    if given.mode or any(_is_tried(each) for each in found):
+        from sonde.frontends.bpftrace.check.trials import TrialProbes  # few programs have any
+
+        machine = machine._replace(trials=TrialProbes(given.mode))
     is_unsafe, names = options.on("destructive"), filter_of(given.filter)
     return check_items(
         found,
