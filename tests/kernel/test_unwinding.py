@@ -276,6 +276,52 @@ def test_functions_whose_return_is_probed(tmp_path):
     assert [name for name, _ in plain].count("main") == 6
 
 
+LEFT = (
+    CALL
+    + """
+#include <setjmp.h>
+#include <signal.h>
+static jmp_buf back;
+NOIPA int mark(int n) { return syscall(SYS_getppid) + n; }
+NOIPA int deep(int n) { if (!n) longjmp(back, 1); return deep(n - 1) * 3 + 1; }
+NOIPA int begun(int n) { mark(n); return deep(n) + 1; }
+NOIPA int other(int n) { return mark(n) + 1; }
+NOIPA int kept(int n) {
+    volatile char room[64];
+    if (!setjmp(back)) return begun(n);
+    room[n] = 1;
+    mark(n);
+    return other(n) + room[n];
+}
+NOIPA int over(int n) { int first = kept(n); return mark(first & 7) + other(n); }
+NOIPA int jumped(int n) { if (!setjmp(back)) begun(n); __asm__ volatile(""); return mark(n); }
+static void handle(int signal) { over(4); }
+int main() {
+    static char stack[1 << 16];
+    stack_t other_stack = {.ss_sp = stack, .ss_size = sizeof stack};
+    sigaltstack(&other_stack, 0);
+    sigaction(SIGUSR1, &(struct sigaction){.sa_handler = handle, .sa_flags = SA_ONSTACK}, 0);
+    over(2) + over(20);
+    return (jumped(3) + kept(raise(SIGUSR1)) + over(1)) == 1234567;
+}"""
+)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("flags", ["-O2 -fomit-frame-pointer", "-O0", "-O2 -fno-omit-frame-pointer"])
+@pytest.mark.parametrize("way", ["ustack(30)", 'printf("%x", ucaller)'])
+def test_functions_that_longjmp_leaves(tmp_path, engine, flags, way):
+    """They did not return: none of them is the caller of what is called where they were."""
+    program = build(tmp_path, "left", LEFT, "-no-pie", *flags.split())
+    text = f"pid$target:a.out:mark:entry {{ {way}; }}"
+    names = "begun", "deep", "other", "kept", "over", "jumped", "handle"
+    probes = ", ".join(f"pid$target:a.out:{name}:return" for name in names)
+    words = "-q", "--engine", engine, "-n"
+    plain, probed = (sonde(*words, each, "-c", program).stdout for each in (text, text + probes + " { n++; }"))
+    assert probed == plain
+    assert plain
+
+
 THIRTY_TWO = """
     .globl _start
 _start: xor %ebp, %ebp

@@ -16,6 +16,7 @@ from functools import partial
 from sonde.codegen.basis.generation import RECORD_READS, REPLAYS, Generation
 from sonde.codegen.basis.places import Memory
 from sonde.codegen.basis.ranges import by_index
+from sonde.codegen.expressions.probed_returns import probed_returns
 from sonde.codegen.expressions.structures import member_offset, read_member
 from sonde.codegen.intermediate.ir import Imm, Operand, Reg
 from sonde.model import program as tree
@@ -127,21 +128,16 @@ def _from_caller(g: Generation, memory: Memory, size: int, flags: int, distance:
 
 
 def _undo_return_probe(g: Generation, address: Reg, caller: Reg) -> None:
-    """Where the function's return is probed, its return address is that of a trampoline, and the true one stands in the
-    innermost of the thread's struct return_instance (linux/uprobes.h)."""
-    path = member_offset(g, "task_struct", "utask"), member_offset(g, "uprobe_task", "return_instances")
-    where = member_offset(g, "return_instance", "stack"), member_offset(g, "return_instance", "orig_ret_vaddr")
-    if g.shared.target.portable or path[0] is None or path[1] is None or where[0] is None or where[1] is None:
+    """Put the true return address in the place of a trampoline's."""
+    probed = None if g.shared.target.portable else probed_returns(g)
+    if probed is None:
         return
-    end = g.b.label()
-    task = g.b.copy(g.b.load(g.current_task(), path[0], 8))
-    g.b.branch("eq", task, Imm(0), end)
-    probed = g.b.copy(read_member(g, task, path[1], 8))
-    g.b.branch("eq", probed, Imm(0), end)
-    with g.b.when("eq", read_member(g, probed, where[0], 8), address):
-        g.b.move(caller, read_member(g, probed, where[1], 8))
-    g.b.jump(end)
-    g.b.place(end)
+    offsets = probed.offsets
+    with g.b.when("eq", caller, probed.trampoline):
+        find = f"unwind_instance_{offsets.stack}_{offsets.next}"
+        found = g.routine(find, probed.innermost, address)
+        with g.b.when("ne", found, Imm(0)):
+            g.b.move(caller, read_member(g, found, offsets.address, 8))
 
 
 def _branch_if_added(g: Generation, caller: Operand, flags: int, added: int, missing: int) -> None:

@@ -9,10 +9,11 @@ from sonde.codegen.basis.identity import process
 from sonde.codegen.basis.places import Memory
 from sonde.codegen.expressions import callers
 from sonde.codegen.expressions.access import zero
-from sonde.codegen.expressions.structures import member_offset, read_member
+from sonde.codegen.expressions.probed_returns import probed_returns
+from sonde.codegen.expressions.structures import member_offset
 from sonde.codegen.intermediate.ir import Imm, MapDescriptor, Operand, Reg, SlotAddress
 from sonde.codegen.routines import unwinding
-from sonde.codegen.routines.mapped_files import MappingOffsets, ReturnOffsets
+from sonde.codegen.routines.mapped_files import MappingOffsets
 from sonde.model.spec import (
     UNWIND_BLOCKS,
     UNWIND_CUT,
@@ -128,21 +129,12 @@ def _in_files(g: Generation, work: Memory, offsets: MappingOffsets) -> str:
     g.b.store(work.base, work.offset + unwinding.SPACE, 8, space)
     g.b.store(work.base, work.offset + unwinding.PROCESS, 8, process(g))
     find = "_".join(("file", *map(str, offsets)))
-    probed = (
-        member_offset(g, "task_struct", "utask"),
-        member_offset(g, "uprobe_task", "return_instances"),
-        member_offset(g, "return_instance", "stack"),
-        member_offset(g, "return_instance", "orig_ret_vaddr"),
-        member_offset(g, "return_instance", "next"),
-    )
-    known = [each for each in probed if each is not None]
-    if len(known) < len(probed):
+    probed = probed_returns(g)
+    if probed is None:
         return find
-    task, first, *rest = known
-    probes = g.b.copy(g.b.load(g.current_task(), task, 8))
-    with g.b.when("ne", probes, Imm(0)):
-        g.b.store(work.base, work.offset + unwinding.RETURNS, 8, read_member(g, probes, first, 8))
-    return "_".join((find, "returned", *map(str, ReturnOffsets(*rest))))
+    g.b.store(work.base, work.offset + unwinding.RETURNS, 8, probed.innermost)
+    g.b.store(work.base, work.offset + unwinding.TRAMPOLINE, 8, probed.trampoline)
+    return "_".join((find, "returned", *map(str, probed.offsets)))
 
 
 class _Again(NamedTuple):

@@ -166,6 +166,8 @@ def _unwinding(name: str) -> BpfFunction:
         return mapped_files.down(name, *numbers)
     if what == "file":
         return mapped_files.find(name, mapped_files.MappingOffsets(*numbers))
+    if what == "instance":
+        return mapped_files.instance(name, *numbers)
     if what == "returned":
         return mapped_files.returned(name, mapped_files.ReturnOffsets(*numbers))
     frames, rest = int(words[0]), name.split("_", 3)[3]

@@ -61,8 +61,8 @@ _EXECUTABLE = 4
 _QUERIED = 1 << 31
 """A bit of the nanoseconds that is none of their number (I_CTIME_QUERIED, linux/fs.h)."""
 
-_DEEPEST = 8
-"""Functions with probed returns that one frame may have."""
+_DEEPEST = 64
+"""Functions with probed returns that a thread may be in (MAX_URETPROBE_DEPTH, linux/uprobes.h)."""
 
 
 def word(name: str) -> BpfFunction:
@@ -182,19 +182,30 @@ def returned(name: str, offsets: ReturnOffsets) -> BpfFunction:
     probed."""
     b = Builder(name, 2)
     work, place = b.function.parameters
-    end, found = b.label(), b.label()
-    instance, left, again = b.copy(get(b, work, RETURNS)), b.copy(Imm(_DEEPEST)), b.label()
+    found = b.call_local(f"unwind_instance_{offsets.stack}_{offsets.next}", get(b, work, RETURNS), place)
+    with b.when("eq", found, Imm(0)):
+        b.ret(Imm(0))
+    # The callers of a function have been entered before it.
+    put(b, work, RETURNS, found)
+    b.ret(_read(b, found, offsets.address))
+    return b.function
+
+
+def instance(name: str, stack: int, following: int) -> BpfFunction:
+    """(first, place): of the functions whose return is probed, from this one on, the one whose return address stood at
+    `place`; 0 if none is. Stacks may lie in any order."""
+    b = Builder(name, 2)
+    first, place = b.function.parameters
+    end, absent = b.label(), b.label()
+    found, left, again = b.copy(first), b.copy(Imm(_DEEPEST)), b.label()
     b.place(again)
-    b.branch("eq", instance, Imm(0), end)
-    stack = _read(b, instance, offsets.stack)
-    b.branch("eq", stack, place, found)
-    b.branch("gt", stack, place, end)
-    b.move(instance, _read(b, instance, offsets.next))
-    put(b, work, RETURNS, instance)
+    b.branch("eq", found, Imm(0), absent)
+    b.branch("eq", _read(b, found, stack), place, end)
+    b.move(found, _read(b, found, following))
     b.move(left, b.alu("sub", left, Imm(1)))
     b.branch("ne", left, Imm(0), again)
-    b.place(end)
+    b.place(absent)
     b.ret(Imm(0))
-    b.place(found)
-    b.ret(_read(b, instance, offsets.address))
+    b.place(end)
+    b.ret(found)
     return b.function

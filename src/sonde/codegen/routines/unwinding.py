@@ -20,15 +20,17 @@ from sonde.model.spec import UNWIND_BLOCKS, UNWIND_OBJECTS, UNWIND_PAGE, UNWIND_
 (
     PC, STACK, FRAME, LOOK, COUNT, START, END, BIAS, FIRST_ROW, FIRST_BLOCK, BLOCKS, FIRST_RULE, SPACE, MAPPINGS,
     MISSED, RETURNS, CALLER_AT, PROCESS, BASE, REGISTERS, FIRST_PAIR, PAIRS, ADDRESS, DESCRIPTIONS, SIGNALS, OUTERMOST,
-) = range(0, 208, 8)  # fmt: skip
+    TRAMPOLINE,
+) = range(0, 216, 8)  # fmt: skip
 """Words of the walk's state: the three registers in the frame, the address by which its rule is looked up, how many
 frames are known; the mapping that was found last and the tables of its object; where mappings are looked for; the
 number of the first frame whose table was missing, counted from 1; the innermost function whose return is probed; how
 far above the stack pointer the first frame's return address is, -1 if that is not known; the process; the base
-register; where the registers of the innermost frame are, 0 if programs cannot read there; and the frame descriptions
-of an object that has no rows (`spec.UNWIND_OBJECT`)."""
+register; where the registers of the innermost frame are, 0 if programs cannot read there; the frame descriptions
+of an object that has no rows (`spec.UNWIND_OBJECT`); and what the return addresses are of functions whose return is
+probed."""
 
-NODE, NODE_SIZE = 208, 256
+NODE, NODE_SIZE = 216, 256
 """Behind them: a node of the tree of mappings, or what `frame_descriptions.py` keeps; and the addresses."""
 
 RULE = NODE
@@ -163,7 +165,8 @@ def _return_address(b: Builder, work: Reg, place: Reg, returned: str | None) -> 
     """What stands there, or, if that leads to a probe of the function's return, what stood there."""
     caller = b.copy(_word(b, place))
     if returned is not None:
-        with b.when("ne", get(b, work, RETURNS), Imm(0)):
+        # Behind a longjmp functions are noted yet that it has left, where others have their return addresses since.
+        with b.when("eq", caller, get(b, work, TRAMPOLINE)):
             true = b.call_local(returned, work, place)
             with b.when("ne", true, Imm(0)):
                 b.move(caller, true)
