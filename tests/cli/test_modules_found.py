@@ -1,6 +1,7 @@
 """The command finds its own modules in fewer steps than Python; what it gets is what Python would give it."""
 
 import compileall
+import os
 import py_compile
 import shutil
 import subprocess
@@ -10,6 +11,8 @@ from pathlib import Path
 import pytest
 
 import sonde
+from sonde.cli.module_bundle import write_bundle
+from sonde.cli.modules import bundle_path
 
 ALL = """
 import sys, importlib.machinery
@@ -68,8 +71,18 @@ def package(tmp_path):
     shutil.copy(Path(sonde.__file__).parent / "cli/modules.py", place / "cli")
     (place / "part/__init__.py").write_text("VALUE = 103\n")
     (place / "thing.py").write_text(THING)
+    for each in place.rglob("*.py"):
+        os.utime(each, (1009, 1009))
     compileall.compile_dir(place, quiet=2)
     return place
+
+
+@pytest.fixture(params=["bundled", "beside"])
+def compiled(package, request):
+    """The package, and whether its compiled modules are in a bundle, too."""
+    if request.param == "bundled":
+        write_bundle(str(package))
+    return package, request.param
 
 
 def change(package):
@@ -123,12 +136,85 @@ STATES = [
 
 @pytest.mark.parametrize("state", STATES, ids=lambda each: each.__name__)
 @pytest.mark.parametrize("options", [(), ("-O",)], ids=["plain", "-O"])
-def test_compiled_modules_count_as_they_do_for_python(package, state, options):
+def test_compiled_modules_count_as_they_do_for_python(compiled, state, options):
+    package, way = compiled
     state(package)
+    shown = both_ways(package, options)
+    if way == "bundled" and state is cut_compiled and not options:
+        # Python fails where the bundle has what was there before.
+        assert shown[0][0].startswith("101 ")
+    else:
+        assert shown[0] == shown[1]
+    assert str(package / "thing.py") in shown[0][0] or state is cut_compiled
+
+
+def both_ways(package, options=()):
+    """What the modules show as they are found quickly, and as Python finds them."""
     shown = []
     for way in ("quickly", "ordinarily"):
         words = [sys.executable, "-I", *options, "-c", SHOW, package.parent, way]
         done = subprocess.run(words, capture_output=True, text=True)
         shown.append((done.stdout, done.stderr.splitlines()[-1:], done.returncode))
+    return shown
+
+
+def cut(content):
+    return content[:-1]
+
+
+def of_another_python(content):
+    return bytes([content[0] ^ 1]) + content[1:]
+
+
+def emptied(_content):
+    return b""
+
+
+@pytest.mark.parametrize("damage", [cut, of_another_python, emptied], ids=lambda each: each.__name__)
+def test_a_bundle_that_is_none_counts_for_nothing(package, damage):
+    write_bundle(str(package))
+    path = Path(bundle_path(str(package)))
+    path.write_bytes(damage(path.read_bytes()))
+    shown = both_ways(package)
     assert shown[0] == shown[1]
-    assert str(package / "thing.py") in shown[0][0] or state is cut_compiled
+
+
+def test_modules_come_from_the_bundle(package):
+    """Where it has them: here the one beside the source is damaged."""
+    write_bundle(str(package))
+    cut_compiled(package)
+    shown = both_ways(package)
+    assert shown[0][0].startswith("101 ")
+    assert shown[1][2] == 1
+
+
+START = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from sonde.cli.start import main
+sys.argv = ["sonde", "-V"]
+main()
+"""
+
+
+def test_commands_bundle_modules_for_the_next_one(tmp_path):
+    """As soon as Python has compiled them, and again when one has changed; not where Python may write no such files."""
+    package = tmp_path / "sonde"
+    shutil.copytree(Path(sonde.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+    path = Path(bundle_path(str(package)))
+
+    def started(*options):
+        subprocess.run([sys.executable, "-I", *options, "-c", START, tmp_path], check=True, capture_output=True)
+        return path.stat().st_ino if path.exists() else None
+
+    assert started() is None  # Python compiles
+    assert started("-B") is None
+    first = started()
+    assert first is not None
+    assert started() == first
+    (package / "cli/version.py").touch()
+    started()
+    assert started("-B") == first
+    changed = started()
+    assert changed != first
+    assert [each.name for each in path.parent.glob("*.bundle*")] == [path.name]

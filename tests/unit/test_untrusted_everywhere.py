@@ -22,6 +22,8 @@ JUSTIFIED = {
     "recording.file.PerfDataFile.complete": "the file that it has made itself",
     "resources.text": "a part of the package",
     "cli.modules._code": "a part of the package",
+    "cli.modules._bundle": "a part of the package",
+    "cli.module_bundle._compiled": "a part of the package",
     "symbols.code_objects.CodeObjects.behind": "a process's memory, of which it reads words",
     "symbols.objects.Objects._vdso": "a process's memory, of which it reads so much as it says",
     "engines.embedded.tracer.events.remove_copy": "a process's memory, to be written",

@@ -1,13 +1,16 @@
 """The package's modules, found and read in fewer steps than Python takes for any module: a start imports hundreds.
 
 Python looks for all kinds of files, and puts paths together anew at each step. A module of this package is NAME.py or
-NAME/__init__.py in its package's directory, and what it was compiled to is beside it (PEP 3147). Where that is not so,
-as in a zip file, and where the source was changed since, Python's own finders and loaders do what they always do.
+NAME/__init__.py in its package's directory. What the modules were compiled to is in one file, which is mapped
+(`module_bundle.py`). What is not there, or was made of another source than there is now, is looked for beside the
+module (PEP 3147). Where that is not so either, as in a zip file, Python's own finders and loaders do what they always
+do.
 """
 
 from __future__ import annotations
 
 import marshal
+import mmap
 import os
 import stat
 import struct
@@ -27,52 +30,116 @@ _AT_ONCE = 1 << 16
 _BY_TIME = 0
 """Flags of a module that was compiled from a source of this time and size, not of this content (PEP 552)."""
 
+COMPILED_HEADER = struct.Struct("<4s3I")
+"""Of a compiled module: Python's magic number, flags, time and size of the source (PEP 552)."""
 
-def find_quickly() -> None:
+BUNDLE_HEADER = struct.Struct("<4s4xQQ")
+"""Of a bundle: Python's magic number, the bundle's size, that of its marshalled index, which follows. This has by the
+path of each source from the package's directory its time and size, and offset and size of the marshalled code."""
+
+Index = dict[str, tuple[int, int, int, int]]
+
+
+def find_quickly() -> _Finder | None:
     """From here on, unless Python has compiled modules elsewhere, or others because of -O."""
-    if not sys.flags.optimize and sys.pycache_prefix is None:
-        sys.meta_path.insert(0, _Finder())
+    if sys.flags.optimize or sys.pycache_prefix is not None:
+        return None
+    finder = _Finder()
+    sys.meta_path.insert(0, finder)
+    return finder
+
+
+def package_folder() -> str:
+    """The package's directory."""
+    return __file__.rpartition("/cli/")[0]
+
+
+def bundle_path(folder: str) -> str:
+    return f"{folder}/__pycache__/modules.{sys.implementation.cache_tag}.bundle"
+
+
+def _bundle(folder: str) -> tuple[memoryview, Index]:
+    """What follows the index, and the index. Both are empty where no bundle of this Python is."""
+    try:
+        file = os.open(bundle_path(folder), os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            content = memoryview(mmap.mmap(file, 0, mmap.MAP_PRIVATE, mmap.PROT_READ))
+        finally:
+            os.close(file)
+        magic, size, of_index = BUNDLE_HEADER.unpack_from(content)
+    except (OSError, ValueError, struct.error):
+        return memoryview(b""), {}
+    if magic != MAGIC_NUMBER or size != len(content):
+        return memoryview(b""), {}
+    begin = BUNDLE_HEADER.size + of_index
+    return content[begin:], marshal.loads(content[BUNDLE_HEADER.size : begin])
 
 
 class _Finder:
-    """Asked by Python for each module before its own finders (importlib.abc.MetaPathFinder)."""
+    """Asked by Python for each module before its own finders (importlib.abc.MetaPathFinder). `missed` is whether there
+    were compiled modules that the bundle does not have."""
+
+    def __init__(self) -> None:
+        folder = package_folder()
+        self._code, self._index = _bundle(folder)
+        self._behind = len(folder) + 1
+        self.missed = False
 
     def find_spec(self, name: str, path: Sequence[str] | None, _target: object = None) -> ModuleSpec | None:
         if not path or not name.startswith(_PACKAGE):
             return None
         directory, last = path[0], name.rpartition(".")[2]
-        if _is_file(source := f"{directory}/{last}.py"):
-            return _spec(name, source, f"{directory}/__pycache__/{last}{_COMPILED}")
-        if _is_file(source := f"{directory}/{last}/__init__.py"):
-            spec = _spec(name, source, f"{directory}/{last}/__pycache__/__init__{_COMPILED}")
+        if about := _about(source := f"{directory}/{last}.py"):
+            return self._spec(name, source, about, f"{directory}/__pycache__/{last}{_COMPILED}")
+        if about := _about(source := f"{directory}/{last}/__init__.py"):
+            spec = self._spec(name, source, about, f"{directory}/{last}/__pycache__/__init__{_COMPILED}")
             spec.submodule_search_locations = [f"{directory}/{last}"]
             return spec
         return None
 
+    def _spec(self, name: str, source: str, about: os.stat_result, compiled: str) -> ModuleSpec:
+        spec = ModuleSpec(name, _Loader(name, source, self, about), origin=source)
+        spec.has_location = True
+        spec.cached = compiled
+        return spec
 
-def _is_file(path: str) -> bool:
+    def code(self, source: str, about: os.stat_result) -> CodeType | None:
+        """What the file was compiled to, if that is known and belongs to what is there."""
+        made_of = int(about.st_mtime) & 0xFFFF_FFFF, about.st_size & 0xFFFF_FFFF
+        found = self._index.get(source[self._behind :])
+        if found is not None and found[:2] == made_of:
+            code: CodeType = marshal.loads(self._code[found[2] : found[2] + found[3]])
+            # Tracebacks name the file that it was compiled of, which is another one if the package was moved.
+            if code.co_filename == source:
+                return code
+        beside = _code(source, made_of)
+        self.missed |= beside is not None
+        return beside
+
+
+def _about(path: str) -> os.stat_result | None:
+    """What a file is; None if there is no regular one."""
     try:
-        return stat.S_ISREG(os.stat(path).st_mode)
+        found = os.stat(path)
     except OSError:
-        return False
-
-
-def _spec(name: str, source: str, compiled: str) -> ModuleSpec:
-    spec = ModuleSpec(name, _Loader(name, source), origin=source)
-    spec.has_location = True
-    spec.cached = compiled
-    return spec
+        return None
+    return found if stat.S_ISREG(found.st_mode) else None
 
 
 class _Loader(SourceFileLoader):
     """Python's, but for how it comes by what was compiled."""
 
+    def __init__(self, name: str, source: str, finder: _Finder, about: os.stat_result) -> None:
+        super().__init__(name, source)
+        self._finder = finder
+        self._about = about
+
     def get_code(self, fullname: str) -> CodeType | None:
-        return _code(self.path) or super().get_code(fullname)
+        return self._finder.code(self.path, self._about) or super().get_code(fullname)
 
 
-def _code(source: str) -> CodeType | None:
-    """What the file was compiled to, if that is beside it and belongs to what is there."""
+def _code(source: str, made_of: tuple[int, int]) -> CodeType | None:
+    """What the file, of this time and size, was compiled to, if that is beside it."""
     directory, _, name = source.rpartition("/")
     try:
         file = os.open(f"{directory}/__pycache__/{name[:-3]}{_COMPILED}", os.O_RDONLY | os.O_CLOEXEC)
@@ -82,10 +149,8 @@ def _code(source: str) -> CodeType | None:
         content = os.read(file, _AT_ONCE)
     finally:
         os.close(file)
-    about = os.stat(source)
-    header = MAGIC_NUMBER + struct.pack("<3I", _BY_TIME, int(about.st_mtime) & 0xFFFF_FFFF, about.st_size & 0xFFFF_FFFF)
+    header = COMPILED_HEADER.pack(MAGIC_NUMBER, _BY_TIME, *made_of)
     if not content.startswith(header) or len(content) == _AT_ONCE:
         return None
     code: CodeType = marshal.loads(memoryview(content)[len(header) :])
-    # Tracebacks name the file that it was compiled of, which is another one if the package was moved.
     return code if code.co_filename == source else None

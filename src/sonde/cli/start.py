@@ -26,11 +26,25 @@ def main() -> NoReturn:
     # Whatever takes longer than the lines above comes after them.
     from sonde.cli.modules import find_quickly
 
-    find_quickly()
+    finder = find_quickly()
     from sonde.cli.main import main as command
 
     status = command()
+    if finder is not None and finder.missed and not sys.dont_write_bytecode:
+        _bundle_modules()
     _end(status)
+
+
+def _bundle_modules() -> None:
+    """For the next start."""
+    import contextlib
+
+    from sonde.cli.module_bundle import write_bundle
+    from sonde.cli.modules import package_folder
+
+    # As Python where it cannot write what it has compiled.
+    with contextlib.suppress(OSError):
+        write_bundle(package_folder())
 
 
 def _end(status: int) -> NoReturn:

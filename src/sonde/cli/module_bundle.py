@@ -1,0 +1,61 @@
+"""The bundle of the package's compiled modules, from which the command imports them (`modules.py`).
+
+It is made of the compiled modules that Python has written beside their sources, when sonde is installed or first used,
+and again when one of them has changed. Like these it is only there to be quicker: where it cannot be written there is
+none.
+"""
+
+from __future__ import annotations
+
+import marshal
+import os
+from importlib.util import MAGIC_NUMBER, cache_from_source
+
+from sonde.cli.modules import BUNDLE_HEADER, COMPILED_HEADER, Index, bundle_path
+
+
+def write_bundle(folder: str) -> None:
+    """Bundle all modules below a package's directory that are compiled. Raises OSError."""
+    path = bundle_path(folder)
+    other = f"{path}.{os.getpid()}"
+    file = os.open(other, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+    try:
+        with open(file, "wb") as output:
+            output.write(_bundled(folder))
+        os.rename(other, path)
+    except BaseException:
+        os.unlink(other)
+        raise
+
+
+def _bundled(folder: str) -> bytes:
+    index: Index = {}
+    codes: list[bytes] = []
+    end = 0
+    for directory, folders, files in os.walk(folder):
+        folders[:] = sorted(set(folders) - {"__pycache__"})
+        for name in sorted(files):
+            source = f"{directory}/{name}"
+            found = _compiled(source) if name.endswith(".py") else None
+            if found is not None:
+                time, size, code = found
+                index[source.removeprefix(f"{folder}/")] = time, size, end, len(code)
+                codes.append(code)
+                end += len(code)
+    of_index = marshal.dumps(index)
+    size = BUNDLE_HEADER.size + len(of_index) + end
+    return b"".join((BUNDLE_HEADER.pack(MAGIC_NUMBER, size, len(of_index)), of_index, *codes))
+
+
+def _compiled(source: str) -> tuple[int, int, bytes] | None:
+    """Time and size of the source that it was compiled of, and the marshalled code; None if Python would not take it
+    for what it is without reading the source."""
+    try:
+        with open(cache_from_source(source), "rb") as file:
+            content = file.read()
+    except OSError:
+        return None
+    if len(content) < COMPILED_HEADER.size:
+        return None
+    magic, flags, time, size = COMPILED_HEADER.unpack_from(content)
+    return None if magic != MAGIC_NUMBER or flags else (time, size, content[COMPILED_HEADER.size :])
