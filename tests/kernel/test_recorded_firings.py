@@ -84,6 +84,24 @@ def test_a_replay_shows_what_the_session_has_shown(tmp_path, name):
     assert live.stdout.strip()
 
 
+BRIEF = "sh -c 'for i in $(seq 60); do sh -c \"exec env true\"; env cat /etc/passwd; done >/dev/null'"
+"""Each of its processes executes another program once more."""
+
+
+def test_frames_of_processes_that_execute_again_and_end_have_names(tmp_path):
+    """They are named after that: as what the process was when its stack was walked."""
+    script = """
+        proc:::exec-success /progenyof($target)/ { printf("%s", execname); ustack(3); }
+        syscall::close:entry /progenyof($target)/ { printf("%s", execname); ustack(3); }"""
+    path = str(tmp_path / "it.rec")
+    live = sonde("-q", "--record", path, "-n", script, "-c", BRIEF).stdout
+    assert sonde("-q", "--replay", path, "-n", script).stdout == live
+    assert live.count("ld-linux-x86-64.so.2`_start") >= 300
+    innermost = re.findall(r"^[a-z]+\n +(\S+)", live, re.MULTILINE)
+    assert len(innermost) > 300
+    assert not [each for each in innermost if "`" not in each]
+
+
 SAME = {
     "processes and their making": "proc:::create,proc:::exit /progenyof($target)/ { @[probename] = count(); }",
     "making by way of the tracepoint": """

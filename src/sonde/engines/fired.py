@@ -33,8 +33,7 @@ if TYPE_CHECKING:
 
 class FiringThread(NamedTuple):
     """The thread that fired a probe: numbers as sonde saw them, its name of at most 15 bytes, its task_struct's address
-    where that is known, and that of the vdso in its process. `ppid`, `uid` and `gid` are -1 where the recording has not
-    got them."""
+    where that is known. `ppid`, `uid` and `gid` are -1 where the recording has not got them."""
 
     tid: int
     pid: int
@@ -43,7 +42,6 @@ class FiringThread(NamedTuple):
     gid: int = -1
     ppid: int = -1
     address: int = 0
-    vdso: int = 0
 
 
 class MemoryRead(NamedTuple):

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from sonde.engines.fired import FiringThread
-from sonde.formats.perf_side_band import FileMapped, SideBand, ThreadEnded, ThreadMade, ThreadNamed
-from sonde.symbols.mappings import VDSO
+from sonde.formats.perf_side_band import SideBand, ThreadEnded, ThreadMade, ThreadNamed
 from sonde.typed import NamedTuple
 
 _LARGEST = (1 << 31) - 1
@@ -24,26 +23,17 @@ class FiledThreads:
         self._threads: dict[int, _Known] = {}
         self._parents: dict[int, int] = {}
         self._live: dict[int, set[int]] = {}
-        self._vdsos: dict[int, int] = {}
 
     def take(self, told: SideBand) -> bool:
         """Something that the file tells; whether a process has ended with that."""
-        if isinstance(told, FileMapped):
-            if told.path == VDSO:
-                self._vdsos[told.pid] = told.start
-                _cut(self._vdsos)
-        elif isinstance(told, ThreadNamed):
+        if isinstance(told, ThreadNamed):
             self._put(told.tid, told.pid, told.name)
-            if told.by_exec:
-                self._vdsos.pop(told.pid, None)
         elif isinstance(told, ThreadMade):
             maker = self._threads.get(told.parent_tid)
             self._put(told.tid, told.pid, maker.name if maker else b"")
             if told.pid != told.parent:
                 self._parents[told.pid] = told.parent & _LARGEST
                 _cut(self._parents)
-                self._vdsos[told.pid] = self._vdsos.get(told.parent, 0)
-                _cut(self._vdsos)
         elif isinstance(told, ThreadEnded):
             live = self._live.get(told.pid, set())
             live.discard(told.tid)
@@ -71,7 +61,7 @@ class FiledThreads:
         return self._of(tid, pid, name[:15])
 
     def _of(self, tid: int, pid: int, name: bytes) -> FiringThread:
-        return FiringThread(tid, pid, name, ppid=self._parents.get(pid, -1), vdso=self._vdsos.get(pid, 0))
+        return FiringThread(tid, pid, name, ppid=self._parents.get(pid, -1))
 
     def _put(self, tid: int, pid: int, name: bytes) -> None:
         self._threads.pop(tid, None)

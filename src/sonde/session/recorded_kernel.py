@@ -17,7 +17,7 @@ from sonde.model import firing_record as layout
 from sonde.model.probe import Internal, Probe, RawTracepoint, StaticProbe, Syscall
 from sonde.model.spec import ACTIVE, COUNTERS, DRAINING, FAMILY, STOPPED, TracingSpec
 from sonde.symbols.mappings import parse_maps
-from sonde.symbols.process_events import MappingsSnapshot, ProcessEvent
+from sonde.symbols.process_events import Executed, Forked, MappingsSnapshot, ProcessEvent
 from sonde.typed import TYPE_CHECKING
 from sonde.untrusted import kernel_text
 
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 _MOST_KEPT = 256 << 20
 """Bytes of records that wait for the script's programs; more stay in the ring, or are lost there."""
+
+_UNDERWAY = 20_000_000
+"""A firing that is as many ns old is in its ring, or never will be."""
 
 _HEAD = struct.Struct("<I")
 
@@ -94,7 +97,10 @@ class KernelFirings:
         self.lost = 0
         self.is_over = False
         self.keeper: FiringKeeper | None = None
-        self._records: deque[bytes] = deque()
+        self._items: deque[bytes | ProcessEvent] = deque()
+        """Records of firings and what processes did, as they stand in the file."""
+        self._late: deque[ProcessEvent] = deque()
+        """What happened behind the last record."""
         self._kept = 0
         self._broken_off: dict[tuple[int, int], RecordedFiring] = {}
         self._internal: dict[str, RecordedFiring] = {}
@@ -147,13 +153,11 @@ class KernelFirings:
             self.drain()
             while self._ready:
                 yield self._ready.popleft()
-            if not self._records:
+            if not self._items:
                 break
-            record = self._records.popleft()
-            self._kept -= len(record)
-            fired = self._taken(record)
-            if fired is not None:
-                yield fired
+            happened = self._next()
+            if happened is not None:
+                yield happened
         if self._has_stopped:
             yield from self._broken_off.values()
             self._broken_off = {}
@@ -166,25 +170,40 @@ class KernelFirings:
     def internal(self, name: str) -> RecordedFiring | None:
         """The record of BEGIN's program is the first of all, that of END's the last."""
         self.drain(True)
-        if name == "BEGIN" and self._records and name not in self._internal:
-            self._ready.extend(each for each in (self._taken(self._records.popleft()),) if each is not None)
+        while name == "BEGIN" and self._items and name not in self._internal:
+            happened = self._next()
+            if happened is not None:
+                self._ready.append(happened)
         return self._internal.pop(name, None)
 
+    def _next(self) -> Happening | None:
+        """Of the first item, None if it is a part of one that follows."""
+        item = self._items.popleft()
+        if not isinstance(item, bytes):
+            return item
+        self._kept -= len(item)
+        return self._taken(item)
+
     def drain(self, all_of_them: bool = False) -> None:
-        """Take the rings' records, and write them down, before they are full."""
-        if self._events is not None:
-            for event in self._events.read():
-                self._tell(event)
+        """Take the rings' records, and write them down, before they are full. What processes did before is read behind
+        them, so that it is all there, and told in the order of time."""
+        found: list[bytes] = []
+        until = time.monotonic_ns() - _UNDERWAY
         for ring in self._tracing.rings:
             if self._kept > _MOST_KEPT and not all_of_them:
-                return
+                break
             view = ring.read()
             if not view:
                 continue
-            data = bytes(view)
+            found.append(bytes(view))
             view.release()
-            ring.advance(len(data))
+            ring.advance(len(found[-1]))
+        if self._events is not None:
+            self._late.extend(self._events.read())
+        for data in found:
             self._split(data)
+        while self._late and (self._has_stopped or self._late[0].time < until):
+            self._tell(self._late.popleft())
         if self.keeper is not None:
             self.keeper.flush()
 
@@ -199,19 +218,21 @@ class KernelFirings:
             start = at + RING_HEADER
             if not head & DISCARD:
                 record = self._placed(data[start : start + size])
-                self._records.append(record)
-                self._kept += size
                 if self._events is not None:
-                    self._note_process(record)
+                    self._precede(record)
+                self._items.append(record)
+                self._kept += size
                 if self.keeper is not None:
                     self.keeper.firing(record)
             at += record_size(head)
 
-    def _note_process(self, record: bytes) -> None:
-        """What a process has mapped that was there before."""
+    def _precede(self, record: bytes) -> None:
+        """What happened before a firing, and what its process has mapped that was there before."""
+        (now,) = struct.unpack_from("<Q", record, layout.TIME_AT)
+        while self._late and self._late[0].time <= now:
+            self._tell(self._late.popleft())
         (pid,) = struct.unpack_from("<I", record, layout.PIDS_AT + 4)
         if pid not in self._seen:
-            (now,) = struct.unpack_from("<Q", record, layout.TIME_AT)
             self._look_at(pid, now)
 
     def _look_at(self, pid: int, now: int) -> None:
@@ -225,7 +246,13 @@ class KernelFirings:
             self._tell(snapshot)
 
     def _tell(self, event: ProcessEvent) -> None:
-        self._ready.append(event)
+        if isinstance(event, Executed):
+            self._seen.add(event.pid)
+        elif isinstance(event, Forked):
+            if event.parent not in self._seen:
+                self._look_at(event.parent, event.time)
+            self._seen.add(event.pid)
+        self._items.append(event)
         if self.keeper is not None:
             self.keeper.event(event)
 

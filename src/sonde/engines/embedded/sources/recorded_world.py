@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from errno import EFAULT, ENODATA
 
 from sonde.bpf.helpers import CPU_TIME, OPEN_FILE
+from sonde.engines.embedded.sources.image_marks import ImageMarks
 from sonde.engines.fired import FiringThread, MemoryRead, RecordedFiring
 from sonde.model.firing_names import MissingParts
 from sonde.runtime.environment import Task
-from sonde.symbols.images import mark_of
 
 _U64 = (1 << 64) - 1
 
@@ -44,6 +44,7 @@ class FiringAnswers:
         self.has_raw_stacks = has_raw_stacks
         self.own: Task | None = None
         """Where no firing was recorded: the thread of sonde itself."""
+        self.marks = ImageMarks()
         self._missing = missing
         self._fired: RecordedFiring | None = None
         self._reads: tuple[MemoryRead, ...] = ()
@@ -126,7 +127,7 @@ class FiringAnswers:
 
     def image(self) -> int:
         thread = self._fired.thread if self._fired is not None else None
-        return mark_of(thread.vdso) << 32 | thread.pid if thread is not None else 0
+        return self.marks.of(thread.pid) << 32 | thread.pid if thread is not None else 0
 
     def parent(self) -> int | None:
         found = self._fired.thread.ppid if self._fired is not None else -1

@@ -199,6 +199,9 @@ class ReplayedFirings:
                 if self._is_filling():
                     return
             else:
+                if self.source.origin != EMBEDDED:
+                    # This engine's own recordings tell only of what is mapped, once it is asked for.
+                    self._world.marks.take(each)
                 self.noted.events.append(each)
         if count < _AT_ONCE:
             if self.source.is_over:
