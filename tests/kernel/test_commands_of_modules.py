@@ -50,6 +50,8 @@ TEXTS = {
          'syscall::openat:entry { n++; } END { printf("%d opened", n); }', "-c", "cat /dev/null"], "opened",
     ),
     "frontends.bpftrace.check.config_record": (["bt", "-e", "begin { print(config()); }"], ".max_map_keys = 4096"),
+    "frontends.bpftrace.check.type_information": (
+        ["bt", "-e", "config = { unstable_typeinfo = enable } begin { print(typeinfo(7)); }"], ".base_type = int"),
     "frontends.bpftrace.check.counted_events": (["bt", "-e", "software:faults:1 { exit(); }"], "Attached 1 probe"),
     "frontends.bpftrace.check.watchpoints": (
         ["bt", "-e", "watchpoint:0x1000:4:x { } interval:ms:1 { exit(); }"], "Attached 2 probes",

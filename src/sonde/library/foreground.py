@@ -100,7 +100,7 @@ def run_here(
 ) -> Ended:  # fmt: skip
     """Trace to the end, which signals ask for, or `asked`. Prints to the file `output`, or the standard output, unless
     `make_report` is there; `report_to` makes a report of that output. `tell` gets what is said besides, `begun` what
-    looks at an aggregation by its number, and `attached` is called when all is attached and nothing has fired.
+    looks at an aggregation by its number, and `attached` is called when all fires and nothing is shown yet.
     Raises Error."""
     options = job.options
     require_allowed(job)

@@ -75,8 +75,8 @@ class Session:
     look at the aggregations when it wants to, and once at the end. `packets` gets what programs capture; tracing ends
     when it takes no more, as does `samples`, which takes the samples that programs let through; without it they are
     shown as lines.
-    `recorders` keep what the consumer reads, in blocks (`formats/raw_file.py`). `attached` is called when all is
-    attached and nothing has fired. `trials` has internal probes fired in the place of all else.
+    `recorders` keep what the consumer reads, in blocks (`formats/raw_file.py`). `attached` is called when all
+    fires and nothing is shown yet. `trials` has internal probes fired in the place of all else.
     """
 
     def __init__(
@@ -166,8 +166,6 @@ class Session:
             if self._watcher is not None:
                 self._watcher.begin(self._everything)
                 self._look()
-            if self._attached is not None:
-                self._attached()
             self._start()
             if self._trials is not None:
                 self._try(self._trials, signals)
@@ -209,6 +207,8 @@ class Session:
             self._set_activity(ACTIVE)
             # Once more: those who were started between the first look and the first firing.
             self._adopt_descendants()
+        if self._attached is not None:
+            self._attached()
         if not self._options.number("switchrate"):
             self._consumer.poll()
         for each in self._traced:

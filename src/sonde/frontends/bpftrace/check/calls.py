@@ -185,8 +185,15 @@ def _container_of(call: nodes.Call, scope: BtScope) -> Expr:
     return container_of(call, scope)
 
 
+def _typeinfo(call: nodes.Call, scope: BtScope) -> Expr:
+    from sonde.frontends.bpftrace.check.type_information import type_information  # as above
+
+    return type_information(call, scope)
+
+
 _VALUES: dict[str, Value] = {
     "str": _str, "delete": _delete, "has_key": _has_key, "sizeof": _sizeof, "container_of": _container_of,
+    "typeinfo": _typeinfo,
 }  # fmt: skip
 
 

@@ -20,7 +20,7 @@ from sonde.frontends.bpftrace.errors import BtError, SourceSpan
 from sonde.frontends.bpftrace.program_text import ProgramText
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model import program as tree
-from sonde.model.errors import Position
+from sonde.model.errors import Position, ProgramError
 from sonde.model.probe import Probe
 from sonde.model.program import Clause, Expr, Kept, Program, Statement
 from sonde.typed import TYPE_CHECKING, NamedTuple
@@ -96,12 +96,10 @@ def check(items: Sequence[nodes.Item], given: CheckInput) -> CheckedProgram:
         started_unknown = known.changed
         known.put_off = None
         clauses = _clauses(probes, scope)
-        if known.put_off is not None:
-            if not known.changed:
-                raise known.put_off
-            continue
         if not known.changed or (started_unknown and not known.maps and not known.scratch):
             break
+    if known.put_off is not None:
+        raise known.put_off
     _require_kinds(items, known, given)
     require_known(given.options, known.options)
     warnings += scope.cut_texts.values()
@@ -227,6 +225,7 @@ def _whole(
     count = sum(len(each.probes) for each in descriptions)
     if given.filter is not None:
         require_any(count)
+    _require_few(count, int(given.settings["max_probes"]))
     whole_program = CheckedProgram(program, tuple(clauses), count, functions, last if shown else 0, spans=scope.spans)
     _require_probes(count, trials)
     tried = tuple((each.probe.name, each.name) for each in trials.found) if trials else ()
@@ -239,6 +238,14 @@ def _functions(items: Sequence[nodes.Item], file: str | None) -> dict[str, nodes
     from sonde.frontends.bpftrace.check.functions import functions_of  # few programs have any
 
     return functions_of(items, file)
+
+
+def _require_few(count: int, most: int) -> None:
+    """Raises ProgramError for more probes than the settings allow."""
+    if count > most:
+        text = f"Can't attach to {count} probes because it exceeds the current limit of {most} probes."
+        hint = "the setting max_probes, or BPFTRACE_MAX_PROBES in the environment, allows more"
+        raise ProgramError(f"ERROR: {text}", hint)
 
 
 def _require_probes(count: int, trials: TrialProbes | None) -> None:

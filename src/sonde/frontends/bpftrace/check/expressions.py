@@ -9,9 +9,10 @@ from sonde.frontends.bpftrace.check.calls import is_bare
 from sonde.frontends.bpftrace.check.calls import value as call_value
 from sonde.frontends.bpftrace.check.conversions import constant, converted, member_of, of_space, string, wide
 from sonde.frontends.bpftrace.check.maps import element, increment, scratch
+from sonde.frontends.bpftrace.check.predicates import known_truth
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.check.tuples import composed
-from sonde.frontends.bpftrace.check.type_names import type_named
+from sonde.frontends.bpftrace.check.type_names import type_named, unevaluated
 from sonde.frontends.bpftrace.check.types import INT64, UINT64, is_bool, is_integer, is_scalar, is_text, spelled
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.frontends.bpftrace.syntax.lexer import number_of
@@ -94,6 +95,10 @@ def _call(node: nodes.Call, scope: BtScope) -> Expr:
 
 
 def _member(node: nodes.Member, scope: BtScope) -> Expr:
+    if isinstance(node.object, nodes.Call) and node.object.name == "typeinfo":
+        from sonde.frontends.bpftrace.check.type_information import described_part  # few programs ask for types
+
+        return described_part(node.object, node, scope)
     if isinstance(node.object, nodes.Name) and node.object.name == "args":
         return argument(node.name, node.object.at if scope.attached.kind in WITHOUT_NAMES else node.at, scope)
     of = scope.expression(node.object, scope)
@@ -153,6 +158,18 @@ def _offset(node: nodes.Offset, scope: BtScope) -> Expr:
     return offset(node, scope)
 
 
+def _comptime(node: nodes.Comptime, scope: BtScope) -> Expr:
+    """A constant; what is not known yet, since types are not, may be known when they are."""
+    e = unevaluated(node.operand, scope)
+    if isinstance(e, (tree.Const, tree.StringConst)):
+        return e
+    truth = known_truth(e)
+    if truth is None:
+        scope.known.is_guessed = True
+        raise scope.mistake("Unable to resolve comptime expression", node.at)
+    return tree.Const(BOOL, scope.at(node.at), int(truth))
+
+
 def _cast(node: nodes.Cast, scope: BtScope) -> Expr:
     kind = type_named(node.type, scope)
     operand = scope.expression(node.operand, scope)
@@ -197,7 +214,7 @@ _CHECKS: dict[type, Any] = {
     nodes.Number: _number, nodes.StringLiteral: _text, nodes.Positional: _positional, nodes.Name: _name,
     nodes.ScratchVariable: scratch, nodes.MapName: element, nodes.Member: _member, nodes.Index: _index,
     nodes.Call: _call, nodes.Unary: operators.unary, nodes.Increment: increment,
-    nodes.Binary: operators.binary, nodes.Ternary: operators.ternary, nodes.Cast: _cast,
+    nodes.Binary: operators.binary, nodes.Ternary: operators.ternary, nodes.Comptime: _comptime, nodes.Cast: _cast,
     nodes.BlockValue: block_value, nodes.Tuple: composed, nodes.RecordExpression: composed,
     nodes.Offset: _offset,
 }  # fmt: skip

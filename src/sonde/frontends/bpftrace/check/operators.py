@@ -15,6 +15,7 @@ from sonde.frontends.bpftrace.check.conversions import (
     wide,
     wrapped,
 )
+from sonde.frontends.bpftrace.check.predicates import known_truth
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.check.types import (
     INT64,
@@ -185,6 +186,10 @@ def _dereferenced(node: nodes.Unary, pointer: Expr, scope: BtScope) -> Expr:
 def ternary(node: nodes.Ternary, scope: BtScope) -> Expr:
     at = scope.at(node.at)
     test = scope.expression(node.test, scope)
+    if node.is_if and (truth := known_truth(test)) is not None:
+        taken = node.then if truth else node.otherwise
+        assert taken is not None
+        return scope.expression(taken, scope)
     if not is_scalar(test.type):
         raise scope.mistake(f"Invalid condition in ternary: {spelled(test.type)}", node.test.at)
     first, then = ([], test) if node.then is None else unhurried(node.then, scope)

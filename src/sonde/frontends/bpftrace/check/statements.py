@@ -95,6 +95,8 @@ def _assign(node: nodes.Assign, scope: BtScope) -> list[Statement]:
     if is_aggregating(node.value):
         return [aggregate(node.target, node.value, scope)]
     value = scope.expression(node.value, scope)
+    if isinstance(node.value, nodes.MapName) and scope.known.is_guessed:
+        return _put_off(node, node.value, scope)
     if node.op:
         value = arithmetic(node.op, scope.expression(node.target, scope), value, node, scope)
     if isinstance(node.target, nodes.MapName):
@@ -103,6 +105,14 @@ def _assign(node: nodes.Assign, scope: BtScope) -> list[Statement]:
         assert isinstance(node.target, nodes.ScratchVariable)
         made = assign_scratch(node, node.target.name, value, scope)
     return [tree.Evaluate(scope.at(node.at), made)]
+
+
+def _put_off(node: nodes.Assign, value: nodes.MapName, scope: BtScope) -> list[Statement]:
+    """Until the map is assigned to, further on, it has no type that the target could have."""
+    scope.known.put_off = scope.mistake(f"Undefined map: {value.name}", value.at)
+    if isinstance(node.target, nodes.ScratchVariable) and scope.find(node.target.name) is None:
+        scope.declare(node.target.name, None)
+    return []
 
 
 def _let(node: nodes.Let, scope: BtScope) -> list[Statement]:

@@ -77,17 +77,21 @@ def _checked(
     if not any(isinstance(each, tree_of.ProbeItem) for each in found):
         files.missing_probe()
     settings = settings_of([each for each in found if isinstance(each, tree_of.ConfigSetting)], os.environ, file)
-    options.set_in_program("strsize", str(settings["max_strlen"]))
+    options.set_in_program("strsize", str(settings.values["max_strlen"]))
+    options.set_in_program("demangle", "yes" if settings.values["cpp_demangle"] else "no")
     types = _types(found, machine.catalog, options)
     if given.mode or any(_is_tried(each) for each in found):
         from sonde.frontends.bpftrace.check.trials import TrialProbes  # few programs have any
 
         machine = machine._replace(trials=TrialProbes(given.mode))
     is_unsafe, names = options.on("destructive"), filter_of(given.filter)
-    return check_items(
+    checked = check_items(
         found,
-        CheckInput(file, files.text, arguments, machine, is_unsafe, settings, types, words.named, names, given.tells),
+        CheckInput(
+            file, files.text, arguments, machine, is_unsafe, settings.values, types, words.named, names, given.tells
+        ),
     )
+    return checked._replace(warnings=(*settings.warnings, *checked.warnings))
 
 
 def _types(found: Sequence[tree_of.Item], catalog: Catalog, options: OptionTable) -> KnownTypes:

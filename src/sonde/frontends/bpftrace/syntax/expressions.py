@@ -217,7 +217,12 @@ def _record(stream: Stream, start: int) -> nodes.Expr:
 
 
 def _named(stream: Stream) -> nodes.Expr:
+    if stream.at("if"):
+        return stream.grammar.if_value(stream)
     token = stream.next()
+    if token.text == "comptime":
+        operand = unary(stream)
+        return nodes.Comptime(stream.since(token.start), operand)
     if token.text == "offsetof" and stream.at("("):
         return _offset(stream, token.start)
     if not stream.accept("("):

@@ -124,12 +124,21 @@ class Binary(Node):
 
 
 class Ternary(Node):
-    """`then` None is `test ?: otherwise`."""
+    """`then` None is `test ?: otherwise`. `is_if`: written as `if test { ... } else { ... }`, so both are blocks, and
+    the one that is known not to be taken is no part of the program."""
 
     at: SourceSpan
     test: Expr
     then: Expr | None
     otherwise: Expr
+    is_if: bool = False
+
+
+class Comptime(Node):
+    """`comptime operand`: has to be known when the program is compiled."""
+
+    at: SourceSpan
+    operand: Expr
 
 
 class Cast(Node):
@@ -159,7 +168,7 @@ class BlockValue(Node):
 
 Expr: TypeAlias = (
     Number | StringLiteral | Positional | Name | ScratchVariable | MapName | Member | Index | Call | Offset | Unary
-    | Increment | Binary | Ternary | Cast | Tuple | RecordExpression | BlockValue
+    | Increment | Binary | Ternary | Comptime | Cast | Tuple | RecordExpression | BlockValue
 )  # fmt: skip
 
 

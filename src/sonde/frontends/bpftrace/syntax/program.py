@@ -10,7 +10,7 @@ from sonde.frontends.bpftrace.syntax import nodes
 from sonde.frontends.bpftrace.syntax.descriptions import attach_points
 from sonde.frontends.bpftrace.syntax.expressions import expression, type_or_expression
 from sonde.frontends.bpftrace.syntax.lexer import BtToken, number_of, skip_space, text_of
-from sonde.frontends.bpftrace.syntax.statements import block, block_value, macro_body
+from sonde.frontends.bpftrace.syntax.statements import block, block_value, if_value, macro_body
 from sonde.frontends.bpftrace.syntax.stream import Grammar, Stream
 from sonde.frontends.bpftrace.syntax.types import TAGGED, type_name
 
@@ -19,7 +19,7 @@ _TYPEDEF = re.compile(r"(\w+)\s*(?:\[[^\]]*\])*\s*;\s*$|\(\s*\*\s*(\w+)\s*\)\s*\
 
 def stream_of(text: str, arguments: Sequence[str] = ()) -> Stream:
     """The tokens of a program; `arguments` are $1 ..."""
-    return Stream(text, Grammar(type_or_expression, block_value), arguments)
+    return Stream(text, Grammar(type_or_expression, block_value, if_value), arguments)
 
 
 def items(stream: Stream) -> Iterator[nodes.Item]:

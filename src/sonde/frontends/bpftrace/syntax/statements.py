@@ -15,8 +15,20 @@ _ASSIGNING = ("=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=")
 
 def block(stream: Stream) -> tuple[nodes.Statement, ...]:
     """`{ statements }`."""
-    statements, value = _contents(stream)
-    return statements if value is None else (*statements, nodes.Evaluate(value.at, value))
+    return _unvalued(*_contents(stream))
+
+
+def _unvalued(statements: tuple[nodes.Statement, ...], value: nodes.Expr | None) -> tuple[nodes.Statement, ...]:
+    """A block whose value nobody wants."""
+    if value is None:
+        return statements
+    if not isinstance(value, nodes.Ternary) or not value.is_if:
+        return (*statements, nodes.Evaluate(value.at, value))
+    then, otherwise = (
+        _unvalued(each.statements, each.value) if isinstance(each, nodes.BlockValue) else _unvalued((), each)
+        for each in (value.then, value.otherwise)
+    )
+    return (*statements, nodes.If(value.at, value.test, then, otherwise))
 
 
 def block_value(stream: Stream) -> nodes.Expr:
@@ -38,6 +50,12 @@ def _contents(stream: Stream) -> tuple[tuple[nodes.Statement, ...], nodes.Expr |
     found: list[nodes.Statement] = []
     while not stream.at("}"):
         if stream.accept(";"):
+            continue
+        if stream.at("if"):
+            conditional, value = _if(stream)
+            if value is not None and stream.accept("}"):
+                return tuple(found), value
+            found.append(conditional)
             continue
         statement = _statement(stream)
         if isinstance(statement, nodes.Evaluate) and not statement.is_discarded and stream.at("}"):
@@ -72,8 +90,7 @@ def _statement(stream: Stream) -> nodes.Statement:
 def _block_or_value(stream: Stream) -> nodes.Statement:
     """A block, also one with a value at its end, which nobody wants."""
     start = stream.peek().start
-    statements, value = _contents(stream)
-    whole = statements if value is None else (*statements, nodes.Evaluate(value.at, value))
+    whole = block(stream)
     return nodes.Block(stream.since(start), whole)
 
 
@@ -111,16 +128,46 @@ def _let(stream: Stream) -> nodes.Statement:
     return nodes.Let(stream.since(start), name.text, kind, value, declared_at)
 
 
-def _if(stream: Stream) -> nodes.Statement:
+def _if(stream: Stream) -> tuple[nodes.If, nodes.Expr | None]:
+    """`if` as a statement and, where all its branches have values at their ends, as a value."""
     start = stream.next().start
     test = expression(stream)
-    then = block(stream)
+    then, value = _contents(stream)
     otherwise: tuple[nodes.Statement, ...] = ()
+    other: nodes.Expr | None = None
     if stream.accept("else"):
         if not stream.at("{", "if"):
             stream.fail("syntax: expected '{' or 'if' after 'else'", stream.peek())
-        otherwise = (_if(stream),) if stream.at("if") else block(stream)
-    return nodes.If(stream.since(start), test, then, otherwise)
+        if stream.at("if"):
+            nested, other = _if(stream)
+            otherwise = (nested,)
+        else:
+            behind = stream.peek().start
+            statements, last = _contents(stream)
+            otherwise = _unvalued(statements, last)
+            other = None if last is None else nodes.BlockValue(stream.since(behind), statements, last)
+    at = stream.since(start)
+    statement = nodes.If(at, test, _unvalued(then, value), otherwise)
+    if value is None or other is None:
+        return statement, None
+    return statement, nodes.Ternary(at, test, nodes.BlockValue(at, then, value), other, True)
+
+
+def if_value(stream: Stream) -> nodes.Expr:
+    """`if test { value } else { value }`."""
+    _, value = _if(stream)
+    if value is None:
+        stream.missing("a value at the end of each branch")
+    return value
+
+
+def _import(stream: Stream) -> nodes.Statement:
+    start = stream.next().start
+    if stream.peek().kind != "string":
+        stream.missing("string")
+    stream.next()
+    text = "Import statements that are not at the top level are primarily for the standard library"
+    raise BtError(text, stream.since(start), 'import "FILE"; stands before probes and macros')
 
 
 def _for(stream: Stream) -> nodes.Statement:
@@ -166,6 +213,6 @@ def _jump(stream: Stream) -> nodes.Statement:
 
 
 _BEGINNINGS = {
-    "let": _let, "if": _if, "for": _for, "while": _while, "unroll": _unroll, "break": _jump, "continue": _jump,
+    "let": _let, "import": _import, "for": _for, "while": _while, "unroll": _unroll, "break": _jump, "continue": _jump,
     "return": _jump,
 }  # fmt: skip

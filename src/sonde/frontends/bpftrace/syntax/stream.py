@@ -13,10 +13,12 @@ MOST_TOKENS = 80_000
 
 
 class Grammar(NamedTuple):
-    """What files of the parser ask of each other: a type or an expression, and a block that is a value."""
+    """What files of the parser ask of each other: a type or an expression, a block that is a value, an `if` that is
+    one."""
 
     type_or_expression: Callable[[Stream], nodes.Expr | nodes.TypeName]
     block_value: Callable[[Stream], nodes.Expr]
+    if_value: Callable[[Stream], nodes.Expr]
 
 
 class Stream:
