@@ -4,7 +4,7 @@ their reasons."""
 import re
 from pathlib import Path
 
-from sonde.frontends.bpftrace.check import aggregations, builtins, calls, function_table, refusals
+from sonde.frontends.bpftrace.check import aggregating, builtins, calls, function_table, refusals
 
 PAGE = (Path(__file__).parents[2] / "docs" / "bpftrace.md").read_text()
 
@@ -14,9 +14,18 @@ def section(title):
 
 
 def test_the_page_names_what_there_is_and_why_the_rest_is_not():
-    there = {*function_table.VALUES, *function_table.ACTIONS, *calls._VALUES, *calls._ACTIONS, *aggregations.NAMES}
+    there = {*function_table.VALUES, *function_table.ACTIONS, *calls._VALUES, *calls._ACTIONS, *aggregating.NAMES}
     there |= {*builtins._PLAIN, *builtins._MADE, "args", "arg0", "offsetof", "typeof"}
     listed, _, refused = section("Functions and variables").partition("|---|---|\n")
     assert set(re.findall(r"`([a-z_0-9]+)`", listed)) == there - {"ctx"}
     rows = dict(re.findall(r"^\| `(\w+)` \| (.+) \|$", refused, re.MULTILINE))
     assert rows == refusals.REASONS
+
+
+def test_each_function_is_checked_by_the_file_that_the_table_names():
+    tables = (function_table.VALUES, function_table.value_call), (function_table.ACTIONS, function_table.action_call)
+    for homes, found in tables:
+        for home in set(homes.values()):
+            assert set(home()) == {name for name, each in homes.items() if each is home}
+        assert all(found(name) is home()[name] for name, home in homes.items())
+        assert found("nonsense") is None

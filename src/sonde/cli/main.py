@@ -7,11 +7,13 @@ import signal
 import sys
 from collections.abc import Sequence
 
-from sonde.cli.arguments import LONG_OPTIONS, Arguments, parse
 from sonde.cli.messages import FatalError, Messages, UsageError, ValueOfOptionError, refused
 from sonde.cli.output import show
-from sonde.library import open_nothing
+from sonde.library import TYPE_CHECKING, open_nothing
 from sonde.library.errors import Error, as_errors
+
+if TYPE_CHECKING:
+    from sonde.cli.arguments import Arguments
 
 # What a command does not need it does not import: the start of a one-liner is short because of that. So the modules
 # that trace, list, explain or show are imported where the command line has asked for them.
@@ -61,6 +63,7 @@ def _tell_usage(error: UsageError, words: Sequence[str], messages: Messages) -> 
     hint = ""
     if error.word and messages.has_hints:
         from sonde.cli import misspelt
+        from sonde.cli.arguments import LONG_OPTIONS
 
         hint = misspelt.hint(error.word, LONG_OPTIONS, words, messages.program)
     if error.option and not hint and messages.has_hints:
@@ -144,6 +147,8 @@ def _command(words: list[str], messages: Messages) -> int:
         from sonde.cli.operands import refuse_foreign
 
         refuse_foreign(words)
+    from sonde.cli.arguments import parse
+
     arguments = parse(words)
     if "help" in arguments.flags:
         from sonde.cli.help import show_manual

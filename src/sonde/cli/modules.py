@@ -15,9 +15,10 @@ import os
 import stat
 import struct
 import sys
+from _imp import _fix_co_filename  # type: ignore[attr-defined]
 from collections.abc import Sequence
+from importlib._bootstrap_external import MAGIC_NUMBER  # importlib.util has it, too, and much besides
 from importlib.machinery import ModuleSpec, SourceFileLoader
-from importlib.util import MAGIC_NUMBER
 from types import CodeType
 
 _PACKAGE = __name__.partition(".")[0] + "."
@@ -108,10 +109,7 @@ class _Finder:
         made_of = int(about.st_mtime) & 0xFFFF_FFFF, about.st_size & 0xFFFF_FFFF
         found = self._index.get(source[self._behind :])
         if found is not None and found[:2] == made_of:
-            code: CodeType = marshal.loads(self._code[found[2] : found[2] + found[3]])
-            # Tracebacks name the file that it was compiled of, which is another one if the package was moved.
-            if code.co_filename == source:
-                return code
+            return _of(source, self._code[found[2] : found[2] + found[3]])
         beside = _code(source, made_of)
         self.missed |= beside is not None
         return beside
@@ -152,5 +150,11 @@ def _code(source: str, made_of: tuple[int, int]) -> CodeType | None:
     header = COMPILED_HEADER.pack(MAGIC_NUMBER, _BY_TIME, *made_of)
     if not content.startswith(header) or len(content) == _AT_ONCE:
         return None
-    code: CodeType = marshal.loads(memoryview(content)[len(header) :])
-    return code if code.co_filename == source else None
+    return _of(source, memoryview(content)[len(header) :])
+
+
+def _of(source: str, marshalled: memoryview) -> CodeType:
+    """The code of a file, which tracebacks name where it is, wherever it was compiled."""
+    code: CodeType = marshal.loads(marshalled)
+    _fix_co_filename(code, source)
+    return code

@@ -16,7 +16,7 @@ from sonde.library import NoReturn
 if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
-_SELDOM = (50_000, 20, 20)
+_SELDOM = (200_000, 20, 20)
 """Objects made between collections of garbage. The start of a command makes a hundred thousand, few of them garbage."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sonde.codegen.basis.generation import Generation, Handlers
 from sonde.codegen.basis.places import Memory, Place, Remote, Trusted
-from sonde.codegen.expressions import builtins, conditions, integers, strings, variables
+from sonde.codegen.expressions import conditions, integers, strings, variables
 from sonde.codegen.expressions.access import plain
 from sonde.codegen.intermediate.ir import Operand
 from sonde.codegen.records import actions
@@ -22,6 +22,12 @@ def _argument(g: Generation, e: tree.Argument) -> Operand:
         return integers.from_place(g, e)
     value: Operand = typed  # type: ignore[assignment]
     return plain(g, value) if integers.is_trusted(g, e) else value
+
+
+def _builtin(g: Generation, e: tree.Builtin) -> Operand:
+    from sonde.codegen.expressions.builtins import value  # the smallest programs do without
+
+    return value(g, e)
 
 
 def _call(g: Generation, e: tree.Call) -> Operand:
@@ -130,7 +136,7 @@ _VALUES: dict[type, Any] = {
     tree.Const: integers.constant,
     tree.Var: integers.from_place,
     tree.Element: variables.element_value,
-    tree.Builtin: builtins.value,
+    tree.Builtin: _builtin,
     tree.Argument: _argument,
     tree.ProbeVariable: _probe_variable,
     tree.KernelObject: integers.from_place,

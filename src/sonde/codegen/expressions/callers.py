@@ -16,7 +16,6 @@ from functools import partial
 from sonde.codegen.basis.generation import RECORD_READS, REPLAYS, Generation
 from sonde.codegen.basis.places import Memory
 from sonde.codegen.basis.ranges import by_index
-from sonde.codegen.expressions.probed_returns import probed_returns
 from sonde.codegen.expressions.structures import member_offset, read_member
 from sonde.codegen.intermediate.ir import Imm, Operand, Reg
 from sonde.model import program as tree
@@ -129,6 +128,8 @@ def _from_caller(g: Generation, memory: Memory, size: int, flags: int, distance:
 
 def _undo_return_probe(g: Generation, address: Reg, caller: Reg) -> None:
     """Put the true return address in the place of a trampoline's."""
+    from sonde.codegen.expressions.probed_returns import probed_returns  # few programs have callers
+
     probed = None if g.shared.target.portable else probed_returns(g)
     if probed is None:
         return

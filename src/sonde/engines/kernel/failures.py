@@ -13,7 +13,7 @@ NOT_SUPPORTED = frozenset({errno.EINVAL, errno.EOPNOTSUPP, errno.ENOSYS, errno.E
 """What the kernel says to commands, flags and kinds of objects it does not know; 524 is ENOTSUPP (linux/errno.h)."""
 
 
-_CAPABILITY = re.compile(r"CAP_(\w+)")
+_CAPABILITY = r"CAP_(\w+)"
 TRACING = "CAP_BPF and CAP_PERFMON"
 """The capabilities that tracing takes, if it is not said otherwise."""
 
@@ -47,6 +47,6 @@ def _not_permitted(needed: str) -> str:
     if os.geteuid() == 0:
         return f"not permitted, though root: {forbidden}"
     held = capabilities()
-    if all(not held.isdisjoint({each.lower(), "sys_admin"}) for each in _CAPABILITY.findall(needed)):
+    if all(not held.isdisjoint({each.lower(), "sys_admin"}) for each in re.findall(_CAPABILITY, needed)):
         return f"not permitted, though this user has {needed}: it takes root, or {forbidden}"
     return f"not permitted; run sonde as root, or give it the capabilities {needed}"

@@ -8,6 +8,7 @@ from sonde.frontends.bpftrace.check.conversions import constant, constant_value,
 from sonde.frontends.bpftrace.check.numbers import member_of
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.check.types import UINT64, is_scalar, is_text
+from sonde.frontends.bpftrace.check.value_call import ValueCall
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model import program as tree
 from sonde.model.probe import StaticProbe, Uprobe
@@ -132,3 +133,15 @@ def write(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Expr
     else:
         raise scope.mistake("write_user() expects a string or a pointer as its second argument", arguments[1].at)
     return tree.Comma(BOOL, at, done, tree.Const(BOOL, at, 1))
+
+
+VALUES: dict[str, ValueCall] = {
+    "cgroupid": ValueCall(1, 1, group_of_path),
+    "kaddr": ValueCall(1, 1, of_kernel),
+    "reg": ValueCall(1, 1, register),
+    "socket_cookie": ValueCall(1, 1, cookie),
+    "path": ValueCall(1, 2, path),
+    "kfunc_exist": ValueCall(1, 1, has_kernel_function),
+    "kfunc_allowed": ValueCall(1, 1, may_call),
+    "write_user": ValueCall(3, 3, write),
+}

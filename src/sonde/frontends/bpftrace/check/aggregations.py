@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sonde.frontends.bpftrace.check.aggregating import ARGUMENTS
 from sonde.frontends.bpftrace.check.conversions import arguments_spelled, constant_value, integer_value
 from sonde.frontends.bpftrace.check.maps import keys_of
 from sonde.frontends.bpftrace.check.scope import BtScope
@@ -10,15 +11,6 @@ from sonde.model import program as tree
 from sonde.model.buckets import FINEST
 from sonde.model.program import Statement
 from sonde.model.types import is_signed
-
-_VALUES = {"count": 0, "sum": 1, "min": 1, "max": 1, "avg": 1, "stats": 1, "hist": 1, "lhist": 4}
-"""How many arguments each has; hist() may have one more."""
-
-NAMES = frozenset({*_VALUES, "tseries"})
-
-
-def is_aggregating(node: nodes.Expr) -> bool:
-    return isinstance(node, nodes.Call) and node.name in NAMES
 
 
 def aggregate(target: nodes.Expr, call: nodes.Expr, scope: BtScope) -> Statement:
@@ -30,7 +22,7 @@ def aggregate(target: nodes.Expr, call: nodes.Expr, scope: BtScope) -> Statement
         from sonde.frontends.bpftrace.check.series import series  # few programs have them
 
         return series(target, call, scope)
-    wanted, given = _VALUES[call.name], len(call.arguments)
+    wanted, given = ARGUMENTS[call.name], len(call.arguments)
     if given != wanted and not (call.name == "hist" and given == wanted + 1):
         text = f"{call.name}() requires {arguments_spelled(wanted)}"
         raise scope.mistake(f"{text} ({given} provided)", call.at)

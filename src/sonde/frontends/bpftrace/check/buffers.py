@@ -6,6 +6,7 @@ from sonde.frontends.bpftrace.check.builtins import is_in_process
 from sonde.frontends.bpftrace.check.conversions import constant, integer_value, literal_text
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.check.types import INTEGERS, UINT32, UINT64, is_scalar, is_string, spelled, structure_of
+from sonde.frontends.bpftrace.check.value_call import ValueCall
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model import program as tree
 from sonde.model.program import Expr
@@ -77,3 +78,9 @@ def address(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Ex
     except (OSError, ValueError):
         raise scope.mistake(f"pton() expects a valid IPv4 or IPv6 address, got {text}", call.at) from None
     return tree.StringConst(Array(BYTE, len(packed)), scope.at(call.at), packed)
+
+
+VALUES: dict[str, ValueCall] = {
+    "buf": ValueCall(1, 2, buffer),
+    "pton": ValueCall(1, 1, address),
+}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sonde.frontends.bpftrace.check import numbers, shown_numbers, stacks
+from sonde.frontends.bpftrace.check import numbers
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.check.types import INT64, UINT32, UINT64
 from sonde.frontends.bpftrace.errors import SourceSpan
@@ -133,12 +133,30 @@ def _rand(span: SourceSpan, scope: BtScope) -> Expr:
     return tree.Call(UINT32, scope.at(span), "rand", ())
 
 
+def _username(span: SourceSpan, scope: BtScope) -> Expr:
+    from sonde.frontends.bpftrace.check.shown_numbers import username  # few programs have it
+
+    return username(span, scope)
+
+
+def _kstack(span: SourceSpan, scope: BtScope) -> Expr:
+    from sonde.frontends.bpftrace.check.stacks import bare  # as above
+
+    return bare("kstack", span, scope)
+
+
+def _ustack(span: SourceSpan, scope: BtScope) -> Expr:
+    from sonde.frontends.bpftrace.check.stacks import bare  # as above
+
+    return bare("ustack", span, scope)
+
+
 _MADE: dict[str, Callable[[SourceSpan, BtScope], Expr]] = {
     "retval": _retval, "elapsed": _elapsed, "curtask": _curtask, "probe": _probe, "probetype": _probetype,
     "jiffies": numbers.of_machine("jiffies", UINT64), "numaid": numbers.of_machine("numa_node", UINT32),
     "cpid": numbers.of_machine("$target", UINT32), "usermode": numbers.usermode,
-    "username": shown_numbers.username, "func": _func, "kstack": stacks.bare("kstack"),
-    "ustack": stacks.bare("ustack"), "rand": _rand,
+    "username": _username, "func": _func, "kstack": _kstack, "ustack": _ustack,
+    "rand": _rand,
     "ctx": _context,
 }  # fmt: skip
 

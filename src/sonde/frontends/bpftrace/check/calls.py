@@ -4,22 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sonde.frontends.bpftrace.check import formats
-from sonde.frontends.bpftrace.check.aggregations import NAMES as AGGREGATING
+from sonde.frontends.bpftrace.check.aggregating import NAMES as AGGREGATING
 from sonde.frontends.bpftrace.check.builtins import builtin, is_in_process
 from sonde.frontends.bpftrace.check.conversions import (
     arguments_spelled,
     constant,
     integer_value,
 )
-from sonde.frontends.bpftrace.check.function_table import ACTIONS as MORE_ACTIONS
-from sonde.frontends.bpftrace.check.function_table import VALUES as MORE_VALUES
+from sonde.frontends.bpftrace.check.function_table import ACTIONS, action_call, value_call
 from sonde.frontends.bpftrace.check.macros import no_definition
-from sonde.frontends.bpftrace.check.maps import key_values, keys_of, of_tuple
-from sonde.frontends.bpftrace.check.refusals import REASONS
 from sonde.frontends.bpftrace.check.scope import BtScope
-from sonde.frontends.bpftrace.check.told_lookups import DELETE, told
-from sonde.frontends.bpftrace.check.tuples import text_size
 from sonde.frontends.bpftrace.check.types import INT32, INT64, UINT64, is_integer, is_text, spelled
 from sonde.frontends.bpftrace.errors import BtError, SourceSpan
 from sonde.frontends.bpftrace.syntax import nodes
@@ -53,7 +47,7 @@ def value(call: nodes.Call, scope: BtScope) -> Expr:
     found = _VALUES.get(call.name)
     if found is not None:
         return found(call, scope)
-    more = MORE_VALUES.get(call.name)
+    more = value_call(call.name)
     if more is not None:
         return more.check(call, require(call, scope, more.least, more.most), scope)
     if not call.arguments and (variable := builtin(call.name, call.at, scope)) is not None:
@@ -62,24 +56,26 @@ def value(call: nodes.Call, scope: BtScope) -> Expr:
         raise no_definition(call, scope, "they differ in the number of their arguments")
     if call.name in AGGREGATING:
         raise scope.mistake(f"{call.name}() must be assigned directly to a map", call.at)
-    if call.name in _ACTIONS or call.name in MORE_ACTIONS:
+    if call.name in _ACTIONS or call.name in ACTIONS:
         raise scope.mistake(f"{call.name}() is a statement and has no value", call.at)
     raise _unknown(call.name, call.at, scope)
 
 
 def is_bare(name: str) -> bool:
     """Whether the function may be called without parentheses."""
-    found = MORE_VALUES.get(name)
+    found = value_call(name)
     return found is not None and not found.least
 
 
 def action(call: nodes.Call, scope: BtScope) -> Statement | None:
     """A call as a statement, None if it gives a value."""
-    found = _ACTIONS.get(call.name) or MORE_ACTIONS.get(call.name)
+    found = _ACTIONS.get(call.name) or action_call(call.name)
     return found(call, scope) if found is not None else None
 
 
 def _unknown(name: str, span: SourceSpan, scope: BtScope) -> BtError:
+    from sonde.frontends.bpftrace.check.refusals import REASONS  # for a mistake
+
     if name in REASONS:
         return scope.mistake(f"{name}() is not supported: {REASONS[name]}", span)
     return scope.mistake(f"Unknown function: '{name}'", span)
@@ -126,6 +122,8 @@ def _str(call: nodes.Call, scope: BtScope) -> Expr:
 
 
 def _delete(call: nodes.Call, scope: BtScope) -> Expr:
+    from sonde.frontends.bpftrace.check.told_lookups import DELETE, told  # few programs have it
+
     found = _element(call, scope)
     if isinstance(found, tree.Element):
         told(found, DELETE, call.at, scope)
@@ -138,6 +136,8 @@ def _has_key(call: nodes.Call, scope: BtScope) -> Expr:
 
 def _element(call: nodes.Call, scope: BtScope) -> tree.Element | tree.Aggregated:
     """The element that a map and a key, or an element as it is written, tell of."""
+    from sonde.frontends.bpftrace.check.maps import key_values, keys_of, of_tuple  # many programs have no maps
+
     arguments = require(call, scope, 1, 2)
     first = arguments[0]
     if not isinstance(first, nodes.MapName):
@@ -169,7 +169,8 @@ def _sizeof(call: nodes.Call, scope: BtScope) -> Expr:
     if len(call.arguments) != 1:
         raise scope.mistake(f"sizeof() requires one argument ({len(call.arguments)} provided)", call.at)
     argument = call.arguments[0]
-    from sonde.frontends.bpftrace.check.type_names import type_of, unevaluated  # few programs have it
+    from sonde.frontends.bpftrace.check.tuples import text_size  # few programs have it
+    from sonde.frontends.bpftrace.check.type_names import type_of, unevaluated
 
     kind = type_of(argument, scope)
     if resolve(kind) == STRING and not isinstance(argument, nodes.TypeName):
@@ -201,15 +202,19 @@ _VALUES: dict[str, Value] = {
 
 
 def _printf(call: nodes.Call, scope: BtScope) -> Statement:
-    pieces, values = formats.formatted(call, scope)
+    from sonde.frontends.bpftrace.check.formats import formatted  # not all programs have it
+
+    pieces, values = formatted(call, scope)
     return tree.Printf(scope.at(call.at), pieces, values)
 
 
 def _system(call: nodes.Call, scope: BtScope) -> Statement:
+    from sonde.frontends.bpftrace.check.formats import formatted  # as above
+
     if not scope.is_unsafe:
         text = "system() is an unsafe function being used in safe mode"
         raise scope.mistake(f"{text}. To use it you need the --unsafe flag", call.at)
-    pieces, values = formats.formatted(call, scope)
+    pieces, values = formatted(call, scope)
     return tree.FormattedCommand(scope.at(call.at), "system", pieces, values)
 
 

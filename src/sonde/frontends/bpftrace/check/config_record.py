@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.check.settings import SETTINGS, SWITCH
+from sonde.frontends.bpftrace.check.value_call import ValueCall
 from sonde.frontends.bpftrace.errors import SourceSpan
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model.program import Expr
@@ -21,3 +22,8 @@ def _literal(name: str, value: int | str, span: SourceSpan) -> nodes.Expr:
     if SETTINGS[name].kind == SWITCH:
         return nodes.Name(span, "true" if value else "false")
     return nodes.Number(span, value)
+
+
+VALUES: dict[str, ValueCall] = {
+    "config": ValueCall(0, 0, config_record),
+}

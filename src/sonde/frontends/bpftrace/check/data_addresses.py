@@ -5,6 +5,7 @@ from __future__ import annotations
 from sonde.frontends.bpftrace.check.conversions import literal_text
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.check.types import UINT64, integer
+from sonde.frontends.bpftrace.check.value_call import ValueCall
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model import program as tree
 from sonde.model.errors import SourceError
@@ -30,3 +31,8 @@ def of_process(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) ->
     to = integer(size, False) if size in _SIZES else UINT64
     variable = tree.ProbeVariable(found[0].type, at, f"globals.{name}", found[0].pieces, found[0].is_user)
     return tree.Cast(Pointer(to, True), at, tree.AddressOf(Pointer(found[0].type, True), at, variable))
+
+
+VALUES: dict[str, ValueCall] = {
+    "uaddr": ValueCall(1, 1, of_process),
+}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sonde.frontends.bpftrace.check.conversions import literal_text
 from sonde.frontends.bpftrace.check.formats import formatted
 from sonde.frontends.bpftrace.check.scope import BtScope
+from sonde.frontends.bpftrace.check.value_call import Action
 from sonde.frontends.bpftrace.errors import columns
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model import program as tree
@@ -38,3 +39,6 @@ def complaint(call: nodes.Call, scope: BtScope) -> Statement:
     first, *rest = pieces or (Conversion(""),)
     whole = (first._replace(text=place + first.text), *rest)
     return tree.FormattedCommand(scope.at(call.at), call.name, whole, values)
+
+
+ACTIONS: dict[str, Action] = {"cat": cat, "time": time, "warnf": complaint, "errorf": complaint}

@@ -6,6 +6,7 @@ from sonde.frontends.bpftrace.check.conversions import constant
 from sonde.frontends.bpftrace.check.maps import assign_scratch, element
 from sonde.frontends.bpftrace.check.scope import BtScope, MapUse
 from sonde.frontends.bpftrace.check.types import INT64, is_of
+from sonde.frontends.bpftrace.check.value_call import ValueCall
 from sonde.frontends.bpftrace.object_names import GLUE_FRAMES, STACKS
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model import program as tree
@@ -85,3 +86,9 @@ def find(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Expr:
 def _same(value: Expr) -> tree.Element | tree.Aggregated:
     assert isinstance(value, (tree.Element, tree.Aggregated))
     return value
+
+
+VALUES: dict[str, ValueCall] = {
+    "len": ValueCall(1, 1, length),
+    "find": ValueCall(3, 3, find),
+}

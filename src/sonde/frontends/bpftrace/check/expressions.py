@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from sonde.frontends.bpftrace.check import operators
-from sonde.frontends.bpftrace.check.blocks import block_value, macro_value
 from sonde.frontends.bpftrace.check.builtins import WITHOUT_NAMES, argument, builtin
 from sonde.frontends.bpftrace.check.calls import is_bare
 from sonde.frontends.bpftrace.check.calls import value as call_value
 from sonde.frontends.bpftrace.check.conversions import constant, converted, member_of, of_space, string, wide
-from sonde.frontends.bpftrace.check.maps import element, increment, scratch
-from sonde.frontends.bpftrace.check.predicates import known_truth
 from sonde.frontends.bpftrace.check.scope import BtScope
-from sonde.frontends.bpftrace.check.tuples import composed
 from sonde.frontends.bpftrace.check.type_names import type_named, unevaluated
 from sonde.frontends.bpftrace.check.types import INT64, UINT64, is_bool, is_integer, is_scalar, is_text, spelled
 from sonde.frontends.bpftrace.syntax import nodes
@@ -24,8 +19,22 @@ from sonde.typed import Any
 
 
 def expression(node: nodes.Expr, scope: BtScope) -> Expr:
-    checked: Expr = _CHECKS[type(node)](node, scope)
+    check = _CHECKS.get(type(node))
+    if check is None:
+        from sonde.frontends.bpftrace.check.operations import CHECKS  # the smallest programs do without
+
+        check = CHECKS[type(node)]
+    checked: Expr = check(node, scope)
     return checked
+
+
+def _macro_value(node: nodes.Call | nodes.Name, scope: BtScope) -> Expr | None:
+    """The value of a call of a macro or function of the program, None where there is none."""
+    if not scope.macros and not scope.functions:
+        return None
+    from sonde.frontends.bpftrace.check.blocks import macro_value  # few programs have any
+
+    return macro_value(node, scope)
 
 
 def _number(node: nodes.Number, scope: BtScope) -> Expr:
@@ -55,7 +64,7 @@ def _positional(node: nodes.Positional, scope: BtScope) -> Expr:
 
 
 def _name(node: nodes.Name, scope: BtScope) -> Expr:
-    made = macro_value(node, scope)
+    made = _macro_value(node, scope)
     if made is not None:
         return made
     text = scope.types.macro(node.name)
@@ -85,7 +94,7 @@ def _name(node: nodes.Name, scope: BtScope) -> Expr:
 
 
 def _call(node: nodes.Call, scope: BtScope) -> Expr:
-    made = macro_value(node, scope)
+    made = _macro_value(node, scope)
     if made is not None:
         return made
     outer, scope.call = scope.call, node.at
@@ -163,6 +172,8 @@ def _comptime(node: nodes.Comptime, scope: BtScope) -> Expr:
     e = unevaluated(node.operand, scope)
     if isinstance(e, (tree.Const, tree.StringConst)):
         return e
+    from sonde.frontends.bpftrace.check.predicates import known_truth  # few programs have it
+
     truth = known_truth(e)
     if truth is None:
         scope.known.is_guessed = True
@@ -212,9 +223,6 @@ def _kept(kind: Any, node: nodes.Cast, operand: Expr, scope: BtScope) -> Expr:
 
 _CHECKS: dict[type, Any] = {
     nodes.Number: _number, nodes.StringLiteral: _text, nodes.Positional: _positional, nodes.Name: _name,
-    nodes.ScratchVariable: scratch, nodes.MapName: element, nodes.Member: _member, nodes.Index: _index,
-    nodes.Call: _call, nodes.Unary: operators.unary, nodes.Increment: increment,
-    nodes.Binary: operators.binary, nodes.Ternary: operators.ternary, nodes.Comptime: _comptime, nodes.Cast: _cast,
-    nodes.BlockValue: block_value, nodes.Tuple: composed, nodes.RecordExpression: composed,
-    nodes.Offset: _offset,
+    nodes.Member: _member, nodes.Index: _index, nodes.Call: _call, nodes.Cast: _cast, nodes.Offset: _offset,
+    nodes.Comptime: _comptime,
 }  # fmt: skip

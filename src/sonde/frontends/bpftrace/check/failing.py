@@ -7,6 +7,7 @@ from sonde.frontends.bpftrace.check.formats import conversions
 from sonde.frontends.bpftrace.check.predicates import known_truth
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.check.types import INT32
+from sonde.frontends.bpftrace.check.value_call import Action
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model import program as tree
 from sonde.model.conversions import Conversion
@@ -64,3 +65,6 @@ def taken_branch(node: nodes.If, condition: tree.Expr) -> tuple[nodes.Statement,
     program."""
     truth = known_truth(condition)
     return None if truth is None else node.then if truth else node.otherwise
+
+
+ACTIONS: dict[str, Action] = {"assert": assertion, "fail": failure}

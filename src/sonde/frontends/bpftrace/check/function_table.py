@@ -1,112 +1,159 @@
-"""Which function checks a call, beside those of `calls.py`, and how many arguments it takes."""
+"""Which file checks a call of a function, beside those of `calls.py`: it is imported where a program has one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
-from sonde.frontends.bpftrace.check import (
-    addresses,
-    buffers,
-    deferred,
-    elements,
-    failing,
-    joining,
-    numbers,
-    parameters,
-    predicates,
-    shown_numbers,
-    signals,
-    stacks,
-    tasks,
-    texts,
-)
-from sonde.frontends.bpftrace.check.scope import BtScope
-from sonde.frontends.bpftrace.syntax import nodes
-from sonde.model.program import Expr, Statement
-from sonde.typed import NamedTuple, TypeAlias
+from sonde.frontends.bpftrace.check.value_call import Action, ValueCall
+from sonde.typed import TypeAlias
 
-Check: TypeAlias = Callable[[nodes.Call, list[nodes.Expr], BtScope], Expr]
+Values: TypeAlias = Callable[[], Mapping[str, ValueCall]]
+Actions: TypeAlias = Callable[[], Mapping[str, Action]]
 
 
-class ValueCall(NamedTuple):
-    """A function with a value: the fewest and most arguments, and what checks it."""
-
-    least: int
-    most: int
-    check: Check
+def value_call(name: str) -> ValueCall | None:
+    """The function of this name, if there is one that has a value."""
+    home = VALUES.get(name)
+    return home()[name] if home is not None else None
 
 
-def _config(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Expr:
-    from sonde.frontends.bpftrace.check.config_record import config_record  # few programs look at settings
-
-    return config_record(call, arguments, scope)
-
-
-def _of_data(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Expr:
-    from sonde.frontends.bpftrace.check.data_addresses import of_process  # few programs look at data
-
-    return of_process(call, arguments, scope)
+def action_call(name: str) -> Action | None:
+    """What checks a call of the function of this name, if there is one that is a statement."""
+    home = ACTIONS.get(name)
+    return home()[name] if home is not None else None
 
 
-VALUES: dict[str, ValueCall] = {
-    "strftime": ValueCall(2, 2, shown_numbers.strftime),
-    "strerror": ValueCall(1, 1, shown_numbers.strerror),
-    "signal_name": ValueCall(1, 1, shown_numbers.signal_name),
-    "syscall_name": ValueCall(1, 1, shown_numbers.call_name),
-    "cgroup_path": ValueCall(1, 2, shown_numbers.group_path),
-    "macaddr": ValueCall(1, 1, shown_numbers.macaddr),
-    "ntop": ValueCall(1, 2, shown_numbers.ntop),
-    "bswap": ValueCall(1, 1, numbers.bswap),
-    "uptr": ValueCall(1, 1, numbers.of_space(True)),
-    "kptr": ValueCall(1, 1, numbers.of_space(False)),
-    "nsecs": ValueCall(0, 1, numbers.clock),
-    "len": ValueCall(1, 1, elements.length),
-    "find": ValueCall(3, 3, elements.find),
-    "pid": ValueCall(0, 1, tasks.number_of("pid", "tgid")),
-    "tid": ValueCall(0, 1, tasks.number_of("tid", "pid")),
-    "ppid": ValueCall(0, 1, tasks.parent),
-    "pcomm": ValueCall(0, 1, tasks.relative("real_parent", "comm")),
-    "leader_comm": ValueCall(0, 1, tasks.relative("group_leader", "comm")),
-    "leader_tid": ValueCall(0, 1, tasks.relative("group_leader", "pid")),
-    "ncpus": ValueCall(0, 0, tasks.processors),
-    "has_cpid": ValueCall(0, 0, tasks.has_child),
-    "cgroup": ValueCall(0, 0, tasks.control_group),
-    "cgroupid": ValueCall(1, 1, addresses.group_of_path),
-    "is_ptr": ValueCall(1, 1, predicates.of_type(predicates.is_pointer_type)),
-    "is_array": ValueCall(1, 1, predicates.of_type(predicates.is_array_type)),
-    "is_str": ValueCall(1, 1, predicates.of_type(predicates.is_string_type)),
-    "is_integer": ValueCall(1, 1, predicates.of_type(predicates.is_integer_type)),
-    "is_unsigned_integer": ValueCall(1, 1, predicates.of_type(predicates.is_unsigned)),
-    "is_literal": ValueCall(1, 1, predicates.is_literal),
-    "is_err": ValueCall(1, 1, predicates.is_error),
-    "buf": ValueCall(1, 2, buffers.buffer),
-    "pton": ValueCall(1, 1, buffers.address),
-    "kstack": ValueCall(0, 2, stacks.stack),
-    "ustack": ValueCall(0, 2, stacks.stack),
-    "ksym": ValueCall(1, 1, stacks.symbol),
-    "usym": ValueCall(1, 1, stacks.symbol),
-    "strlen": ValueCall(1, 1, texts.length),
-    "strcap": ValueCall(1, 1, texts.capacity),
-    "strstr": ValueCall(2, 2, texts.index),
-    "strcontains": ValueCall(2, 2, texts.contains),
-    "strncmp": ValueCall(3, 3, texts.compared),
-    "memcmp": ValueCall(3, 3, texts.ordered),
-    "str_concat": ValueCall(2, 2, texts.joined),
-    "default_str_length": ValueCall(0, 0, texts.default_length),
-    "kaddr": ValueCall(1, 1, addresses.of_kernel),
-    "config": ValueCall(0, 0, _config),
-    "uaddr": ValueCall(1, 1, _of_data),
-    "reg": ValueCall(1, 1, addresses.register),
-    "socket_cookie": ValueCall(1, 1, addresses.cookie),
-    "path": ValueCall(1, 2, addresses.path),
-    "kfunc_exist": ValueCall(1, 1, addresses.has_kernel_function),
-    "kfunc_allowed": ValueCall(1, 1, addresses.may_call),
-    "write_user": ValueCall(3, 3, addresses.write),
-    "getopt": ValueCall(1, 3, parameters.getopt),
+def _addresses() -> Mapping[str, ValueCall]:
+    from sonde.frontends.bpftrace.check.addresses import VALUES
+
+    return VALUES
+
+
+def _buffers() -> Mapping[str, ValueCall]:
+    from sonde.frontends.bpftrace.check.buffers import VALUES
+
+    return VALUES
+
+
+def _config_record() -> Mapping[str, ValueCall]:
+    from sonde.frontends.bpftrace.check.config_record import VALUES
+
+    return VALUES
+
+
+def _data_addresses() -> Mapping[str, ValueCall]:
+    from sonde.frontends.bpftrace.check.data_addresses import VALUES
+
+    return VALUES
+
+
+def _deferred_actions() -> Mapping[str, Action]:
+    from sonde.frontends.bpftrace.check.deferred import ACTIONS
+
+    return ACTIONS
+
+
+def _elements() -> Mapping[str, ValueCall]:
+    from sonde.frontends.bpftrace.check.elements import VALUES
+
+    return VALUES
+
+
+def _failing_actions() -> Mapping[str, Action]:
+    from sonde.frontends.bpftrace.check.failing import ACTIONS
+
+    return ACTIONS
+
+
+def _joining_actions() -> Mapping[str, Action]:
+    from sonde.frontends.bpftrace.check.joining import ACTIONS
+
+    return ACTIONS
+
+
+def _numbers() -> Mapping[str, ValueCall]:
+    from sonde.frontends.bpftrace.check.numbers import VALUES
+
+    return VALUES
+
+
+def _parameters() -> Mapping[str, ValueCall]:
+    from sonde.frontends.bpftrace.check.parameters import VALUES
+
+    return VALUES
+
+
+def _predicates() -> Mapping[str, ValueCall]:
+    from sonde.frontends.bpftrace.check.predicates import VALUES
+
+    return VALUES
+
+
+def _predicates_actions() -> Mapping[str, Action]:
+    from sonde.frontends.bpftrace.check.predicates import ACTIONS
+
+    return ACTIONS
+
+
+def _shown_numbers() -> Mapping[str, ValueCall]:
+    from sonde.frontends.bpftrace.check.shown_numbers import VALUES
+
+    return VALUES
+
+
+def _signals_actions() -> Mapping[str, Action]:
+    from sonde.frontends.bpftrace.check.signals import ACTIONS
+
+    return ACTIONS
+
+
+def _stacks() -> Mapping[str, ValueCall]:
+    from sonde.frontends.bpftrace.check.stacks import VALUES
+
+    return VALUES
+
+
+def _tasks() -> Mapping[str, ValueCall]:
+    from sonde.frontends.bpftrace.check.tasks import VALUES
+
+    return VALUES
+
+
+def _texts() -> Mapping[str, ValueCall]:
+    from sonde.frontends.bpftrace.check.texts import VALUES
+
+    return VALUES
+
+
+VALUES: dict[str, Values] = {
+    **dict.fromkeys(
+        ("cgroupid", "kaddr", "reg", "socket_cookie", "path", "kfunc_exist", "kfunc_allowed", "write_user"), _addresses
+    ),
+    **dict.fromkeys(("buf", "pton"), _buffers),
+    **dict.fromkeys(("config",), _config_record),
+    **dict.fromkeys(("uaddr",), _data_addresses),
+    **dict.fromkeys(("len", "find"), _elements),
+    **dict.fromkeys(("bswap", "uptr", "kptr", "nsecs"), _numbers),
+    **dict.fromkeys(("getopt",), _parameters),
+    **dict.fromkeys(
+        ("is_ptr", "is_array", "is_str", "is_integer", "is_unsigned_integer", "is_literal", "is_err"), _predicates
+    ),
+    **dict.fromkeys(
+        ("strftime", "strerror", "signal_name", "syscall_name", "cgroup_path", "macaddr", "ntop"), _shown_numbers
+    ),
+    **dict.fromkeys(("kstack", "ustack", "ksym", "usym"), _stacks),
+    **dict.fromkeys(
+        ("pid", "tid", "ppid", "pcomm", "leader_comm", "leader_tid", "ncpus", "has_cpid", "cgroup"), _tasks
+    ),
+    **dict.fromkeys(
+        ("strlen", "strcap", "strstr", "strcontains", "strncmp", "memcmp", "str_concat", "default_str_length"), _texts
+    ),
 }
 
-ACTIONS: dict[str, Callable[[nodes.Call, BtScope], Statement]] = {
-    "cat": deferred.cat, "time": deferred.time, "warnf": deferred.complaint, "errorf": deferred.complaint,
-    "assert": failing.assertion, "fail": failing.failure, "static_assert": predicates.static_assert,
-    "assert_str": predicates.assert_string, "signal": signals.send, "join": joining.join, "signal_thread": signals.send,
-}  # fmt: skip
+ACTIONS: dict[str, Actions] = {
+    **dict.fromkeys(("cat", "time", "warnf", "errorf"), _deferred_actions),
+    **dict.fromkeys(("assert", "fail"), _failing_actions),
+    **dict.fromkeys(("join",), _joining_actions),
+    **dict.fromkeys(("static_assert", "assert_str"), _predicates_actions),
+    **dict.fromkeys(("signal", "signal_thread"), _signals_actions),
+}

@@ -6,6 +6,7 @@ from sonde.frontends.bpftrace.check.builtins import is_in_process
 from sonde.frontends.bpftrace.check.conversions import constant, literal_text
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.check.types import UINT64, is_integer, spelled
+from sonde.frontends.bpftrace.check.value_call import Action
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model import program as tree
 from sonde.model.conversions import Conversion
@@ -71,3 +72,6 @@ def _held(value: Expr, scope: BtScope) -> Expr:
     assign = tree.Assign(UINT64, value.position, variable, value)
     scope.before[-1].append(tree.Evaluate(value.position, assign))
     return variable
+
+
+ACTIONS: dict[str, Action] = {"join": join}

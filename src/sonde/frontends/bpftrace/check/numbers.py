@@ -8,6 +8,7 @@ from collections.abc import Callable
 from sonde.frontends.bpftrace.check.conversions import constant, integer_value
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.check.types import UINT64, spelled
+from sonde.frontends.bpftrace.check.value_call import ValueCall
 from sonde.frontends.bpftrace.errors import SourceSpan
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model import program as tree
@@ -93,3 +94,11 @@ def _leap_seconds() -> int:
 
 _CLOCKS = {"boot": "timestamp", "monotonic": "timestamp", "tai": "walltimestamp", "sw_tai": "walltimestamp"}
 _ATOMIC = ("tai", "sw_tai")
+
+
+VALUES: dict[str, ValueCall] = {
+    "bswap": ValueCall(1, 1, bswap),
+    "uptr": ValueCall(1, 1, of_space(True)),
+    "kptr": ValueCall(1, 1, of_space(False)),
+    "nsecs": ValueCall(0, 1, clock),
+}

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from sonde.frontends.bpftrace.check.conversions import constant
 from sonde.frontends.bpftrace.check.scope import BtScope, Default, ProgramOption
 from sonde.frontends.bpftrace.check.types import INT64, UINT64
+from sonde.frontends.bpftrace.check.value_call import ValueCall
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.frontends.bpftrace.syntax.lexer import integer_of
 from sonde.model import program as tree
@@ -141,3 +142,8 @@ def _expected(known: Mapping[str, ProgramOption], is_long: bool) -> str:
         return f"expected program options: {', '.join(f'--{name}' for name in known)}"
     rows = (f"--{name}: {each.text}" if each.text else f"--{name}" for name, each in known.items())
     return "expected program options:\n" + "\n".join(rows)
+
+
+VALUES: dict[str, ValueCall] = {
+    "getopt": ValueCall(1, 3, getopt),
+}

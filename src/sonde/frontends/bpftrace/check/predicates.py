@@ -7,6 +7,7 @@ from collections.abc import Callable
 from sonde.frontends.bpftrace.check.conversions import constant, literal_text
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.check.types import INT64, UINT64, is_bool, is_integer, is_string, is_text
+from sonde.frontends.bpftrace.check.value_call import Action, ValueCall
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model import program as tree
 from sonde.model.program import Expr, Statement
@@ -156,3 +157,17 @@ _COMPARED: dict[str, Callable[[int | bytes, int | bytes], bool]] = {
     "==": lambda a, b: a == b, "!=": lambda a, b: a != b, "<": lambda a, b: a < b,  # type: ignore[operator]
     ">": lambda a, b: a > b, "<=": lambda a, b: a <= b, ">=": lambda a, b: a >= b,  # type: ignore[operator]
 }  # fmt: skip
+
+
+VALUES: dict[str, ValueCall] = {
+    "is_ptr": ValueCall(1, 1, of_type(is_pointer_type)),
+    "is_array": ValueCall(1, 1, of_type(is_array_type)),
+    "is_str": ValueCall(1, 1, of_type(is_string_type)),
+    "is_integer": ValueCall(1, 1, of_type(is_integer_type)),
+    "is_unsigned_integer": ValueCall(1, 1, of_type(is_unsigned)),
+    "is_literal": ValueCall(1, 1, is_literal),
+    "is_err": ValueCall(1, 1, is_error),
+}
+
+
+ACTIONS: dict[str, Action] = {"static_assert": static_assert, "assert_str": assert_string}

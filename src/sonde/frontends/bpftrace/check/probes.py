@@ -92,10 +92,10 @@ def of_each_type(point: nodes.AttachPoint, machine: Machine) -> list[list[Attach
 
 def _without_name(text: str) -> str:
     """A description without the name that may stand before it, which means nothing yet."""
-    return _NAMED.sub("", text, count=1)
+    return re.sub(_NAMED, "", text, count=1) if "=" in text else text
 
 
-_NAMED = re.compile(r"[A-Za-z_]\w*=", re.ASCII)
+_NAMED = r"(?a)[A-Za-z_]\w*="
 
 
 class NoSuchProbeError(BtError):

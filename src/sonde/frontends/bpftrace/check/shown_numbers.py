@@ -10,6 +10,7 @@ from __future__ import annotations
 from sonde.frontends.bpftrace.check.conversions import constant, converted, integer_value, is_of_process, literal_text
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.check.types import INT64, UINT32, UINT64, structure_of
+from sonde.frontends.bpftrace.check.value_call import ValueCall
 from sonde.frontends.bpftrace.errors import SourceSpan
 from sonde.frontends.bpftrace.number_forms import FORM
 from sonde.frontends.bpftrace.syntax import nodes
@@ -170,3 +171,14 @@ def _address(call: nodes.Call, scope: BtScope) -> Expr:
         raise scope.mistake(f"pton() expects a valid IPv4 or IPv6 address, got {text}", call.at) from None
     words = (constant(int.from_bytes(packed[at : at + 8], "little"), scope.at(call.at), UINT64) for at in (0, 8))
     return _inet(constant(int(family), scope.at(call.at)), *words)
+
+
+VALUES: dict[str, ValueCall] = {
+    "strftime": ValueCall(2, 2, strftime),
+    "strerror": ValueCall(1, 1, strerror),
+    "signal_name": ValueCall(1, 1, signal_name),
+    "syscall_name": ValueCall(1, 1, call_name),
+    "cgroup_path": ValueCall(1, 2, group_path),
+    "macaddr": ValueCall(1, 1, macaddr),
+    "ntop": ValueCall(1, 2, ntop),
+}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sonde.frontends.bpftrace.check.conversions import constant, converted
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.check.types import UINT32, is_integer
+from sonde.frontends.bpftrace.check.value_call import Action
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model import program as tree
 from sonde.model.program import Expr, Statement
@@ -50,3 +51,6 @@ def _named(name: str, call: nodes.Call, scope: BtScope) -> int:
         return signal.Signals[whole].value
     except KeyError:
         raise scope.mistake(f"{name} is not a valid signal", call.at) from None
+
+
+ACTIONS: dict[str, Action] = {"signal": send, "signal_thread": send}

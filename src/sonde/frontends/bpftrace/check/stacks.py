@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from sonde.frontends.bpftrace.check.conversions import constant_value, wide
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.check.types import UINT64, is_scalar, structure_of
+from sonde.frontends.bpftrace.check.value_call import ValueCall
 from sonde.frontends.bpftrace.errors import SourceSpan
 from sonde.frontends.bpftrace.object_names import GLUE_FRAMES
 from sonde.frontends.bpftrace.syntax import nodes
@@ -71,10 +70,14 @@ def symbol(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Exp
     return tree.Compose(structure_of("usym", ("process", "address"), (UINT64, UINT64)), at, (process, address))
 
 
-def bare(name: str) -> Callable[[SourceSpan, BtScope], Expr]:
+def bare(name: str, span: SourceSpan, scope: BtScope) -> Expr:
     """kstack and ustack without parentheses."""
+    return trace(name, scope.stack_mode, FRAMES, span, scope)
 
-    def made(span: SourceSpan, scope: BtScope) -> Expr:
-        return trace(name, scope.stack_mode, FRAMES, span, scope)
 
-    return made
+VALUES: dict[str, ValueCall] = {
+    "kstack": ValueCall(0, 2, stack),
+    "ustack": ValueCall(0, 2, stack),
+    "ksym": ValueCall(1, 1, symbol),
+    "usym": ValueCall(1, 1, symbol),
+}

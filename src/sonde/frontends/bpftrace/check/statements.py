@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sonde.frontends.bpftrace.check.aggregations import aggregate, is_aggregating
+from sonde.frontends.bpftrace.check.aggregating import is_aggregating
 from sonde.frontends.bpftrace.check.calls import action
 from sonde.frontends.bpftrace.check.conversions import constant, converted, test, wide, wrapped
-from sonde.frontends.bpftrace.check.failing import taken_branch
-from sonde.frontends.bpftrace.check.formats import conversions
 from sonde.frontends.bpftrace.check.macros import expanded, require_end
-from sonde.frontends.bpftrace.check.map_loops import over_map
-from sonde.frontends.bpftrace.check.maps import assign_map, assign_scratch
-from sonde.frontends.bpftrace.check.operators import arithmetic
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.check.type_names import type_named
 from sonde.frontends.bpftrace.check.types import INT64, is_bool, is_integer, is_scalar, is_text, merged, spelled
@@ -93,11 +88,17 @@ def _assign(node: nodes.Assign, scope: BtScope) -> list[Statement]:
         inner = nodes.Assign(node.at, node.target, node.op, value_node.value)
         return [*statements((*value_node.statements, inner), scope)]
     if is_aggregating(node.value):
+        from sonde.frontends.bpftrace.check.aggregations import aggregate  # many programs have none
+
         return [aggregate(node.target, node.value, scope)]
+    from sonde.frontends.bpftrace.check.maps import assign_map, assign_scratch  # many programs have no variables
+
     value = scope.expression(node.value, scope)
     if isinstance(node.value, nodes.MapName) and scope.known.is_guessed:
         return _put_off(node, node.value, scope)
     if node.op:
+        from sonde.frontends.bpftrace.check.operators import arithmetic
+
         value = arithmetic(node.op, scope.expression(node.target, scope), value, node, scope)
     if isinstance(node.target, nodes.MapName):
         made = assign_map(node, node.target, value, scope)
@@ -131,6 +132,8 @@ def _let(node: nodes.Let, scope: BtScope) -> list[Statement]:
         target = tree.Var(kind, scope.at(node.at), scope.local_variable(local))
         zero = tree.Assign(kind, scope.at(node.at), target, constant(0, scope.at(node.at), kind))
         return [tree.Evaluate(scope.at(node.at), zero)]
+    from sonde.frontends.bpftrace.check.maps import assign_scratch  # as above
+
     return [tree.Evaluate(scope.at(node.at), assign_scratch(node, node.name, value, scope, True))]
 
 
@@ -146,6 +149,8 @@ def _of_declared(value: Expr, kind: Type, node: nodes.Let, scope: BtScope) -> Ex
 
 
 def _if(node: nodes.If, scope: BtScope) -> list[Statement]:
+    from sonde.frontends.bpftrace.check.failing import taken_branch  # many programs have none
+
     condition = test(node.test, scope, None)
     taken = taken_branch(node, condition)
     if taken is not None:
@@ -185,6 +190,8 @@ def _for_range(node: nodes.ForRange, scope: BtScope) -> list[Statement]:
 
 
 def _for_map(node: nodes.ForMap, scope: BtScope) -> list[Statement]:
+    from sonde.frontends.bpftrace.check.map_loops import over_map  # few programs have them
+
     return over_map(node, scope, statements)
 
 
@@ -220,6 +227,8 @@ def _jump(node: nodes.Jump, scope: BtScope) -> list[Statement]:
             raise scope.mistake(text, node.at)
         at = scope.at(node.at)
         if value is not None and scope.attached.kind in _TOLD:
+            from sonde.frontends.bpftrace.check.formats import conversions  # programs that are run for it
+
             told = tree.FormattedCommand(at, "returned", conversions(b"%lld", node.at, scope), (value,))
             return [told, tree.Return(at)]
         return [tree.Return(at)]

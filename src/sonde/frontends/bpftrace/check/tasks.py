@@ -9,6 +9,7 @@ from sonde.frontends.bpftrace.check.conversions import constant
 from sonde.frontends.bpftrace.check.numbers import member_of
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.check.types import UINT32, UINT64
+from sonde.frontends.bpftrace.check.value_call import ValueCall
 from sonde.frontends.bpftrace.errors import SourceSpan
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model import program as tree
@@ -77,3 +78,16 @@ def has_child(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> 
 def control_group(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Expr:
     """cgroup: the number of the process's control group, of version 2."""
     return tree.Builtin(UINT64, scope.at(call.at), "cgroup")
+
+
+VALUES: dict[str, ValueCall] = {
+    "pid": ValueCall(0, 1, number_of("pid", "tgid")),
+    "tid": ValueCall(0, 1, number_of("tid", "pid")),
+    "ppid": ValueCall(0, 1, parent),
+    "pcomm": ValueCall(0, 1, relative("real_parent", "comm")),
+    "leader_comm": ValueCall(0, 1, relative("group_leader", "comm")),
+    "leader_tid": ValueCall(0, 1, relative("group_leader", "pid")),
+    "ncpus": ValueCall(0, 0, processors),
+    "has_cpid": ValueCall(0, 0, has_child),
+    "cgroup": ValueCall(0, 0, control_group),
+}

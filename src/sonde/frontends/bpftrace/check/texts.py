@@ -7,6 +7,7 @@ from sonde.frontends.bpftrace.check.predicates import not_like_text
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.check.tuples import text_size
 from sonde.frontends.bpftrace.check.types import INT64, UINT64, is_text, spelled
+from sonde.frontends.bpftrace.check.value_call import ValueCall
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model import program as tree
 from sonde.model.program import Expr
@@ -98,3 +99,15 @@ def _start(e: Expr, count: int) -> Expr:
         return tree.StringConst(STRING, e.position, e.value[:count])
     at = e.position
     return tree.Call(STRING, at, "substr", (e, constant(0, at, INT), constant(count, at, INT)))
+
+
+VALUES: dict[str, ValueCall] = {
+    "strlen": ValueCall(1, 1, length),
+    "strcap": ValueCall(1, 1, capacity),
+    "strstr": ValueCall(2, 2, index),
+    "strcontains": ValueCall(2, 2, contains),
+    "strncmp": ValueCall(3, 3, compared),
+    "memcmp": ValueCall(3, 3, ordered),
+    "str_concat": ValueCall(2, 2, joined),
+    "default_str_length": ValueCall(0, 0, default_length),
+}

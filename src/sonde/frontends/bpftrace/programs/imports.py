@@ -21,7 +21,7 @@ _BUILT_IN = "stdlib"
 """The folder of what is a part of the language here."""
 
 _MOST_FILES = 256
-_TYPEDEF = re.compile(r"\btypedef\b(?:[^{};]|\{[^}]*\})*?(\w+)\s*(?:\[[^\]]*\]\s*)*;")
+_TYPEDEF = r"\btypedef\b(?:[^{};]|\{[^}]*\})*?(\w+)\s*(?:\[[^\]]*\]\s*)*;"
 
 
 class ProgramFiles:
@@ -82,7 +82,7 @@ class ProgramFiles:
         self._known.add(own)
         text = self._read(item, path)
         if path.endswith(_HEADER):
-            self._types |= frozenset(_TYPEDEF.findall(text))
+            self._types |= frozenset(re.findall(_TYPEDEF, text))
             yield nodes.CDefinition(item.at, text)
             return
         before = len(self._lines)

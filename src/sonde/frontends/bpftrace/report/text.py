@@ -9,7 +9,6 @@ from sonde.consume.events import Drop, Fault, Record, ShownMap, Table
 from sonde.consume.options import Options
 from sonde.frontends.bpftrace.program_text import BtSource, ProgramText
 from sonde.frontends.bpftrace.report.messages import drop_text
-from sonde.frontends.bpftrace.report.records import Formatter, compile_actions
 from sonde.frontends.bpftrace.report.typed_values import LanguageTypes, value_text
 from sonde.model.conversions import Conversion
 from sonde.model.probe import Probe
@@ -25,6 +24,7 @@ from sonde.visible import single_line
 if TYPE_CHECKING:
     from sonde.frontends.bpftrace.report.maps import MapText
     from sonde.frontends.bpftrace.report.objects import ObjectText
+    from sonde.frontends.bpftrace.report.records import Formatter
     from sonde.frontends.bpftrace.report.trials import BtTrials
     from sonde.frontends.bpftrace.series import Series
 
@@ -106,6 +106,8 @@ class BtReport:
         identity = actions, stride
         found = self._formatters.get(identity)
         if found is None:
+            from sonde.frontends.bpftrace.report.records import compile_actions  # some programs have no records
+
             escaping = escaping_for(self._output.is_terminal, self._options.rawbytes, False)
             found = compile_actions(
                 actions,

@@ -21,12 +21,11 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-_NUMBER = re.compile(r"0[xX][0-9a-fA-F_]+[uUlL]*|[0-9][0-9_]*(?:[eE][0-9]+)?[a-zA-Z]*")
 _UNITS = {
     "ns": 1, "us": MICROSECOND, "ms": MILLISECOND, "s": SECOND, "m": MINUTE, "h": HOUR, "d": DAY,
 }  # fmt: skip
 _C_SUFFIXES = frozenset({"", "u", "l", "ul", "lu", "ll", "ull", "llu"})
-_ESCAPE = re.compile(rb"\\(x[0-9a-fA-F]{1,2}|[0-7]{1,3}|.)", re.DOTALL)
+_ESCAPE = rb"(?s)\\(x[0-9a-fA-F]{1,2}|[0-7]{1,3}|.)"
 _ESCAPES = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b'"': b'"', b"\\": b"\\", b"a": b"\a", b"b": b"\b"}
 _LARGEST = (1 << 64) - 1
 _MOST_DIGITS = 80
@@ -112,7 +111,8 @@ def number_of(text: str, span: SourceSpan) -> tuple[int, bool]:
 def integer_of(text: str) -> int | None:
     """What a word of the command line is as a number, None if it is none."""
     digits = text.removeprefix("-")
-    if not _NUMBER.fullmatch(digits):
+    token = _TOKEN.fullmatch(digits)
+    if token is None or token.lastgroup != "number":
         return None
     try:
         value, _ = number_of(digits, SourceSpan(1, 1, 1, 2))
@@ -181,4 +181,6 @@ def text_of(text: str, span: SourceSpan) -> bytes:
             raise BtError("syntax: invalid hex escape sequence", _behind(found, span))
         raise BtError(f"syntax: invalid escape character '\\{name.decode(errors='replace')}'", span)
 
-    return _ESCAPE.sub(replaced, text[1:-1].encode(errors="surrogateescape"))
+    whole = text[1:-1].encode(errors="surrogateescape")
+    # Compiled where a text has any: a start compiles few expressions.
+    return re.sub(_ESCAPE, replaced, whole) if b"\\" in whole else whole

@@ -14,7 +14,7 @@ from sonde.frontends.bpftrace.syntax.statements import block, block_value, if_va
 from sonde.frontends.bpftrace.syntax.stream import Grammar, Stream
 from sonde.frontends.bpftrace.syntax.types import TAGGED, type_name
 
-_TYPEDEF = re.compile(r"(\w+)\s*(?:\[[^\]]*\])*\s*;\s*$|\(\s*\*\s*(\w+)\s*\)\s*\(")
+_TYPEDEF = r"(\w+)\s*(?:\[[^\]]*\])*\s*;\s*$|\(\s*\*\s*(\w+)\s*\)\s*\("
 
 
 def stream_of(text: str, arguments: Sequence[str] = ()) -> Stream:
@@ -99,7 +99,7 @@ def _definition(stream: Stream) -> nodes.Item:
         had_body = had_body or token.text == "}"
         stream.next()
     text = stream.source.text[start : stream.offset]
-    if is_typedef and (found := _TYPEDEF.search(text)):
+    if is_typedef and (found := re.search(_TYPEDEF, text)):
         stream.types |= {found[1] or found[2]}
     return nodes.CDefinition(stream.since(start), text)
 

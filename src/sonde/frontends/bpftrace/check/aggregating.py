@@ -1,0 +1,14 @@
+"""The names of aggregating functions, which are assigned to maps."""
+
+from __future__ import annotations
+
+from sonde.frontends.bpftrace.syntax import nodes
+
+ARGUMENTS = {"count": 0, "sum": 1, "min": 1, "max": 1, "avg": 1, "stats": 1, "hist": 1, "lhist": 4}
+"""How many arguments each has; hist() may have one more."""
+
+NAMES = frozenset({*ARGUMENTS, "tseries"})
+
+
+def is_aggregating(node: nodes.Expr) -> bool:
+    return isinstance(node, nodes.Call) and node.name in NAMES
