@@ -54,6 +54,7 @@ PACKAGES = {
     "objdump": "binutils",
     "perf": "linux-perf",
     "php": "php-cli",
+    "prometheus": "prometheus",
     "protoc": "protobuf-compiler",
     "python3.11": "python3.11",
     "readelf": "binutils",

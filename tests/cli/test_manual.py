@@ -7,7 +7,7 @@ import packages
 import pytest
 from running import SONDE, run
 
-from sonde.cli import arguments, bt_arguments, operands
+from sonde.cli import arguments, bt_arguments, export, operands
 from sonde.cli.manual.commands import ALL, OTHERS, TRACING
 from sonde.cli.manual.man import page
 
@@ -19,8 +19,8 @@ OWN = {("record", "-g"), ("vars", "--struct"), ("test", "--update")}
 """Options that tracing has not, or with another meaning."""
 
 
-OF_BT = {"bt": {*bt_arguments._FLAGS, *bt_arguments._VALUES}}
-"""A command with options of its own."""
+OF_COMMANDS = {"bt": {*bt_arguments._FLAGS, *bt_arguments._VALUES}, "export": {*export.OPTIONS}}
+"""Commands with options of their own."""
 
 
 def option_names(command):
@@ -49,7 +49,7 @@ def test_the_manual_has_every_option_once():
 @pytest.mark.parametrize("command", OTHERS, ids=NAMES)
 def test_options_of_a_command_are_options(command):
     for name in option_names(command):
-        assert name in known() | {"--", "--act"} | OF_BT.get(command.name, set()) or (command.name, name) in OWN
+        assert name in known() | {"--", "--act"} | OF_COMMANDS.get(command.name, set()) or (command.name, name) in OWN
 
 
 def test_every_command_has_a_manual():

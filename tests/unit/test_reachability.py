@@ -33,6 +33,21 @@ ENTRIES = {
     "sonde.cli.manual.man:page": "tools/manual.py writes docs/sonde.1 by it",
     "sonde.frontends.d.programs.front_end": "named by languages.LANGUAGES",
     "sonde.frontends.bpftrace.programs.front_end": "named by languages.LANGUAGES",
+    **dict.fromkeys(
+        (
+            f"sonde.library.export.server:{name}"
+            for name in (
+                "_Handler.do_GET",
+                "_Handler.do_HEAD",
+                "_Handler.log_message",
+                "MetricServer.process_request",
+                "MetricServer.process_request_thread",
+                "MetricServer.handle_error",
+            )
+        ),
+        "http.server calls it",
+    ),
+    "sonde.library.export.exposition:_Registry.collect": "prometheus_client calls it",
     "sonde.runtime.maps.hash:Hash": "named by maps.creation",
     "sonde.runtime.maps.array:ArrayMap": "named by maps.creation",
     "sonde.runtime.maps.object_array:ObjectArray": "named by maps.creation",

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from sonde.cli.messages import UsageError, ValueOfOptionError
-from sonde.library import NamedTuple
+from sonde.library import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from sonde.library.export.wanted import ExportRequest
 
 _SPECIFIERS = {"n": "name", "P": "provider", "m": "module", "f": "function", "i": "identifier", "s": "file"}
 _SETTINGS = {
@@ -76,6 +79,8 @@ class Arguments(NamedTuple):
     raw: str | None = None
     recording: str | None = None
     """The file of `sonde record`."""
+    export: ExportRequest | None = None
+    """What `sonde export` is to do."""
     btf: str | None = None
     save: str | None = None
     spec: str | None = None
@@ -156,7 +161,8 @@ class _Collected:
     def finished(self) -> Arguments:
         return Arguments(
             tuple(self.programs), tuple(self.settings), tuple(self.operands), tuple(self.commands), tuple(self.pids),
-            frozenset(self.flags), pictures=tuple(self.pictures), choices=tuple(self.choices), **self.values,
+            frozenset(self.flags), pictures=tuple(self.pictures), choices=tuple(self.choices), export=None,
+            **self.values,
         )  # fmt: skip
 
 

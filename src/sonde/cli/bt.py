@@ -9,9 +9,13 @@ from sonde.cli.bt_arguments import BtArguments, parse
 from sonde.cli.bt_messages import BtMessages
 from sonde.cli.messages import FatalError, Messages
 from sonde.cli.output import show
+from sonde.library import TYPE_CHECKING
 from sonde.library.errors import Error
 from sonde.library.holding import chosen_engine, holding
 from sonde.library.settings import OptionTable, option_table
+
+if TYPE_CHECKING:
+    from sonde.library.export.wanted import ExportRequest
 
 _VERSION = "bpftrace v0.26.0 (sonde)\n"
 """Scripts look for the version of the language here."""
@@ -26,18 +30,18 @@ _REFUSED = {
 }  # fmt: skip
 
 
-def trace_bt(words: Sequence[str], messages: Messages) -> int:
-    """Compile and run a program; returns the exit status."""
+def trace_bt(words: Sequence[str], messages: Messages, export: ExportRequest | None = None) -> int:
+    """Compile and run a program, and export what it counts, if that is wanted; returns the exit status."""
     told = BtMessages(messages)
     try:
         arguments = parse(words)
         told.is_silent = "no_warnings" in arguments.flags
-        return _asked(arguments, told, messages.program)
+        return _asked(arguments, told, messages.program, export)
     except (FatalError, Error) as error:
         return told.failure(error)
 
 
-def _asked(arguments: BtArguments, messages: BtMessages, name: str) -> int:
+def _asked(arguments: BtArguments, messages: BtMessages, name: str, export: ExportRequest | None) -> int:
     if "help" in arguments.flags:
         from sonde.cli.help import show_manual
 
@@ -55,10 +59,10 @@ def _asked(arguments: BtArguments, messages: BtMessages, name: str) -> int:
         from sonde.cli.bt_listing import list_bt
 
         return list_bt(arguments, _options(arguments), messages)
-    return _run(arguments, messages)
+    return _run(arguments, messages, export)
 
 
-def _run(arguments: BtArguments, messages: BtMessages) -> int:
+def _run(arguments: BtArguments, messages: BtMessages, export: ExportRequest | None) -> int:
     """Raises FatalError and Error."""
     program = arguments.program
     if program is None:
@@ -72,7 +76,7 @@ def _run(arguments: BtArguments, messages: BtMessages) -> int:
         from sonde.library.bpftrace import compile_program, pairs, refuse_without_processes, run_program, take_name
 
         wanted = pairs(program, arguments.values.get("--probe-filter", ""), "errors" in arguments.flags, arguments.mode)
-        made = compile_program(wanted, options, arguments.operands, held)
+        made = compile_program(wanted, options, arguments.operands, held, export is not None)
         messages.warnings(made.warnings())
         if "-d" in arguments.values:
             from sonde.cli.bt_stages import show_stages
@@ -93,7 +97,15 @@ def _run(arguments: BtArguments, messages: BtMessages) -> int:
 
         warns = "no_warnings" not in arguments.flags
         output = arguments.values.get("-o")
-        return run_program(made, options, held, output, messages.warning, attached, is_json, warns, arguments.mode)
+        watch = None
+        if export is not None:
+            from sonde.library.export.exporting import watch_maps  # an extra, which few runs want
+
+            announce = None if "quiet" in arguments.flags else lambda text: messages.plain(f"{text}\n")
+            watch = watch_maps(export._replace(announce=announce))
+        return run_program(
+            made, options, held, output, messages.warning, attached, is_json, warns, arguments.mode, watch
+        )
 
 
 def _tell_attached(count: int, is_json: bool, messages: BtMessages) -> None:

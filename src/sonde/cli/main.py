@@ -18,7 +18,18 @@ if TYPE_CHECKING:
 # What a command does not need it does not import: the start of a one-liner is short because of that. So the modules
 # that trace, list, explain or show are imported where the command line has asked for them.
 
-_WITH_MANUAL = (["doctor"], ["raw"], ["record"], ["read"], ["verify"], ["vars"], ["test"], ["completion"], ["bt"])
+_WITH_MANUAL = (
+    ["doctor"],
+    ["raw"],
+    ["record"],
+    ["read"],
+    ["verify"],
+    ["vars"],
+    ["test"],
+    ["completion"],
+    ["bt"],
+    ["export"],
+)
 
 _UNSUPPORTED = {
     "anonymous": "-A: anonymous tracing does not exist on Linux",
@@ -135,6 +146,8 @@ def _command(words: list[str], messages: Messages) -> int:
         from sonde.cli.record import arguments_of
 
         return _trace_or_list(arguments_of(words[1:]), messages)
+    if words[:1] == ["export"]:
+        return _export(words[1:], messages)
     if words[:1] == ["read"]:
         from sonde.cli.read import read_file
 
@@ -160,6 +173,18 @@ def _command(words: list[str], messages: Messages) -> int:
         messages.plain(usage(words, messages.program))
         return 2
     return _trace_or_list(arguments, messages)
+
+
+def _export(words: list[str], messages: Messages) -> int:
+    """A program of either language, told as everywhere, whose aggregations are served as metrics."""
+    from sonde.cli.export import arguments_of, split
+
+    request, rest = split(words)
+    if rest[:1] in (["bt"], ["-e"]) or _is_bpftrace_script(rest, messages):
+        from sonde.cli.bt import trace_bt
+
+        return trace_bt(rest[1:] if rest[:1] == ["bt"] else rest, messages, request)
+    return _trace_or_list(arguments_of(rest, request), messages)
 
 
 def _is_bpftrace_script(words: list[str], messages: Messages) -> bool:

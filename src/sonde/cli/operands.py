@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from sonde.cli.arguments import Arguments, GivenProgram
 from sonde.cli.messages import FatalError
 
-COMMANDS = ("doctor", "raw", "record", "read", "verify", "vars", "test", "bt", "help", "completion")
+COMMANDS = ("doctor", "raw", "record", "read", "export", "verify", "vars", "test", "bt", "help", "completion")
 
 _EXAMPLE = "sonde {given} -n 'syscall:::entry /pid == $target/ {{ @[probefunc] = count(); }}'"
 _INTERNAL = ("BEGIN", "END", "ERROR")

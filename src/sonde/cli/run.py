@@ -5,9 +5,10 @@ from __future__ import annotations
 from sonde.cli.arguments import Arguments
 from sonde.cli.endings import require_command, status_of
 from sonde.cli.messages import FatalError, Messages
-from sonde.library.foreground import Job, require_allowed, run_here
+from sonde.library.foreground import Job, Watch, require_allowed, run_here
 from sonde.library.holding import Held, of_filter
 from sonde.library.outputs import STANDARD_OUTPUT, Files, is_capture
+from sonde.library.settings import OptionTable
 
 
 def run(job: Job, arguments: Arguments, messages: Messages, held: Held) -> int:
@@ -26,7 +27,7 @@ def run(job: Job, arguments: Arguments, messages: Messages, held: Held) -> int:
 
     text, captures = (None, arguments.output) if is_capture(arguments.output) else (arguments.output, None)
     files = Files(arguments.raw, captures, arguments.recording, arguments.pictures, arguments.flame_diff)
-    job = job._replace(files=files, program=messages.program)
+    job = job._replace(files=files, program=messages.program, watch=_watch(arguments, options, messages))
     if options.text("format") in ("arrow", "parquet"):
         from sonde.library.data.tables import run_as_tables  # most runs print text
 
@@ -38,6 +39,16 @@ def run(job: Job, arguments: Arguments, messages: Messages, held: Held) -> int:
     else:
         ended = run_here(job, held, messages.error, output=text, begun=begun)
     return status_of(ended.status, ended.statuses, options, messages)
+
+
+def _watch(arguments: Arguments, options: OptionTable, messages: Messages) -> Watch | None:
+    """Who exports what is counted, if that is wanted."""
+    if arguments.export is None:
+        return None
+    from sonde.library.export.exporting import watch  # an extra, which few runs want
+
+    announce = None if options.on("quiet") else messages.error
+    return watch(arguments.export._replace(announce=announce))
 
 
 def _require_apart(arguments: Arguments) -> None:

@@ -18,7 +18,8 @@ def trace_processes(
     is_saved = arguments.save is not None
     wanted = For(held.engine, arguments.btf, is_saved, None if is_saved else held.process, held.prepare)
     settle_format(arguments.output, options)
-    made = compiled("d", arguments.programs, options, arguments.operands, wanted, messages.program)
+    for_values = arguments.export is not None
+    made = compiled("d", arguments.programs, options, arguments.operands, wanted, messages.program, for_values)
     _write_types(options, made)
     if held.is_embedded and not held.traced and not only_compiles and not recording_of(options):
         refuse_without_processes(made)

@@ -145,7 +145,7 @@ class Compilation:
         programs = tuple(program for each in self.groups for program in self._programs(each))
         fill_names(self.shared)
         settings = self.shared.settings
-        arrays = _arrays(self.shared)
+        arrays = self._arrays()
         return TracingSpec(
             self._used_maps(programs),
             programs,
@@ -173,6 +173,19 @@ class Compilation:
         from sonde.codegen.records.value_names import named_keys  # as above
 
         return named_keys(tuple(self.numbers), self.aggregations, self.clauses, self.sources)
+
+    def _arrays(self) -> tuple[ArraySpec, ...]:
+        """Those that are kept, for the consumer."""
+        if not self.shared.arrays:
+            return ()
+        from sonde.codegen.records.kept_arrays import describe  # of languages that show arrays
+
+        described = describe(self.shared)
+        if not self.shared.settings.names:
+            return described
+        from sonde.codegen.records.value_names import named_elements  # as above
+
+        return named_elements(described, self.sources)
 
     def functions(self) -> list[ir.BpfFunction]:
         """The intermediate form of every program's main function, optimized."""
@@ -266,15 +279,6 @@ def _kept(shared: Shared, program: Program) -> dict[Variable, int]:
     """The numbers of the arrays that are kept and used."""
     used = [each for each in program.variables if each.kept is not None and each in shared.keys]
     return {variable: number for number, variable in enumerate(used)}
-
-
-def _arrays(shared: Shared) -> tuple[ArraySpec, ...]:
-    """The same for the consumer."""
-    if not shared.arrays:
-        return ()
-    from sonde.codegen.records.kept_arrays import describe  # of languages that show arrays
-
-    return describe(shared)
 
 
 def _sample_fields(clauses: Sequence[Clause]) -> int:

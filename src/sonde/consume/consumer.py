@@ -87,7 +87,7 @@ def _aggregations(
 class Consumer:
     """One session's consumer. Call `poll` whenever a ring may have data, `finish` once when all programs are done.
 
-    `records` is how many have been shown.
+    `records` is how many have been shown, `faults` how many clauses were aborted.
 
     `exit_status` is the argument of exit() once it was called (of the last call: END has the last word), else None.
     `set_option` carries out setopt(). `label` names symbols, so that keys shown alike are one. `status_rate` is in
@@ -107,6 +107,7 @@ class Consumer:
     ) -> None:
         self.exit_status: int | None = None
         self.records = 0
+        self.faults = 0
         self._spec = spec
         self._tracing = tracing
         self._sink = sink
@@ -225,6 +226,7 @@ class Consumer:
 
     def _fault(self, data: memoryview) -> None:
         clause, probe, pc, code, value = self._values(_FAULT, data)
+        self.faults += 1
         self._sink.fault(Fault(clause, self._probes[probe], pc, code, value))
 
     def _act(self, number: int, data: memoryview) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
+from sonde.consume.events import Value
+from sonde.consume.options import Options
 from sonde.frontends.bpftrace.check.checker import CheckedProgram
 from sonde.frontends.bpftrace.program_text import BtSource
 from sonde.frontends.bpftrace.programs.wanted import FILTER, MODE, TELLS
@@ -14,11 +16,13 @@ from sonde.library.compiling import refuse_without_processes as refuse_without_p
 from sonde.library.foreground import Job, Outlet, run_here
 from sonde.library.holding import Held
 from sonde.library.settings import OptionTable
+from sonde.model.spec import AggregationSpec, ArraySpec, TracingSpec
 from sonde.session.participants import MakeReport
-from sonde.typed import TYPE_CHECKING
+from sonde.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from sonde.frontends.bpftrace.report.trials import BtTrials
+    from sonde.library.foreground import Watch
 
 LANGUAGE = "bpftrace"
 
@@ -41,6 +45,15 @@ class BtProgram:
         return self.own.attached
 
 
+class BtMaps(NamedTuple):
+    """The maps of a program while it is shown: the texts of an element's key, what the program calls the functions of
+    its aggregations, by name, and which maps are series of moments."""
+
+    texts: Callable[[AggregationSpec | ArraySpec, Sequence[Value]], list[str]]
+    functions: Mapping[str, str]
+    series: frozenset[str]
+
+
 def pairs(
     program: tuple[str, str], probe_filter: str = "", tells: bool = False, mode: str = ""
 ) -> tuple[tuple[str, str], ...]:
@@ -52,12 +65,13 @@ def pairs(
 
 
 def compile_program(
-    programs: Sequence[tuple[str, str]], options: OptionTable, arguments: Sequence[str], held: Held
-) -> BtProgram:
-    """What `pairs` has made, for the processes that are held; `arguments` are $1 ... and, behind `--`, options. Raises
-    CompileError."""
+    programs: Sequence[tuple[str, str]], options: OptionTable, arguments: Sequence[str], held: Held,
+    for_values: bool = False,
+) -> BtProgram:  # fmt: skip
+    """What `pairs` has made, for the processes that are held; `arguments` are $1 ... and, behind `--`, options;
+    `for_values` as `compiled` has it. Raises CompileError."""
     wanted = For(held.engine, process=held.process, prepare=held.prepare)
-    return BtProgram(compiled(LANGUAGE, programs, options, arguments, wanted, LANGUAGE))
+    return BtProgram(compiled(LANGUAGE, programs, options, arguments, wanted, LANGUAGE, for_values))
 
 
 def take_name() -> None:
@@ -69,11 +83,20 @@ def take_name() -> None:
 def run_program(
     program: BtProgram, options: OptionTable, held: Held, output: str | None, tell: Callable[[str], None],
     attached: Callable[[], None], is_json: bool = False, warns: bool = True, mode: str = "",
+    watch: Callable[[BtMaps], Watch] | None = None,
 ) -> int:  # fmt: skip
     """Trace to the end; returns the argument of exit(). `attached` is called when all is attached. With a `mode`, that
-    of `pairs`, tests or measurements are run, and 1 is returned where one fails. Raises Error."""
+    of `pairs`, tests or measurements are run, and 1 is returned where one fails. `watch`: who watches its
+    maps. Raises Error."""
     made = program.made
-    job = Job(made.spec, options, made.checked.is_destructive, program=LANGUAGE)
+    reports: list[BtReport] = []
+
+    def texts(spec: AggregationSpec | ArraySpec, key: Sequence[Value]) -> list[str]:
+        return reports[0].key_texts(spec, key)
+
+    maps = BtMaps(texts, program.own.functions, frozenset(program.own.series))
+    watched = None if watch is None else watch(maps)
+    job = Job(made.spec, options, made.checked.is_destructive, program=LANGUAGE, watch=watched)
 
     trials = _trials(program, mode, is_json)
 
@@ -95,7 +118,12 @@ def run_program(
             program.own.series,
             trials,
         )
-        return lambda spec, shown: BtReport(spec, shown, outlet.descriptor, outlet.names, ending)
+
+        def report(spec: TracingSpec, shown: Options) -> BtReport:
+            reports.append(BtReport(spec, shown, outlet.descriptor, outlet.names, ending))
+            return reports[0]
+
+        return report
 
     ended = run_here(job, held, tell, output=output, attached=attached, report_to=report_to, trials=trials)
     return 1 if trials is not None and trials.has_failed else ended.status

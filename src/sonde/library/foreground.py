@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import ExitStack, closing
+from contextlib import AbstractContextManager, ExitStack, closing
 
 from sonde.library.errors import DestructiveError, Error, TracingError, aborted, as_errors
 from sonde.library.holding import Held
@@ -24,7 +24,7 @@ from sonde.session.engines import make
 from sonde.session.names import Names
 from sonde.session.replay_inputs import recording_of
 from sonde.session.tracing import Session
-from sonde.typed import TYPE_CHECKING, NamedTuple, TypeAlias
+from sonde.typed import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from sonde.engines.base import FiringKeeper, PacketFeed
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from sonde.library.aggregations import Look
     from sonde.library.pictures import Pictures
     from sonde.library.recorder import FiringRecorder
-    from sonde.session.participants import Asked, MakeReport, Trials
+    from sonde.session.participants import Asked, MakeReport, Trials, Watcher
 
 _RECORD_OVERHEAD = 40
 """Bytes that dtrace needs in a buffer for a record besides the record itself."""
@@ -56,10 +56,16 @@ ReportTo: TypeAlias = "Callable[[Outlet], MakeReport]"
 """What makes the report of a program."""
 
 
+class Watch(Protocol):
+    """Makes somebody who watches a session while it goes on."""
+
+    def __call__(self, spec: TracingSpec, names: Names, tell: Tell, /) -> AbstractContextManager[Watcher]: ...
+
+
 class Job(NamedTuple):
     """A compiled program, its options, and whether it does more to the system than look at it (`reason` says in what,
-    where only the compiled form is known); the files that are written; the command's name, for its messages; and what
-    records the firings, if that is wanted."""
+    where only the compiled form is known); the files that are written; the command's name, for its messages; what
+    records the firings, and what makes a watcher, if that is wanted."""
 
     spec: TracingSpec
     options: OptionTable
@@ -68,6 +74,7 @@ class Job(NamedTuple):
     files: Files = NO_FILES
     program: str = "sonde"
     recorder: FiringRecorder | None = None
+    watch: Watch | None = None
 
 
 class Ended(NamedTuple):
@@ -117,6 +124,11 @@ def run_here(
         pictures = _pictures(job, names, tell)
         if pictures is not None:
             stack.callback(pictures.close)
+        watcher: Watcher | None = pictures.album if pictures is not None else None
+        if job.watch is not None:
+            from sonde.session.watchers import both  # most runs have one at most
+
+            watcher = both(watcher, stack.enter_context(job.watch(job.spec, names, tell)))
         descriptor = stack.enter_context(opened(output, "output file "))
         raw = None
         if job.files.raw is not None:
@@ -138,7 +150,7 @@ def run_here(
                     make_report = report_to(Outlet(descriptor, names, offset))
                 session = Session(
                     job.spec, made, options, names, held.traced, descriptor, job.program, blocks, names,
-                    pictures.album if pictures else None, packets, recording, make_report, attached, trials,
+                    watcher, packets, recording, make_report, attached, trials,
                 )  # fmt: skip
                 if begun is not None:
                     begun(session.look)

@@ -521,7 +521,7 @@ class AggregationSpec(NamedTuple):
 
 class ArraySpec(NamedTuple):
     """An associative array that is kept: map `map`, keys at the offsets of `keys`, a value at the start of the map's.
-    `key_types` and `type` are indexes into `TracingSpec.types`."""
+    `key_types` and `type` are indexes into `TracingSpec.types`; `key_names` as an aggregation's."""
 
     name: str
     keys: tuple[Field, ...]
@@ -530,6 +530,7 @@ class ArraySpec(NamedTuple):
     value: Field
     type: int
     map: str
+    key_names: tuple[str, ...] = ()
 
 
 class MemberSpec(NamedTuple):

@@ -6,7 +6,7 @@ All that was counted is in them, whatever a clear() or trunc() has taken from wh
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from sonde.consume.options import Options
 from sonde.consume.store import Key
@@ -21,7 +21,7 @@ from sonde.pictures.profiles import profile_of
 from sonde.pictures.requests import HEATMAP, PictureTask
 from sonde.pictures.saved import written
 from sonde.report.symbolizer import Symbolizer
-from sonde.typed import NamedTuple
+from sonde.typed import NamedTuple, Protocol
 
 HEAT_RATE = default_number("heatrate")
 """Nanoseconds from one look at a histogram to the next, if nothing else is asked for."""
@@ -29,8 +29,12 @@ HEAT_RATE = default_number("heatrate")
 _REST = 5
 """Looks are at least so many times as far apart as one takes: not to be in the way of what is measured."""
 
-Look = Callable[[int], dict[Key, Words]]
-"""All that the aggregation of this number has counted so far."""
+
+class Sight(Protocol):
+    """Where aggregations are to be seen."""
+
+    def everything(self, aggregation: int) -> dict[Key, Words]:
+        """All that the aggregation of this number has counted so far."""
 
 
 class File(NamedTuple):
@@ -68,11 +72,14 @@ class Album:
         self._rate = rate
         self._due: int | None = None
 
-    def begin(self, look: Look) -> None:
+    def begin(self, sight: Sight) -> None:
         """Tracing is about to begin."""
-        self._look = look
+        self._look = sight.everything
         self._began = time.time_ns()
         self._due = time.monotonic_ns() if self._columns else None
+
+    def started(self) -> None:
+        """It has been looked at since the beginning."""
 
     def poll(self) -> float:
         """Look at what changes in time, if it is time to; when to look next, by time.monotonic()."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from sonde.consume.sink import Sink
 from sonde.model.spec import Action
@@ -11,6 +11,7 @@ from sonde.typed import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from sonde.captures.sink import Texts
     from sonde.consume.aggregations import Label
+    from sonde.consume.events import Drop
     from sonde.consume.options import Options
     from sonde.consume.store import Key
     from sonde.model.aggregation_words import Words
@@ -19,14 +20,37 @@ if TYPE_CHECKING:
     from sonde.model.spec import TracingSpec
 
 
+class Sight(Protocol):
+    """What is to be seen of a session while it goes on, by numbers of aggregations and arrays."""
+
+    def everything(self, aggregation: int) -> dict[Key, Words]:
+        """All that it has counted, cleared or not."""
+
+    def look(self, aggregation: int) -> tuple[dict[Key, Words], int]:
+        """What it has come to at present, and what it is normalized by."""
+
+    def elements(self, array: int) -> Sequence[tuple[Key, bytes]]:
+        """The elements of an array that is kept, at present."""
+
+    def lost(self) -> Iterable[Drop]:
+        """What was lost since this was called last."""
+
+    @property
+    def faults(self) -> int:
+        """How many clauses were aborted so far."""
+
+
 class Watcher(Protocol):
-    """Looks at aggregations while they are counted in: pictures are made of that. Those that are `drawn` are printed
-    where the program says so, and not besides at the end."""
+    """Looks at aggregations while they are counted in: pictures are made of that, and metrics. Those that are `drawn`
+    are printed where the program says so, and not besides at the end."""
 
     drawn: frozenset[int]
 
-    def begin(self, look: Callable[[int], dict[Key, Words]]) -> None:
-        """Tracing is about to begin; `look` gives all that an aggregation has counted, cleared or not."""
+    def begin(self, sight: Sight) -> None:
+        """Tracing is about to begin."""
+
+    def started(self) -> None:
+        """Probes fire."""
 
     def poll(self) -> float:
         """Look, if it is time to; when to be called next, by time.monotonic()."""

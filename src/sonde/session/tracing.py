@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 
 from sonde.consume.consumer import Consumer
+from sonde.consume.counters import Counters
 from sonde.consume.events import Drop
 from sonde.consume.options import Options, display_options
 from sonde.consume.sink import Sink
@@ -122,6 +123,7 @@ class Session:
         self._surroundings = SessionSurroundings(
             spec, self._tracing, [each.pid for each in self._traced], names if has_addresses else None
         )
+        self._seen_losses = Counters(self._tracing)
         self._consumer = Consumer(
             spec, source, self._captures or self._report, self._shown, setting(options, self._shown),
             self._report.label,
@@ -142,6 +144,26 @@ class Session:
         report never asks."""
         contents = self._tracing.read_map(self._spec.aggregations[aggregation].map)
         return self._consumer.look(aggregation, contents)
+
+    def everything(self, aggregation: int) -> dict[Key, Words]:
+        """All that was counted. A raw file is not to have it: the report never asks."""
+        contents = self._tracing.read_map(self._spec.aggregations[aggregation].map)
+        return self._consumer.everything(aggregation, contents)
+
+    def elements(self, array: int) -> Sequence[tuple[Key, bytes]]:
+        """The elements of an array that is kept, at present; likewise."""
+        from sonde.consume.arrays import contents  # few programs have any
+
+        return contents(self._spec, self._spec.arrays[array], self._tracing).rows
+
+    def lost(self) -> Iterable[Drop]:
+        """What was lost since this was called last, whatever the report was told meanwhile."""
+        return self._seen_losses.drops()
+
+    @property
+    def faults(self) -> int:
+        """How many clauses were aborted so far."""
+        return self._consumer.faults
 
     def packets(self) -> PacketFeed | None:
         """The packets of a file that fired programs, None without one."""
@@ -164,9 +186,11 @@ class Session:
             self._sampling.begin(self._tracing)
             self._surroundings.follow()
             if self._watcher is not None:
-                self._watcher.begin(self._everything)
+                self._watcher.begin(self)
                 self._look()
             self._start()
+            if self._watcher is not None:
+                self._watcher.started()
             if self._trials is not None:
                 self._try(self._trials, signals)
             elif not self._go_over(signals):
@@ -329,11 +353,6 @@ class Session:
             self._surroundings.poll_tables()
             if ready or time.monotonic() >= end:
                 return ready
-
-    def _everything(self, aggregation: int) -> dict[Key, Words]:
-        """All that was counted. A raw file is not to have it: the report never asks."""
-        contents = self._tracing.read_map(self._spec.aggregations[aggregation].map)
-        return self._consumer.everything(aggregation, contents)
 
     def _look(self) -> None:
         if self._watcher is not None:

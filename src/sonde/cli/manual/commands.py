@@ -72,6 +72,36 @@ RECORD = Command(
     (FILE,),
 )
 
+EXPORT = Command(
+    "export",
+    "trace, and serve what is counted as metrics for Prometheus",
+    (
+        "[OPTIONS] -s SCRIPT.d [--listen ADDRESS]",
+        "[OPTIONS] -n PROGRAM [--listen ADDRESS]",
+        "[OPTIONS] FILE.bt|-e PROGRAM [--listen ADDRESS]",
+        "[OPTIONS] bt ... [--listen ADDRESS]",
+    ),
+    (
+        "Each aggregation is a metric, with a label for each part of its key: count() and sum() are counters, avg() a "
+        "summary, min(), max() and stddev() gauges, quantize() and its like histograms. Maps of numbers of bpftrace's "
+        "language are gauges. All options of tracing are there, or those of `bt`. Until ^C or exit() the metrics are "
+        "at http://ADDRESS/metrics.",
+    ),
+    (
+        ManualSection(
+            "Options",
+            (
+                ManualOption(("--listen",), "ADDRESS", "HOST:PORT or PORT, 127.0.0.1:9435 without it"),
+                ManualOption(("--label-sets",), "NUMBER", "of keys that a metric has at most, 1000 without it"),
+                ManualOption(("--prefix",), "WORD", "how names of metrics begin, sonde without it"),
+                ManualOption(("--gauge",), "NAME", "an aggregation with sum() that may fall"),
+            ),
+        ),
+    ),
+    (Example("sonde export -n 'syscall:::entry { @calls[execname] = count(); }'", "sonde_calls_total{execname=...}"),),
+    (FILE,),
+)
+
 READ = Command(
     "read",
     "show a file of `sonde record`",
@@ -206,7 +236,7 @@ HELP = Command(
     "show how a command is used",
     ("[COMMAND]",),
     ("`sonde COMMAND --help` is the same.",),
-    operands=("doctor", "raw", "record", "read", "verify", "vars", "test", "bt", "completion"),
+    operands=("doctor", "raw", "record", "read", "export", "verify", "vars", "test", "bt", "completion"),
 )
 
 COMPLETION = Command(
@@ -217,7 +247,7 @@ COMPLETION = Command(
     operands=("bash",),
 )
 
-OTHERS = (DOCTOR, RAW, RECORD, READ, VERIFY, VARS, TEST, BT, HELP, COMPLETION)
+OTHERS = (DOCTOR, RAW, RECORD, READ, EXPORT, VERIFY, VARS, TEST, BT, HELP, COMPLETION)
 ALL = (TRACING, *OTHERS)
 
 

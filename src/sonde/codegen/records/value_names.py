@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from sonde.codegen.records.parts import Branching, Looping, Parts, Straight
 from sonde.model import program as tree
 from sonde.model.errors import Position
-from sonde.model.spec import AggregationSpec, RecordLayout
+from sonde.model.spec import AggregationSpec, ArraySpec, RecordLayout
 from sonde.model.walk import nodes
 
 Sources = Mapping["str | None", Sequence[str]]
@@ -70,6 +70,22 @@ def named_keys(
                 names = tuple(_keys(node.position, sources))
                 found[node.aggregation] = names if len(names) == len(node.keys) else ()
     return tuple(spec._replace(key_names=found.get(each, ())) for each, spec in zip(aggregations, specs, strict=True))
+
+
+def named_elements(specs: Sequence[ArraySpec], sources: Sources) -> tuple[ArraySpec, ...]:
+    """Arrays with the names of the parts of their keys, where the source first has an element of each."""
+    return tuple(spec._replace(key_names=_of_element(spec, sources)) if spec.keys else spec for spec in specs)
+
+
+def _of_element(spec: ArraySpec, sources: Sources) -> tuple[str, ...]:
+    element = re.compile(rf"{re.escape(spec.name)}\s*\[")
+    for lines in sources.values():
+        text = "\n".join(lines)
+        found = element.search(text)
+        if found is not None:
+            names = tuple(_apart(text[found.start() :], element))
+            return names if len(names) == len(spec.keys) else ()
+    return ()
 
 
 def _keys(position: Position, sources: Sources) -> Iterator[str]:

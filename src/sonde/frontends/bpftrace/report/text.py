@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
-from sonde.consume.events import Drop, Fault, Record, ShownMap, Table
+from sonde.consume.events import Drop, Fault, Record, ShownMap, Table, Value
 from sonde.consume.options import Options
 from sonde.frontends.bpftrace.program_text import BtSource, ProgramText
 from sonde.frontends.bpftrace.report.messages import drop_text
 from sonde.frontends.bpftrace.report.typed_values import LanguageTypes, value_text
 from sonde.model.conversions import Conversion
 from sonde.model.probe import Probe
-from sonde.model.spec import Action, CommandAction, RecordLayout, TracingSpec
+from sonde.model.spec import Action, AggregationSpec, ArraySpec, CommandAction, RecordLayout, TracingSpec
 from sonde.report.escaping import escaping_for
 from sonde.report.output import Output
 from sonde.report.piece import environment
@@ -193,17 +193,24 @@ class BtReport:
 
     # Maps
 
-    def show(self, shown: ShownMap) -> None:
+    def _map_text(self) -> MapText:
         if self._maps is None:
             from sonde.frontends.bpftrace.report.maps import MapText  # a program without maps is not to wait
 
             self._maps = MapText(self._types, self._addresses, self._ending.functions, self._ending.series)
+        return self._maps
+
+    def show(self, shown: ShownMap) -> None:
         if not self._ending.is_json:
-            self._show(self._maps.show(shown))
+            self._show(self._map_text().show(shown))
             return
         from sonde.frontends.bpftrace.report.json_objects import MapJson  # as above
 
-        self._show(MapJson(self._types, self._maps).show(shown))
+        self._show(MapJson(self._types, self._map_text()).show(shown))
+
+    def key_texts(self, spec: AggregationSpec | ArraySpec, key: Sequence[Value]) -> list[str]:
+        """The parts of an element's key as they are shown."""
+        return [each.decode(errors="backslashreplace") for each in self._map_text().parts(spec, key)]
 
     def table(self, table: Table, conversions: tuple[Conversion, ...] | None) -> None:
         """The language has no printa()."""

@@ -1,0 +1,1 @@
+"""Aggregations as metrics that Prometheus scrapes while a program runs."""

@@ -1,0 +1,36 @@
+"""Keys of D's aggregations as values of labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sonde.library.aggregations import Key
+from sonde.library.frames import Stack
+from sonde.library.statement_values import unicode_text
+from sonde.library.values import Values
+from sonde.model.spec import AggregationSpec, ArraySpec
+from sonde.typed import Any
+
+
+class ValueTexts:
+    """`snapshots.KeyTexts` of what the library makes of keys."""
+
+    def __init__(self, values: Values) -> None:
+        self._values = values
+
+    def __call__(self, spec: AggregationSpec | ArraySpec, key: Key) -> Sequence[str]:
+        parts = zip(spec.keys, key, strict=True)
+        return [_text(self._values.value(field, each)) for field, each in parts]
+
+
+def _text(value: Any) -> str:
+    """Stacks are folded: the outermost frame first, `;` between them."""
+    if isinstance(value, Stack):
+        return unicode_text(";".join(str(each) for each in reversed(value)))
+    return value.hex() if isinstance(value, bytes) else unicode_text(str(value))
+
+
+def folded(text: str) -> str:
+    """A text of several lines, as bpftrace's language shows a stack, folded; others as they are."""
+    lines = [line.strip() for line in text.split("\n") if line.strip()]
+    return ";".join(reversed(lines)) if "\n" in text.strip("\n") or text.startswith("\n") else text
