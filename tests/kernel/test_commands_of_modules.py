@@ -50,6 +50,11 @@ TEXTS = {
          'syscall::openat:entry { n++; } END { printf("%d opened", n); }', "-c", "cat /dev/null"], "opened",
     ),
     "frontends.bpftrace.check.config_record": (["bt", "-e", "begin { print(config()); }"], ".max_map_keys = 4096"),
+    "frontends.bpftrace.check.kernel_log": (["bt", "-e", 'begin { debugf("x"); }'], "not recommended"),
+    "codegen.records.kernel_log": (["bt", "--no-warnings", "-e", 'begin { debugf("x"); print(7); }'], "7"),
+    "codegen.subroutines.numbered_tasks": (["bt", "-e", "begin { print(comm(2)); }"], "kthreadd"),
+    "frontends.bpftrace.check.held_values": (["bt", "-e", "begin { print(comm(2)); }"], "kthreadd"),
+    "frontends.bpftrace.check.timers": (["bt", "-e", "i:ms:1 { print(7); exit(); }"], "7"),
     "frontends.bpftrace.check.type_information": (
         ["bt", "-e", "config = { unstable_typeinfo = enable } begin { print(typeinfo(7)); }"], ".base_type = int"),
     "frontends.bpftrace.check.counted_events": (["bt", "-e", "software:faults:1 { exit(); }"], "Attached 1 probe"),

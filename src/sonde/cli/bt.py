@@ -73,7 +73,14 @@ def _run(arguments: BtArguments, messages: BtMessages, export: ExportRequest | N
     engine = chosen_engine(options, messages.warning, only_compiles)
     with holding(engine, commands, arguments.pids(), options, messages.warning) as held:
         # The compiler comes when the processes are there.
-        from sonde.library.bpftrace import compile_program, pairs, refuse_without_processes, run_program, take_name
+        from sonde.library.bpftrace import (
+            LANGUAGE,
+            compile_program,
+            pairs,
+            refuse_without_processes,
+            run_program,
+            take_name,
+        )
 
         wanted = pairs(program, arguments.values.get("--probe-filter", ""), "errors" in arguments.flags, arguments.mode)
         made = compile_program(wanted, options, arguments.operands, held, export is not None)
@@ -86,7 +93,8 @@ def _run(arguments: BtArguments, messages: BtMessages, export: ExportRequest | N
             return 0
         if held.is_embedded and not held.traced:
             refuse_without_processes(made.made)
-        take_name()
+        # Programs leave their tracer out by that name, and send it signals.
+        take_name(LANGUAGE, arguments.given)
         is_json = arguments.values.get("-f") == "json"
 
         def attached() -> None:

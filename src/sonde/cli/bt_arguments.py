@@ -33,12 +33,14 @@ TEST, BENCH = "test", "bench"
 
 class BtArguments(NamedTuple):
     """A parsed command line; `words` are the file, if no -e gives the program, and what the program is given. Those
-    behind `--` stand behind that here, too. `several` are the values of options that may be given often."""
+    behind `--` stand behind that here, too. `several` are the values of options that may be given often,
+    `given` all as it was."""
 
     flags: frozenset[str]
     values: dict[str, str]
     words: tuple[str, ...]
     several: dict[str, tuple[str, ...]]
+    given: tuple[str, ...]
 
     @property
     def program(self) -> tuple[str, str] | None:
@@ -75,6 +77,7 @@ class BtArguments(NamedTuple):
 
 class _Parser:
     def __init__(self, words: Sequence[str]) -> None:
+        self.given = tuple(words)
         self.remaining = list(reversed(words))
         self.flags: set[str] = set()
         self.values: dict[str, str] = {}
@@ -93,7 +96,7 @@ class _Parser:
                 self._letters(word)
             else:
                 self.words.append(word)
-        return BtArguments(frozenset(self.flags), self.values, tuple(self.words), self.several)
+        return BtArguments(frozenset(self.flags), self.values, tuple(self.words), self.several, self.given)
 
     def _long(self, word: str) -> None:
         name, equals, value = word.partition("=")

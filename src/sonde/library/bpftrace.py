@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 
 from sonde.consume.events import Value
 from sonde.consume.options import Options
@@ -16,6 +15,7 @@ from sonde.library.compiling import refuse_without_processes as refuse_without_p
 from sonde.library.foreground import Job, Outlet, run_here
 from sonde.library.holding import Held
 from sonde.library.settings import OptionTable
+from sonde.machine.own_name import take_name as take_name
 from sonde.model.spec import AggregationSpec, ArraySpec, TracingSpec
 from sonde.session.participants import MakeReport
 from sonde.typed import TYPE_CHECKING, NamedTuple
@@ -72,12 +72,6 @@ def compile_program(
     `for_values` as `compiled` has it. Raises CompileError."""
     wanted = For(held.engine, process=held.process, prepare=held.prepare)
     return BtProgram(compiled(LANGUAGE, programs, options, arguments, wanted, LANGUAGE, for_values))
-
-
-def take_name() -> None:
-    """Call this process's thread bpftrace: programs leave their tracer out by that name."""
-    with suppress(OSError), open("/proc/self/comm", "w") as file:
-        file.write(LANGUAGE)
 
 
 def run_program(

@@ -172,6 +172,10 @@ def act(g: Generation, s: tree.Statement) -> None:
         from sonde.codegen.records import interventions  # few programs have them
 
         interventions.act(g, s)
+    elif s.name == "printk":
+        from sonde.codegen.records import kernel_log  # as above
+
+        kernel_log.write(g, s)
     elif s.name == "chill":
         _chill(g, s)
     elif s.name == "sample":

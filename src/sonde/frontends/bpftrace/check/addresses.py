@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from sonde.frontends.bpftrace.check.conversions import constant, constant_value, integer_value, literal_text
+from sonde.frontends.bpftrace.check.held_values import held
 from sonde.frontends.bpftrace.check.numbers import member_of
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.check.types import UINT64, is_scalar, is_text
@@ -25,7 +26,7 @@ def of_kernel(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> 
     name, at = _name(call, arguments[0], scope), scope.at(call.at)
     found = scope.catalog.symbol(name)
     if found is None or not found.address:
-        raise scope.mistake(f"Failed to resolve kernel symbol: {name}", call.at)
+        raise scope.mistake(f"Failed to resolve kernel symbol: {name}", call.at, _WITHOUT_DATA)
     return tree.Cast(Pointer(UINT64), at, constant(found.address, at, UINT64))
 
 
@@ -65,10 +66,10 @@ def cookie(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Exp
     base = resolve(sock.type)
     if not isinstance(base, Pointer):
         raise scope.mistake("socket_cookie() only supports pointer arguments", call.at)
+    sock = held(sock, "sock", call.at, scope)
     common = member_of(tree.Cast(Pointer(kind), at, sock), "__sk_common", call.at, scope)
     counter = _inner(common, ("skc_cookie", "counter"), call, scope)
-    address = tree.Binary(INT, at, "!=", tree.Cast(UINT64, at, sock), constant(0, at, UINT64))
-    return tree.Conditional(UINT64, at, address, tree.Cast(UINT64, at, counter), constant(0, at, UINT64))
+    return tree.Conditional(UINT64, at, sock, tree.Cast(UINT64, at, counter), constant(0, at, UINT64))
 
 
 def _inner(of: Expr, names: tuple[str, ...], call: nodes.Call, scope: BtScope) -> Expr:
@@ -135,9 +136,33 @@ def write(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Expr
     return tree.Comma(BOOL, at, done, tree.Const(BOOL, at, 1))
 
 
+def of_processor(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Expr:
+    """percpu_kaddr(name, [cpu]): where a variable of the kernel is that each CPU has of its own, of this CPU or of
+    another, NULL for a CPU that there is not. The kernel's symbol is an offset from the CPU's own area."""
+    name, at = _name(call, arguments[0], scope), scope.at(call.at)
+    symbol, areas = scope.catalog.symbol(name), scope.catalog.symbol("__per_cpu_offset")
+    if symbol is None or areas is None or not areas.address:
+        raise scope.mistake(f"Failed to resolve kernel symbol: {name}", call.at, _WITHOUT_DATA)
+    cpu = integer_value(arguments[1], scope, "percpu_kaddr()") if len(arguments) > 1 else None
+    number = tree.Builtin(UINT64, at, "cpu") if cpu is None else held(tree.Cast(UINT64, at, cpu), "cpu", call.at, scope)
+    start = tree.Binary(UINT64, at, "*", number, constant(8, at, UINT64))
+    slot = tree.Binary(UINT64, at, "+", start, constant(areas.address, at, UINT64))
+    area = tree.Deref(UINT64, at, tree.Cast(Pointer(UINT64), at, slot))
+    found = tree.Binary(UINT64, at, "+", area, constant(symbol.address, at, UINT64))
+    pointer = tree.Cast(Pointer(UINT64), at, found)
+    if cpu is None:
+        return pointer
+    is_there = tree.Binary(INT, at, "<", number, constant(os.sysconf("SC_NPROCESSORS_CONF"), at, UINT64))
+    return tree.Conditional(pointer.type, at, is_there, pointer, tree.Cast(pointer.type, at, constant(0, at, UINT64)))
+
+
+_WITHOUT_DATA = "/proc/kallsyms has functions alone where the kernel is built without CONFIG_KALLSYMS_ALL"
+
+
 VALUES: dict[str, ValueCall] = {
     "cgroupid": ValueCall(1, 1, group_of_path),
     "kaddr": ValueCall(1, 1, of_kernel),
+    "percpu_kaddr": ValueCall(1, 2, of_processor),
     "reg": ValueCall(1, 1, register),
     "socket_cookie": ValueCall(1, 1, cookie),
     "path": ValueCall(1, 2, path),

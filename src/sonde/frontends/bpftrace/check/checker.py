@@ -102,7 +102,7 @@ def check(items: Sequence[nodes.Item], given: CheckInput) -> CheckedProgram:
         raise known.put_off
     _require_kinds(items, known, given)
     require_known(given.options, known.options)
-    warnings += scope.cut_texts.values()
+    warnings += scope.remarks.values()
     declared = (each for each in items if isinstance(each, nodes.MapDeclaration) and each.name not in known.maps)
     warnings += [BtError(f"Unused map: {each.name}", each.at, "", given.file) for each in declared]
     return _whole(clauses, scope, given, probes)._replace(
@@ -138,9 +138,10 @@ _EVICTING, _EVICTING_BY_CPU = "lru", "percpulruhash"
 def _points(item: nodes.ProbeItem, given: CheckInput, warnings: list[BtError]) -> list[list[AttachedProbes]]:
     """The probes of each attach point; what is not there is left out where the settings say so."""
     found = []
+    machine = given.machine._replace(told=warnings.append)
     for point in item.points:
         try:
-            found += [filtered(each, given.filter) for each in of_each_type(point, given.machine)]
+            found += [filtered(each, given.filter) for each in of_each_type(point, machine)]
         except NoSuchProbeError as error:
             if given.settings["missing_probes"] == "error":
                 raise

@@ -6,7 +6,7 @@ from sonde.frontends.bpftrace.check.conversions import literal_text
 from sonde.frontends.bpftrace.check.formats import formatted
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.check.value_call import Action
-from sonde.frontends.bpftrace.errors import columns
+from sonde.frontends.bpftrace.errors import SourceSpan, columns
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model import program as tree
 from sonde.model.conversions import Conversion
@@ -35,10 +35,15 @@ def complaint(call: nodes.Call, scope: BtScope) -> Statement:
     """warnf() and errorf(): a message with the call's place."""
     pieces, values = formatted(call, scope)
     kind = "WARNING" if call.name == "warnf" else "ERROR"
-    place = f"{scope.file or 'stdin'}:{call.at.line}:{columns(call.at)}: {kind}: "
+    place = f"{place_of(call.at, scope)}: {kind}: "
     first, *rest = pieces or (Conversion(""),)
     whole = (first._replace(text=place + first.text), *rest)
     return tree.FormattedCommand(scope.at(call.at), call.name, whole, values)
+
+
+def place_of(span: SourceSpan, scope: BtScope) -> str:
+    """How messages of running programs call a place."""
+    return f"{scope.file or 'stdin'}:{span.line}:{columns(span)}"
 
 
 ACTIONS: dict[str, Action] = {"cat": cat, "time": time, "warnf": complaint, "errorf": complaint}

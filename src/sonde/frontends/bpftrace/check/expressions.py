@@ -44,7 +44,7 @@ def _number(node: nodes.Number, scope: BtScope) -> Expr:
 def _text(node: nodes.StringLiteral, scope: BtScope) -> Expr:
     if len(node.value) > scope.strsize:
         text = f"String of {len(node.value)} bytes is cut to {scope.strsize}, which max_strlen sets."
-        scope.cut_texts[node.at] = scope.mistake(text, node.at)
+        scope.remarks[node.at] = scope.mistake(text, node.at)
     return tree.StringConst(STRING, scope.at(node.at), node.value)
 
 

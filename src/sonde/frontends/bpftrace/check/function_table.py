@@ -71,6 +71,12 @@ def _joining_actions() -> Mapping[str, Action]:
     return ACTIONS
 
 
+def _kernel_log_actions() -> Mapping[str, Action]:
+    from sonde.frontends.bpftrace.check.kernel_log import ACTIONS
+
+    return ACTIONS
+
+
 def _numbers() -> Mapping[str, ValueCall]:
     from sonde.frontends.bpftrace.check.numbers import VALUES
 
@@ -127,7 +133,18 @@ def _texts() -> Mapping[str, ValueCall]:
 
 VALUES: dict[str, Values] = {
     **dict.fromkeys(
-        ("cgroupid", "kaddr", "reg", "socket_cookie", "path", "kfunc_exist", "kfunc_allowed", "write_user"), _addresses
+        (
+            "cgroupid",
+            "kaddr",
+            "percpu_kaddr",
+            "reg",
+            "socket_cookie",
+            "path",
+            "kfunc_exist",
+            "kfunc_allowed",
+            "write_user",
+        ),
+        _addresses,
     ),
     **dict.fromkeys(("buf", "pton"), _buffers),
     **dict.fromkeys(("config",), _config_record),
@@ -141,9 +158,9 @@ VALUES: dict[str, Values] = {
     **dict.fromkeys(
         ("strftime", "strerror", "signal_name", "syscall_name", "cgroup_path", "macaddr", "ntop"), _shown_numbers
     ),
-    **dict.fromkeys(("kstack", "ustack", "ksym", "usym"), _stacks),
+    **dict.fromkeys(("kstack", "ustack", "dw_ustack", "ksym", "usym"), _stacks),
     **dict.fromkeys(
-        ("pid", "tid", "ppid", "pcomm", "leader_comm", "leader_tid", "ncpus", "has_cpid", "cgroup"), _tasks
+        ("pid", "tid", "ppid", "pcomm", "leader_comm", "leader_tid", "comm", "ncpus", "has_cpid", "cgroup"), _tasks
     ),
     **dict.fromkeys(
         ("strlen", "strcap", "strstr", "strcontains", "strncmp", "memcmp", "str_concat", "default_str_length"), _texts
@@ -154,6 +171,7 @@ ACTIONS: dict[str, Actions] = {
     **dict.fromkeys(("cat", "time", "warnf", "errorf"), _deferred_actions),
     **dict.fromkeys(("assert", "fail"), _failing_actions),
     **dict.fromkeys(("join",), _joining_actions),
+    **dict.fromkeys(("debugf",), _kernel_log_actions),
     **dict.fromkeys(("static_assert", "assert_str"), _predicates_actions),
     **dict.fromkeys(("signal", "signal_thread"), _signals_actions),
 }

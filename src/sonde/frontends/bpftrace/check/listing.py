@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 from sonde.frontends.bpftrace.check.counted_events import HARDWARE, SOFTWARE, CountedEvent
 from sonde.frontends.bpftrace.check.globs import glob, is_glob
-from sonde.frontends.bpftrace.check.probes import KINDS, UNITS, Machine, attached
+from sonde.frontends.bpftrace.check.probes import KINDS, Machine, attached
+from sonde.frontends.bpftrace.check.timers import UNITS
 from sonde.frontends.bpftrace.errors import BtError, SourceSpan
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model.probe import SIGNALS, Probe, Syscall

@@ -14,7 +14,7 @@ from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model import program as tree
 from sonde.model.probe import Internal, StaticProbe, Uprobe
 from sonde.model.program import Expr
-from sonde.model.types import Pointer, Struct, Type, resolve, size_of
+from sonde.model.types import INT, Pointer, Struct, Type, resolve, size_of
 from sonde.model.units import SECOND
 
 _SWAPS = {2: "htons", 4: "htonl", 8: "htonll"}
@@ -66,11 +66,18 @@ def of_machine(name: str, kind: Type) -> Callable[[SourceSpan, BtScope], Expr]:
 
 def usermode(span: SourceSpan, scope: BtScope) -> Expr:
     """Whether the process's own code was running, as far as the kind of probe tells."""
+    if scope.attached.kind in _SAMPLED:
+        # Where the kernel was, 0 where it was not running.
+        at = scope.at(span)
+        place = tree.Builtin(UINT64, at, "arg0")
+        return tree.Cast(UINT64, at, tree.Binary(INT, at, "==", place, constant(0, at, UINT64)))
     found = {isinstance(each.firing, (Uprobe, StaticProbe, Internal)) for each in scope.attached.probes}
-    is_timed = scope.attached.kind in ("profile", "interval", "hardware", "software")
-    if len(found) != 1 or is_timed:
+    if len(found) != 1:
         raise scope.mistake(f"usermode is not supported at {scope.attached.kind} probes", span)
     return constant(int(found.pop()), scope.at(span))
+
+
+_SAMPLED = ("profile", "interval", "hardware", "software")
 
 
 def clock(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Expr:

@@ -8,9 +8,10 @@ from contextlib import suppress
 
 from sonde.frontends.bpftrace.check.globs import glob, is_glob
 from sonde.frontends.bpftrace.check.scope import AttachedProbes
+from sonde.frontends.bpftrace.check.timers import timed, what_is_wrong
 from sonde.frontends.bpftrace.errors import BtError
 from sonde.frontends.bpftrace.syntax import nodes
-from sonde.frontends.bpftrace.syntax.lexer import integer_of, number_of
+from sonde.frontends.bpftrace.syntax.lexer import integer_of
 from sonde.model.catalog import Catalog
 from sonde.model.errors import NO_FUNCTION, SourceError
 from sonde.model.probe import SIGNALS, Internal, Probe
@@ -33,18 +34,17 @@ KINDS = {
 
 TRIED = ("test:", "bench:")
 """What descriptions of tests and measurements begin with."""
-UNITS = ("us", "ms", "s", "hz")
-"""Of times between firings."""
 _SPECIAL = {"begin": "BEGIN", "end": "END"}
 
 
 class Machine(NamedTuple):
     """What descriptions are looked up in; `process` is that of -p or -c, 0 without one. `trials` are the tests and
-    measurements of the program."""
+    measurements of the program. `told` takes warnings."""
 
     catalog: Catalog
     process: int
     trials: TrialProbes | None = None
+    told: Callable[[BtError], None] = lambda _: None
 
 
 def attached(point: nodes.AttachPoint, machine: Machine) -> list[AttachedProbes]:
@@ -143,44 +143,7 @@ _OF_SIGNALS = 99_000
 
 
 def _timer(point: nodes.AttachPoint, kind: str, fields: list[str], machine: Machine) -> list[AttachedProbes]:
-    """`interval:s:1`, `profile:hz:99`, or a duration such as `interval:100ms`."""
-    if len(fields) == 1:
-        period = _duration(point, kind, fields[0])
-        if period < _SHORTEST:
-            text = f"Invalid rate of {kind} probe. Minimum is {_SHORTEST} or 1us. Found: {period} nanoseconds"
-            _fail(point, text)
-        name = f"{period}ns"
-    elif len(fields) == 2:
-        unit, count = fields
-        if unit not in UNITS:
-            _fail(point, f"{unit} is not an accepted unit of time", "us, ms, s and hz are")
-        rate = integer_of(count)
-        if rate is None:
-            _fail(point, f"Invalid rate of {kind} probe: {_what_is_wrong(count)}")
-        if rate <= 0:
-            _fail(point, f"{kind} frequency should be a positive integer")
-        name = f"{rate}{unit}"
-    else:
-        _fail(point, f"{kind} probe type requires 1 or 2 arguments, found {len(fields)}")
-    found = machine.catalog.match("profile", "", "", f"{'tick' if kind == 'interval' else 'profile'}-{name}")
-    if not found:
-        _fail(point, f"{kind}:{':'.join(fields)} fires too often or too seldom")
-    return [AttachedProbes(point, ":".join((kind, *fields)), kind, tuple(found))]
-
-
-def _what_is_wrong(number: str) -> str:
-    """With what should have been a number."""
-    return f"{'invalid trailing bytes' if number[:1].isdigit() else 'invalid integer'}: {number}"
-
-
-_SHORTEST = 1000
-"""Nanoseconds of a period."""
-
-
-def _duration(point: nodes.AttachPoint, kind: str, text: str) -> int:
-    if not text[:1].isdigit():
-        _fail(point, f"Invalid duration of {kind} probe: {text}")
-    return number_of(text, point.at)[0]
+    return timed(point, kind, fields, machine.catalog, machine.told)
 
 
 def _tracepoint(point: nodes.AttachPoint, kind: str, fields: list[str], machine: Machine) -> list[AttachedProbes]:
@@ -274,7 +237,7 @@ def _counted(point: nodes.AttachPoint, kind: str, fields: list[str], machine: Ma
     if len(fields) == 2 and fields[1]:
         given = integer_of(fields[1])
         if given is None or given <= 0:
-            _fail(point, f"Invalid count for {kind} probe: {_what_is_wrong(fields[1])}")
+            _fail(point, f"Invalid count for {kind} probe: {what_is_wrong(fields[1])}")
         count = given
     elif "clock" in event:
         # Each nanosecond is no rate that a machine has.

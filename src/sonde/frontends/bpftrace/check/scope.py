@@ -126,7 +126,7 @@ class BtScope:
         """How maps are kept that are declared."""
         self.macros: Mapping[tuple[str, int], nodes.Macro] = {}
         self.functions: Mapping[str, nodes.SubprogramItem] = {}
-        self.cut_texts: dict[SourceSpan, BtError] = {}
+        self.remarks: dict[SourceSpan, BtError] = {}
         self.types = KnownTypes(catalog)
         self.expansions = 0
         self.spans: dict[tuple[int, int], tuple[int, int]] = {}

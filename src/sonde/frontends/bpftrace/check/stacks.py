@@ -34,6 +34,9 @@ def trace(name: str, mode: str, frames: int, span: SourceSpan, scope: BtScope) -
 def stack(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Expr:
     """kstack([mode, ][frames]), and ustack."""
     mode, frames = scope.stack_mode, FRAMES
+    name = _STACKS[call.name]
+    if call.name == _BY_TABLES:
+        _require_ready(call.at, scope)
     rest = list(arguments)
     first = rest[0] if rest else None
     if isinstance(first, nodes.Name):
@@ -46,7 +49,18 @@ def stack(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Expr
             raise scope.mistake(text, rest[0].at)
     if len(rest) > 1:
         raise scope.mistake(f"{call.name}(): the mode comes before the number of frames", call.at)
-    return trace(call.name, mode, frames or FRAMES, call.at, scope)
+    return trace(name, mode, frames or FRAMES, call.at, scope)
+
+
+_BY_TABLES = "dw_ustack"
+_STACKS = {"kstack": "kstack", "ustack": "ustack", _BY_TABLES: "ustack"}
+"""Stacks of processes are walked by the tables of files that have no frame pointers anyway."""
+
+
+def _require_ready(span: SourceSpan, scope: BtScope) -> None:
+    if scope.settings["unstable_dw_ustack"] == "error":
+        text = "dw_ustack (DWARF stack unwinding) feature is not enabled by default. To enable this unstable feature, "
+        raise scope.mistake(f"{text}set the config flag to enable. unstable_dw_ustack=enable", span)
 
 
 def _mode(call: nodes.Call, name: str, scope: BtScope) -> str:
@@ -78,6 +92,7 @@ def bare(name: str, span: SourceSpan, scope: BtScope) -> Expr:
 VALUES: dict[str, ValueCall] = {
     "kstack": ValueCall(0, 2, stack),
     "ustack": ValueCall(0, 2, stack),
+    "dw_ustack": ValueCall(0, 2, stack),
     "ksym": ValueCall(1, 1, symbol),
     "usym": ValueCall(1, 1, symbol),
 }

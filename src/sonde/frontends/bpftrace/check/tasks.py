@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-from sonde.frontends.bpftrace.check.conversions import constant
+from sonde.frontends.bpftrace.check.conversions import constant, integer_value
+from sonde.frontends.bpftrace.check.deferred import place_of
+from sonde.frontends.bpftrace.check.held_values import held
 from sonde.frontends.bpftrace.check.numbers import member_of
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.check.types import UINT32, UINT64
@@ -13,6 +15,7 @@ from sonde.frontends.bpftrace.check.value_call import ValueCall
 from sonde.frontends.bpftrace.errors import SourceSpan
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model import program as tree
+from sonde.model.conversions import Conversion
 from sonde.model.program import Expr
 from sonde.model.types import BOOL, INT, STRING, Pointer
 
@@ -55,6 +58,24 @@ def relative(name: str, member: str) -> Callable[[nodes.Call, list[nodes.Expr], 
     return made
 
 
+def name(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Expr:
+    """comm([pid]): the name of this thread or, by its number, of a process; "N/A", and a warning, where there is
+    none."""
+    at = scope.at(call.at)
+    if not arguments:
+        return tree.Builtin(STRING, at, "execname")
+    structure = scope.types.tagged_type("struct", "task_struct")
+    if structure is None:
+        raise scope.mistake("struct task_struct is not known here", call.at)
+    number = held(integer_value(arguments[0], scope, "comm()"), "number", call.at, scope)
+    task = held(tree.Call(Pointer(structure), at, "__task_numbered", (number,)), "task", call.at, scope)
+    pieces = (Conversion(f"{place_of(call.at, scope)}: WARNING: No such process (pid=", letters="lld"), Conversion(")"))
+    told = tree.FormattedCommand(at, "warnf", pieces, (number,))
+    scope.before[-1].append(tree.If(at, tree.Unary(INT, at, "!", task), (told,), ()))
+    text = tree.Cast(STRING, at, member_of(task, "comm", call.at, scope))
+    return tree.Conditional(STRING, at, task, text, tree.StringConst(STRING, at, b"N/A"))
+
+
 def parent(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Expr:
     """ppid([task]): the process that has started this one, or that of a task."""
     at = scope.at(call.at)
@@ -87,6 +108,7 @@ VALUES: dict[str, ValueCall] = {
     "pcomm": ValueCall(0, 1, relative("real_parent", "comm")),
     "leader_comm": ValueCall(0, 1, relative("group_leader", "comm")),
     "leader_tid": ValueCall(0, 1, relative("group_leader", "pid")),
+    "comm": ValueCall(0, 1, name),
     "ncpus": ValueCall(0, 0, processors),
     "has_cpid": ValueCall(0, 0, has_child),
     "cgroup": ValueCall(0, 0, control_group),
