@@ -15,7 +15,7 @@ from test_recorded_static_probes import NONE, PROGRAM
 def executed(directory, words):
     """What the command prints, all of it as one line, and the modules that it executes."""
     notes = directory / "notes" / "modules"
-    notes.parent.mkdir()
+    notes.parent.mkdir(exist_ok=True)
     surroundings = {**environment(), **noting(notes)}
     done = subprocess.run([SONDE, *words], capture_output=True, text=True, cwd=directory, env=surroundings, timeout=60)
     if "SONDE_EXECUTED" in os.environ:
@@ -210,3 +210,9 @@ def test_a_file_of_packets(tmp_path):
     output, found = executed(tmp_path, ["--engine", "embedded", "--packets", "packets.pcap", "-qn", script])
     assert "1 packets" in output
     assert "formats.pcap_reading" in found
+    kept = ["--engine", "embedded", "--packets", "packets.pcap", "--record", "it", "--anonymise", "addresses"]
+    _, found = executed(tmp_path, [*kept, "-qn", script])
+    assert "recording.packet_pseudonyms" in found
+    output, found = executed(tmp_path, ["--replay", "it", "-qn", script])
+    assert "1 packets" in output
+    assert "engines.embedded.sources.recorded_packets" in found

@@ -254,6 +254,5 @@ def test_a_spec_file_is_not_recorded_in_silence(tmp_path):
 
 
 def test_what_cannot_be_recorded_is_refused(tmp_path):
-    for script, what in (("packet:lo:: { trace(pktlen); }", "packets"), ("profile-97 { sample(); }", "samples")):
-        done = sonde("--record", str(tmp_path / "it.rec"), "-n", script, status=1)
-        assert f"--record cannot keep {what}" in unwrapped(done.stderr)
+    done = sonde("--record", str(tmp_path / "it.rec"), "-n", "profile-97 { sample(); }", status=1)
+    assert "--record cannot keep samples" in unwrapped(done.stderr)

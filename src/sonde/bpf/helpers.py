@@ -86,6 +86,9 @@ FIRING_MISSED = FETCH_VARIABLES + 13
 """Another of these. u32 bpf_firing_missed(u64 value): whether the recording does not hold what a program has asked of
 this firing in vain, by the value of the fault."""
 
+FIRING_PACKET = FETCH_VARIABLES + 14
+"""u32 bpf_firing_packet(u32 size): of so many bytes of the firing's packet those that the recording holds."""
+
 INJECT_RESULT, DELAY_TASK = range(FETCH_VARIABLES + 11, FETCH_VARIABLES + 13)
 """Two that act on the thread that fires the program, which must be held. long bpf_inject_result(s64 result): the system
 call that it enters is not made, or the one that it leaves has returned that. long bpf_delay_task(u64 ns): it goes on so
@@ -95,7 +98,7 @@ _OWN = {
     "fetch_variables": FETCH_VARIABLES, "open_file": OPEN_FILE, "path_text": PATH_TEXT, "cpu_time": CPU_TIME,
     "packet_length": PACKET_LENGTH, "perf_event_reserve": PERF_EVENT_RESERVE, "perf_event_commit": PERF_EVENT_COMMIT,
     "probe_name": PROBE_NAME, "firing_cpu": FIRING_CPU, "firing_parent": FIRING_PARENT,
-    "firing_image": FIRING_IMAGE, "firing_missed": FIRING_MISSED,
+    "firing_image": FIRING_IMAGE, "firing_missed": FIRING_MISSED, "firing_packet": FIRING_PACKET,
     "inject_result": INJECT_RESULT, "delay_task": DELAY_TASK,
 }  # fmt: skip
 _OWN_NAMES = {number: name for name, number in _OWN.items()}

@@ -136,6 +136,7 @@ firing_cpu                scalar
 firing_parent             scalar
 firing_image              scalar
 firing_missed             scalar          scalar
+firing_packet             scalar          scalar
 inject_result             scalar          scalar
 delay_task                scalar          scalar
 packet_length             scalar          context
@@ -168,15 +169,18 @@ _XDP = frozenset({programs.XDP})
 _SKB = frozenset({programs.SOCKET_FILTER, programs.SCHED_CLS})
 _CLASSIFIER = frozenset({programs.SCHED_CLS})
 
+_FIRED = (_EVENTS | _XDP | _SKB) - {programs.SYSCALL}
+
 _CALLERS = {
     "fetch_variables": _EVENTS - {programs.SYSCALL},
     "open_file": _EVENTS - {programs.SYSCALL},
     "path_text": _EVENTS - {programs.SYSCALL},
     "cpu_time": _EVENTS - {programs.SYSCALL},
-    "firing_cpu": _EVENTS - {programs.SYSCALL},
-    "firing_parent": _EVENTS - {programs.SYSCALL},
-    "firing_image": _EVENTS - {programs.SYSCALL},
-    "firing_missed": _EVENTS - {programs.SYSCALL},
+    "firing_cpu": _FIRED,
+    "firing_parent": _FIRED,
+    "firing_image": _FIRED,
+    "firing_missed": _FIRED,
+    "firing_packet": _FIRED,
     "inject_result": _EVENTS - {programs.SYSCALL},
     "delay_task": _EVENTS - {programs.SYSCALL},
     "packet_length": _SKB | _XDP,

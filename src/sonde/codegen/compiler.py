@@ -17,7 +17,14 @@ from sonde.codegen.basis.maps import MOST_MAPS, MapPool
 from sonde.codegen.basis.names import fill_names, is_open, name_width
 from sonde.codegen.basis.nullable import gather_nullable
 from sonde.codegen.basis.settings import Settings
-from sonde.codegen.basis.uses import captures, gather_keys, gather_looked_at, gather_replaceable, samples
+from sonde.codegen.basis.uses import (
+    captures,
+    gather_keys,
+    gather_looked_at,
+    gather_replaceable,
+    looks_at_packets,
+    samples,
+)
 from sonde.codegen.clauses.bodies import Planned
 from sonde.codegen.clauses.descriptions import compiled_once
 from sonde.codegen.clauses.turns import has_loops
@@ -104,7 +111,8 @@ class Compilation:
         require_parts(program.clauses)
         bare, conditions = _apart(program.clauses, target, settings.records)
         clauses, numbers = compiled_once(bare)
-        settings = settings._replace(output=outputs.chosen(settings.output, target, captures(clauses)))
+        has_packets = captures(clauses) or (settings.records and looks_at_packets(clauses))
+        settings = settings._replace(output=outputs.chosen(settings.output, target, has_packets))
         longest = max((len(text.encode()) for _, text in program.probe_texts), default=0)
         settings = settings._replace(longest_text=min(longest, settings.strsize))
         self.clauses = clauses

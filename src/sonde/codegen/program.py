@@ -76,7 +76,7 @@ def generate(
     if shared.settings.records:
         from sonde.codegen.basis import firing_records  # few programs record their firings
 
-        firing_records.begin(g)
+        firing_records.begin(g, own)
         if firing_records.are_filtered(own) and g.resumed is None:
             g.meets = g.b.copy(Imm(0))
         if shared.settings.record_reads:

@@ -15,6 +15,7 @@ firing,
     Tracepoint       the record of the trace event, from its common fields on, with what stands behind it; nothing
     Timer, PerfEvent no context; struct pt_regs of the sample
     Uprobe, KernelFunction, StaticProbe   no context; struct pt_regs
+    Packet           what its context told of the packet (`firing_record.PASSING`); nothing
 
 Registers are those of this machine's processor (`arch.registers.SIZE` bytes). Times are ns of CLOCK_MONOTONIC.
 """
@@ -53,9 +54,17 @@ class MemoryRead(NamedTuple):
     is_string: bool = False
 
 
+class KeptPacket(NamedTuple):
+    """The packet of a firing: as many of its first bytes as are kept, and how many there were to be had."""
+
+    data: bytes
+    present: int
+
+
 class RecordedFiring(NamedTuple):
     """A firing of the probe that has the place `probe` among the source's. Stacks are return addresses, the innermost
-    first, None where they were not kept. `results` are those of helpers, by their numbers, in the order of calls."""
+    first, None where they were not kept. `results` are those of helpers, by their numbers, in the order of calls.
+    `packet` is that which it is about, None where none was kept."""
 
     probe: int
     time: int
@@ -67,6 +76,7 @@ class RecordedFiring(NamedTuple):
     kernel_stack: tuple[int, ...] | None = None
     user_stack: tuple[int, ...] | None = None
     results: tuple[tuple[int, int], ...] = ()
+    packet: KeptPacket | None = None
 
 
 Happening: TypeAlias = RecordedFiring | ProcessEvent

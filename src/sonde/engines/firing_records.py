@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 
-from sonde.engines.fired import FiringThread, MemoryRead, RecordedFiring
+from sonde.engines.fired import FiringThread, KeptPacket, MemoryRead, RecordedFiring
 from sonde.model import firing_record as layout
 from sonde.model.units import whole_words
 
@@ -33,6 +33,7 @@ def decode(record: bytes) -> tuple[RecordedFiring, int]:
     reads: list[MemoryRead] = []
     results: list[tuple[int, int]] = []
     stacks: dict[int, tuple[int, ...]] = {}
+    packet: KeptPacket | None = None
     while at < used:
         if at + layout.PIECE.size > used:
             raise RecordError("a record ends within a piece")
@@ -46,6 +47,8 @@ def decode(record: bytes) -> tuple[RecordedFiring, int]:
             stacks[what] = _addresses(data, stacks.get(what, ()))
         elif what == layout.RESULT:
             results.append((address, int.from_bytes(data, "little")))
+        elif what == layout.PACKET:
+            packet = KeptPacket(data, max(address, len(data)))
         elif what in layout.STRINGS:
             reads.append(MemoryRead(address, data[:-1] if size > 0 else None, True))
         elif what in (layout.USER, layout.KERNEL):
@@ -55,6 +58,7 @@ def decode(record: bytes) -> tuple[RecordedFiring, int]:
     fired = RecordedFiring(
         probe, time, cpu, thread, bytes(record[layout.HEAD : start]), bytes(record[start : start + registers]),
         tuple(reads), stacks.get(layout.KERNEL_STACK), stacks.get(layout.USER_STACK), tuple(results),
+        packet,
     )  # fmt: skip
     return fired, flags
 
@@ -76,6 +80,7 @@ def joined(first: RecordedFiring, more: RecordedFiring) -> RecordedFiring:
     return first._replace(
         reads=kept + more.reads, results=first.results + more.results,
         kernel_stack=first.kernel_stack or more.kernel_stack, user_stack=first.user_stack or more.user_stack,
+        packet=first.packet or more.packet,
     )  # fmt: skip
 
 
@@ -87,6 +92,8 @@ def encode(fired: RecordedFiring, flags: int = 0) -> bytes:
         if stack is not None:
             pieces.append(_piece(8 * len(stack), kind, struct.pack(f"<{len(stack)}Q", *stack)))
     pieces += [_piece(helper, layout.RESULT, result.to_bytes(8, "little")) for helper, result in fired.results]
+    if fired.packet is not None:
+        pieces.append(_piece(fired.packet.present, layout.PACKET, fired.packet.data))
     body = fired.context + fired.registers + b"".join(pieces)
     head = layout.HEADER.pack(
         layout.LAYOUT, fired.probe, fired.cpu, flags, fired.time, thread.address, thread.pid << 32 | thread.tid,

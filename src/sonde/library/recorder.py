@@ -10,7 +10,7 @@ from sonde.engines.fired import EMBEDDED
 from sonde.library.errors import CompileError, Error, as_errors
 from sonde.library.kept_files import kept_file
 from sonde.model.options import OptionTable
-from sonde.model.probe import Packet, Probe, StaticPattern, Tracepoint
+from sonde.model.probe import Probe, StaticPattern, Tracepoint
 from sonde.model.program import Act, Call, Clause
 from sonde.model.spec import TracingSpec, has_user_addresses
 from sonde.model.walk import nodes
@@ -23,12 +23,8 @@ from sonde.session.recorded_kernel import KernelFirings, ProbePlaces
 from sonde.session.traced import Traced
 from sonde.typed import NamedTuple
 
-_ELSEWHERE = {
-    "capture": "they have a file of their own: -o FILE.pcapng",
-    "pcap": "they have a file of their own: -o FILE.pcapng",
-    "sample": "they have a file of their own: `sonde record`, which --replay takes",
-}  # fmt: skip
-_UNRECORDED = {"capture": "packets", "pcap": "packets", "sample": "samples of perf events"}
+_ELSEWHERE = {"sample": "they have a file of their own: `sonde record`, which --replay takes"}
+_UNRECORDED = {"sample": "samples of perf events"}
 
 
 class DescribedSource(NamedTuple):
@@ -61,9 +57,6 @@ def require_recordable(clauses: Sequence[Clause]) -> None:
             if isinstance(probe.firing, StaticPattern):
                 text = f"--record cannot keep static probes of processes that are not known yet: {probe}"
                 raise CompileError(text, "name the process, python$target with -c or -p, or the file: usdt:/path:::")
-            if isinstance(probe.firing, Packet):
-                text = f"--record cannot keep packets: {probe}"
-                raise CompileError(text, "write them with -o FILE.pcapng and capture(), and replay that with --packets")
         for node in nodes(clause):
             if isinstance(node, (Act, Call)) and node.name in _UNRECORDED:
                 text = f"--record cannot keep {_UNRECORDED[node.name]}, which {node.name}() takes"
@@ -95,7 +88,8 @@ def recording_embedded(spec: TracingSpec, options: OptionTable, process: int) ->
             options.on("recordreads"), anonymised(options), files=_files(recorded_probes(spec), options),
         )  # fmt: skip
         try:
-            keeper = FiringFile(file, head)
+            most = (options.number("pcapsize"),) if options.is_set("pcapsize") else ()
+            keeper = FiringFile(file, head, *most)
             yield keeper, offset
             keeper.finish(0)
         except OSError as error:

@@ -10,9 +10,13 @@ class MissingParts:
         self._is_wide = is_wide
         self._counts: dict[tuple[str, str], int] = {}
         self._wider: set[tuple[str, str]] = set()
+        self._remedies: dict[tuple[str, str], str] = {}
 
-    def note(self, probe: str, what: str, is_wider: bool) -> None:
+    def note(self, probe: str, what: str, is_wider: bool, remedy: str = "") -> None:
+        """`remedy` is what would help, where that is not to record another script or more of this one."""
         key = probe, what
+        if remedy:
+            self._remedies[key] = remedy
         self._counts[key] = self._counts.get(key, 0) + 1
         if is_wider and not self._is_wide:
             self._wider.add(key)
@@ -23,5 +27,6 @@ class MissingParts:
         for (probe, what), count in self._counts.items():
             times = "a firing" if count == 1 else f"{count} firings"
             remedy = "record with --record-reads" if (probe, what) in self._wider else "record the script that asks"
+            remedy = self._remedies.get((probe, what), remedy)
             found.append((f"the recording does not hold {what} of {times} of {probe}", remedy))
         return found

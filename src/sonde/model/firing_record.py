@@ -48,8 +48,13 @@ AREA = PIECES + LARGEST + 32
 PIECE = struct.Struct("<QIi")
 """Address, kind, and the size of what follows, or less than 0: it could not be read."""
 
-USER, USER_STRING, KERNEL, KERNEL_STRING, KERNEL_STACK, USER_STACK, RESULT = range(7)
+USER, USER_STRING, KERNEL, KERNEL_STRING, KERNEL_STACK, USER_STACK, RESULT, PACKET = range(8)
 """Kinds of pieces: what was read at an address of the process or the kernel; a stack's u64 addresses; u64 the result of
-the helper whose number stands in the place of the address."""
+the helper whose number stands in the place of the address; a packet's first bytes, which are the last piece, and in the
+place of the address how many there were to be had."""
+
+PASSING = struct.Struct("<IIIIIIII")
+"""The context of a packet's firing: the packet's own length, the device's number, pkt_type, vlan_present, vlan_tci and
+vlan_proto of struct __sk_buff (include/uapi/linux/bpf.h), 0 in XDP, and two zeros."""
 
 STRINGS = (USER_STRING, KERNEL_STRING)

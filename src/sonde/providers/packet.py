@@ -6,7 +6,7 @@ The devices are those of the network namespace that sonde runs in, or the interf
 from __future__ import annotations
 
 import socket
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from sonde.machine.devices import link_type
 from sonde.model.catalog import TypedArgument
@@ -29,10 +29,7 @@ class PacketProvider:
         self._filed = filed
 
     def match(self, pattern: Pattern) -> Sequence[Probe]:
-        if not matches(pattern.name, ""):
-            return ()
-        is_device, is_direction = matcher(pattern.module), matcher(pattern.function)
-        return [probe for probe in self._probes().values() if is_device(probe.module) and is_direction(probe.function)]
+        return _matching(self._probes().values(), pattern)
 
     def by_id(self, identifier: int) -> Probe | None:
         return self._probes().get(identifier)
@@ -55,6 +52,30 @@ class PacketProvider:
         if self._filed is not None:
             return [(number, *device) for number, device in enumerate(self._filed, 1)]
         return [(number, device, link_type(device)) for number, device in sorted(socket.if_nameindex())]
+
+
+class RecordedPacketProvider:
+    """The probes of packets that a recording has, with the numbers that they had."""
+
+    def __init__(self, recorded: Sequence[Probe]) -> None:
+        packets = [(each, each.firing) for each in recorded if isinstance(each.firing, Packet)]
+        self._probes = {each.id: each._replace(firing=firing._replace(hook="")) for each, firing in packets}
+
+    def match(self, pattern: Pattern) -> Sequence[Probe]:
+        return _matching(self._probes.values(), pattern)
+
+    def by_id(self, identifier: int) -> Probe | None:
+        return self._probes.get(identifier)
+
+    def arguments(self, probe: Probe) -> tuple[TypedArgument, ...] | None:
+        return (TypedArgument(UINT, _SHOWN, 0),)
+
+
+def _matching(probes: Iterable[Probe], pattern: Pattern) -> Sequence[Probe]:
+    if not matches(pattern.name, ""):
+        return ()
+    is_device, is_direction = matcher(pattern.module), matcher(pattern.function)
+    return [probe for probe in probes if is_device(probe.module) and is_direction(probe.function)]
 
 
 def _identifier(number: int, taken: dict[int, Probe]) -> int:

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from sonde.arch import pages
-from sonde.engines.fired import MemoryRead, RecordedFiring
+from sonde.engines.fired import KeptPacket, MemoryRead, RecordedFiring
 from sonde.engines.firing_records import decode, encode
+from sonde.model.probe import Packet, Probe
+from sonde.recording.packet_pseudonyms import PacketPseudonyms
 from sonde.symbols.mappings import Mapping
 from sonde.symbols.process_events import Mapped, MappingsSnapshot, ProcessEvent
 
@@ -24,6 +26,8 @@ KINDS = (NAMES, PATHS, ADDRESSES)
 _WORD = re.compile(rb"[^\x00-\x20/:=,;'\"]+")
 _TEXT = re.compile(rb"[\x21-\x7e][\x20-\x7e]{3,}(?=\x00|$)")
 """Text in memory that was read as bytes: four characters and more, up to a NUL."""
+
+_LINE = re.compile(rb"[\x20-\x7e]{4,}")
 
 _DOTTED = re.compile(rb"(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?![\d.])")
 _KEPT = frozenset((b".", b"..", b"-"))
@@ -38,10 +42,13 @@ _FAMILY = struct.Struct("<H")
 
 
 class Pseudonyms:
-    """Of one recording; `kinds` are some of KINDS."""
+    """Of one recording of these probes; `kinds` are some of KINDS."""
 
-    def __init__(self, kinds: tuple[str, ...]) -> None:
+    def __init__(self, kinds: tuple[str, ...], probes: Sequence[Probe] = ()) -> None:
         self.kinds = kinds
+        self._links = {at: each.firing.link for at, each in enumerate(probes) if isinstance(each.firing, Packet)}
+        """What packets begin with, by the places of their probes."""
+        self._packets = PacketPseudonyms(self._host_number, self._payload)
         self._words: dict[bytes, bytes] = {}
         self._counts: dict[int, int] = {}
         self._pages: dict[int, int] = {}
@@ -70,12 +77,27 @@ class Pseudonyms:
             thread = thread._replace(address=self._address(thread.address))
         return fired._replace(
             thread=thread,
-            context=self._numbers(self._bytes(fired.context)),
+            context=fired.context if fired.probe in self._links else self._numbers(self._bytes(fired.context)),
             registers=self._numbers(fired.registers),
             reads=tuple(map(self._read, fired.reads)),
             kernel_stack=self._stack(fired.kernel_stack),
             user_stack=self._stack(fired.user_stack),
+            packet=self._packet(fired),
         )
+
+    def _packet(self, fired: RecordedFiring) -> KeptPacket | None:
+        """Of a kind of packets whose addresses cannot be found nothing is kept."""
+        packet, link = fired.packet, self._links.get(fired.probe)
+        if packet is None:
+            return None
+        if ADDRESSES not in self.kinds:
+            return packet._replace(data=self._payload(packet.data))
+        changed = self._packets.guessed(packet.data) if link is None else self._packets.changed(packet.data, link)
+        return packet._replace(data=changed or b"")
+
+    def _payload(self, data: bytes) -> bytes:
+        """Lines of text among other bytes."""
+        return _LINE.sub(lambda found: self._text(found[0]), data)
 
     def _read(self, read: MemoryRead) -> MemoryRead:
         data = read.data
@@ -136,9 +158,15 @@ class Pseudonyms:
         host = data[at : at + size]
         if not size or at + size > len(data) or not any(host):
             return data
+        return data[:at] + self._host_number(host) + data[at + size :]
+
+    def _host_number(self, host: bytes) -> bytes:
+        """Another address as the network has it; that of nobody, and that of all, stay."""
+        if not any(host) or host == b"\xff" * len(host):
+            return host
         if host not in self._hosts:
-            self._hosts[host] = (len(self._hosts) + 1).to_bytes(size, "big")
-        return data[:at] + self._hosts[host] + data[at + size :]
+            self._hosts[host] = (len(self._hosts) + 1).to_bytes(len(host), "big")
+        return self._hosts[host]
 
     def _numbers(self, data: bytes) -> bytes:
         if ADDRESSES not in self.kinds or len(data) < _WORDS.size:

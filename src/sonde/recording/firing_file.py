@@ -28,7 +28,10 @@ if TYPE_CHECKING:
     from sonde.symbols.symbolizer import SystemSymbolizer
 
 MAGIC = b"SONDEREC"
-VERSION = 1
+VERSION = 2
+"""Since 2 there are packets."""
+
+_KNOWN = (1, VERSION)
 
 BLOCK = struct.Struct("<IIII")
 """Kind, bytes that follow, bytes that they become, CRC-32 of those that follow."""
@@ -100,14 +103,14 @@ class RecordingEnd(NamedTuple):
 
 
 class FiringFile:
-    """Writes a recording, with the pseudonyms that its head says."""
+    """Writes a recording, with the pseudonyms that its head says. `packet_bytes` of each packet are kept at most."""
 
-    def __init__(self, file: BinaryIO, head: RecordingHead) -> None:
+    def __init__(self, file: BinaryIO, head: RecordingHead, packet_bytes: int = 0xFFFF) -> None:
         self._file = file
         self._items: list[bytes] = []
         self._size = 0
-        self._pseudonyms = Pseudonyms(head.anonymous)
-        self.reads_more = head.reads
+        self._pseudonyms = Pseudonyms(head.anonymous, head.probes)
+        self.reads_more, self.packet_bytes = head.reads, packet_bytes
         self._files: set[str] | None = None if PATHS in head.anonymous else set()
         """Of which the build ids are told: a build id would tell what a path does not."""
         self.firings = 0
@@ -224,8 +227,8 @@ class RecordedFirings:
             raise RecordingFileError(self.damage or "it has no description")
         head = _read(RecordingHead, data, "its description cannot be read")
         assert isinstance(head, RecordingHead)
-        if head.version != VERSION:
-            raise RecordingFileError(f"it is of version {head.version}, and this sonde reads version {VERSION}")
+        if head.version not in _KNOWN:
+            raise RecordingFileError(f"it is of version {head.version}, and this sonde reads versions up to {VERSION}")
         texts = [text for each in (*head.formats, *head.files, head.kernel[:2]) for text in each]
         if not all(
             type(each) is int for each in (head.realtime_offset, head.process, head.began, head.kernel.address)

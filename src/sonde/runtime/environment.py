@@ -110,6 +110,9 @@ class RecordedWorld(Protocol):
     def image(self) -> int:
         """The process, and what it executes."""
 
+    def look_at_packet(self, end: int) -> None:
+        """Its first `end` bytes are asked for; they are in the environment, as far as they are there."""
+
     def has_missed(self, value: int) -> bool:
         """Whether something is None that a fault of this value is about: an address, an open file's number, or 0."""
 

@@ -63,8 +63,10 @@ def compile_session(
         # What is recorded of a stack is what a helper has found.
         settings = settings._replace(unwinds_by_tables=False, marks_images=False)
     if records:
+        most = options.number("pcapsize") if options.is_set("pcapsize") else settings.packet_bytes
         settings = settings._replace(
-            records=True, record_reads=options.on("recordreads"), output="ringbuf", rings_per_cpu=False,
+            records=True, record_reads=options.on("recordreads"), output="auto", rings_per_cpu=False,
+            packet_bytes=most,
         )  # fmt: skip
         for_values = False
     return Compilation(

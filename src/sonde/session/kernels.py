@@ -73,7 +73,8 @@ def _replayed(path: str | None, source: RecordedProbes) -> Registry:
 
     features = FEATURES | {"raw_stacks"} if source.origin == "embedded" else FEATURES
     target = portable_target()._replace(features=features, initial_namespace=True)
-    return Registry(target, btf=path or "/sys/kernel/btf", offer=ReplayOffer(source), formats=source.formats)
+    offer = ReplayOffer(source)
+    return Registry(target, btf=path or "/sys/kernel/btf", offer=offer, formats=source.formats, recorded=source.probes)
 
 
 def filed_devices(path: str) -> tuple[FiledDevice, ...]:

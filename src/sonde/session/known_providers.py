@@ -93,6 +93,7 @@ class KnownProviders:
         is_other: bool,
         devices: Sequence[FiledDevice] | None,
         formats: Mapping[tuple[str, str], str] | None,
+        recorded: Sequence[Probe],
     ) -> None:
         self._target = target
         self._btf_path = btf
@@ -102,6 +103,7 @@ class KnownProviders:
         self._vmlinux, self._is_other = vmlinux, is_other
         self._devices = devices
         self._formats = formats
+        self._recorded = recorded
         self._providers: dict[str, Provider] = {}
         self._derived_providers: dict[str, DerivedProvider] = {}
         self._function_providers: dict[str, FunctionProvider] = {}
@@ -224,9 +226,9 @@ class KnownProviders:
 
             return RawtpProvider(self._tracepoints)
         if name == "packet":
-            from sonde.providers.packet import PacketProvider
+            from sonde.providers.packet import PacketProvider, RecordedPacketProvider
 
-            return PacketProvider(self._devices)
+            return RecordedPacketProvider(self._recorded) if self._recorded else PacketProvider(self._devices)
         if name == "iter":
             return self.iterators
         if name in FUNCTIONS:

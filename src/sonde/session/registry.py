@@ -53,16 +53,19 @@ class Registry:
         is_other: bool = False,
         devices: Sequence[FiledDevice] | None = None,
         formats: Mapping[tuple[str, str], str] | None = None,
+        recorded: Sequence[Probe] = (),
     ) -> None:
         """`btf` is the directory of the BTF files or the kernel's file alone, `tracefs` where tracefs is mounted (None:
         found, or mounted, when it is needed), `kallsyms` the symbol list (None: kernel data is what BTF has), `offer`
         what an engine has that takes the kernel's place, `vmlinux` the file with the kernel's debug information ("":
         found when it is needed), `is_other` whether that is another kernel than the one that runs, `devices` those of a
         file of packets that the engine is given, `formats` the texts of trace events' format files, by group and name,
-        where they are not tracefs's."""
+        where they are not tracefs's, `recorded` the probes of a recording, if that is what fires."""
         self.target = target
         self._offer = offer
-        self._known = KnownProviders(target, btf, tracefs, kallsyms, offer, vmlinux, is_other, devices, formats)
+        self._known = KnownProviders(
+            target, btf, tracefs, kallsyms, offer, vmlinux, is_other, devices, formats, recorded
+        )
         self.prepare: Callable[[int], None] = lambda pid: None
         """Called before anything looks into a process."""
 

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Sequence
 from sonde.engines.embedded.offer import EmbeddedOffer
 from sonde.engines.embedded.sources.replayed import is_held
 from sonde.engines.fired import EMBEDDED, FOREIGN, KERNEL, RecordedProbes
-from sonde.model.probe import Internal, Probe, RawTracepoint, StaticProbe, Timer, Uprobe
+from sonde.model.probe import Internal, Packet, Probe, RawTracepoint, StaticProbe, Timer, Uprobe
 from sonde.providers.pattern import Pattern, matches
 from sonde.runtime.kernel_types import description
 
 FEATURES = frozenset(
     (
         "raw_tp_cookie", "perf_cookie", "kprobe_cookie", "uprobe_cookie", "ringbuf", "syscalls_apart", "native_calls",
-        "interpreted", "replays",
+        "interpreted", "replays", "tcx", "packet_lengths",
     )
 )  # fmt: skip
 """What it offers to programs, as that of the embedded engine; besides, `replays`: memory of the kernel, and of
@@ -46,7 +46,7 @@ class ReplayOffer:
         return None if self._embedded is None else self._embedded.types()
 
     def has_provider(self, name: str) -> bool:
-        return name != "packet"
+        return name != "packet" or any(isinstance(each.firing, Packet) for each in self._probes)
 
     def has_helper(self, name: str) -> bool:
         return self._is_own and name in ("open_file", "cpu_time")
@@ -63,8 +63,8 @@ class ReplayOffer:
     def absence(self, provider: str, is_of_processes: bool) -> str:
         if is_of_processes:
             return f"the recording does not hold it: it holds {self._held(provider)}"
-        if provider == "packet":
-            return "a recording has no packets: --replay takes a pcap or pcapng file for these"
+        if provider == "packet" and not self.has_provider(provider):
+            return "the recording has no packets: record packet probes, or replay a pcap or pcapng file"
         if provider in _FUNCTIONS and not any(each.provider == provider for each in self._probes):
             return f"the recording does not hold {provider} probes: it holds {self._held(provider)}"
         return ""

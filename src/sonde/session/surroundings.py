@@ -38,7 +38,9 @@ class SessionSurroundings:
         if self._names is not None:
             self._events = self._tracing.process_events()
         names = devices(self._spec)
-        if names and self._tracing.packets() is None:
+        firings = self._tracing.firings()
+        are_own = self._tracing.packets() is None and (firings is None or not firings.path)
+        if names and are_own:
             from sonde.machine.device_watch import DeviceWatch  # an import that most runs do without
 
             self._devices = DeviceWatch(names)

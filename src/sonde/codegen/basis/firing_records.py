@@ -10,30 +10,43 @@ What a piece costs is a call of a routine and the copy of what was read (`codege
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from sonde.arch import registers
 from sonde.bpf import programs
-from sonde.codegen.basis.generation import Generation
+from sonde.codegen.basis.generation import Generation, RecordedPacket
 from sonde.codegen.basis.names import probe_id
-from sonde.codegen.basis.outputs import RING
+from sonde.codegen.basis.outputs import LARGEST_RECORD, RING, is_perf, write_image
 from sonde.codegen.basis.places import Memory
+from sonde.codegen.basis.uses import known_packets
 from sonde.codegen.intermediate.ir import Imm, MapDescriptor, Operand, Reg
+from sonde.formats.bpf_ring import RING_HEADER
 from sonde.model import firing_record as layout
-from sonde.model.probe import RawTracepoint, Syscall, Tracepoint
+from sonde.model.probe import Packet, RawTracepoint, Syscall, Tracepoint
 from sonde.model.program import Clause
 from sonde.model.spec import CPU_AT, PROBE_AT
-from sonde.model.types import Struct
+from sonde.model.types import Struct, Type
 
 _NO_WAKEUP = 1
 """BPF_RB_NO_WAKEUP: whoever takes the records looks for them every few milliseconds."""
 
+_INTERFACE, _XDP_INTERFACE = 40, 12
+"""In struct __sk_buff: ifindex; in struct xdp_md: ingress_ifindex (include/uapi/linux/bpf.h)."""
 
-def begin(g: Generation) -> None:
-    """The head of the record, at the start of a firing; from here on the clock shows the firing's time."""
+_ONLY_SKB = 4, 20, 24, 28
+"""In struct __sk_buff: pkt_type, vlan_present, vlan_tci, vlan_proto."""
+
+
+def begin(g: Generation, clauses: Sequence[Clause]) -> None:
+    """The head of the record, at the start of a firing that runs these clauses; from here on the clock shows the
+    firing's time."""
     if not g.shared.settings.records or g.is_error_routine:
         return
-    g.firing_record = g.lasting(layout.AREA)
+    image = g.lasting(RING_HEADER + layout.AREA)
+    g.firing_record = Memory(image.base, image.offset + RING_HEADER)
+    packets = known_packets(clauses)
+    if len(packets) == 1:
+        g.firing_packet = RecordedPacket(next(iter(packets)), g.b.copy(Imm(0)))
     now = g.firing_time if g.firing_time is not None else g.call("ktime_get_ns")
     _store(g, 0, 4, Imm(layout.LAYOUT))
     _store(g, PROBE_AT, 4, probe_id(g))
@@ -54,8 +67,8 @@ def _identify(g: Generation) -> None:
     task = g.current_task()
     _store(g, layout.TASK_AT, 8, task)
     _store(g, layout.PIDS_AT, 8, identity(g))
-    _store(g, layout.IDS_AT, 8, g.call("get_current_uid_gid", pure="uid"))
     structure = g.shared.kernel_type("struct", "task_struct")
+    _store(g, layout.IDS_AT, 8, _credentials(g, structure))
     name, parent, group = (
         structure.find(each) if isinstance(structure, Struct) else None for each in ("comm", "real_parent", "tgid")
     )
@@ -74,10 +87,37 @@ def _identify(g: Generation) -> None:
     _store(g, layout.PARENT_AT, 8, number)
 
 
+def _credentials(g: Generation, task: Type | None) -> Operand:
+    """Group and user, as the helper has them, which programs for packets have not got."""
+    if g.context.kind not in programs.FOR_PACKETS:
+        return g.call("get_current_uid_gid", pure="uid")
+    structure = g.shared.kernel_type("struct", "cred")
+    place = task.find("cred") if isinstance(task, Struct) else None
+    user, group = (structure.find(name) if isinstance(structure, Struct) else None for name in ("uid", "gid"))
+    if place is None or user is None or group is None:
+        return Imm(-1)
+    found = g.b.in_register(g.b.load(g.current_task(), place.offset // 8, 8, invariant=True))
+    high = g.b.alu("lsh", g.b.load(found, group.offset // 8, 4), Imm(32))
+    return g.b.alu("or", high, g.b.load(found, user.offset // 8, 4))
+
+
+def _passing(g: Generation) -> int:
+    """What the context tells of a packet."""
+    is_xdp = g.context.kind == programs.XDP
+    _store(g, layout.HEAD, 4, g.context.argument(g, 0))
+    fields = (_XDP_INTERFACE,) if is_xdp else (_INTERFACE, *_ONLY_SKB)
+    for number in range(1, layout.PASSING.size // 4):
+        at = fields[number - 1] if number <= len(fields) else None
+        _store(g, layout.HEAD + 4 * number, 4, Imm(0) if at is None else g.b.load(g.ctx, at, 4, invariant=True))
+    return layout.PASSING.size
+
+
 def _context(g: Generation) -> int:
     """What the program was given, behind the head; its size."""
     firing = g.context.probes[0].firing
     kind = g.context.kind
+    if isinstance(firing, Packet):
+        return _passing(g)
     if isinstance(firing, Syscall):
         return 0
     if kind in (programs.RAW_TRACEPOINT, programs.TRACING) and isinstance(firing, RawTracepoint):
@@ -170,9 +210,64 @@ def submit(g: Generation) -> None:
     end = g.b.label()
     if g.meets is not None:
         g.b.branch("eq", g.meets, Imm(0), end)
-    used = g.b.load(area.base, area.offset + layout.USED_AT, 8)
-    g.b.branch("gt", used, Imm(layout.AREA), end)
-    result = g.call("ringbuf_output", MapDescriptor(RING), g.address(area), used, Imm(_NO_WAKEUP))
-    with g.b.when("slt", result, Imm(0)):
-        g.count("records")
+    lost = g.b.label()
+    used = g.b.in_register(g.b.load(area.base, area.offset + layout.USED_AT, 8))
+    g.b.branch("gt", used, Imm(layout.AREA - layout.PIECE.size), end)
+    if isinstance(g.context.probes[0].firing, Packet):
+        _send_with_packet(g, area, used, g.context.argument(g, 0), None, lost)
+        g.b.jump(end)
+    else:
+        if g.firing_packet is not None:
+            _send_with_other(g, area, used, g.firing_packet, lost, end)
+        g.b.branch("sge", _send(g, area, used, lost), Imm(0), end, lost)
+    g.b.place(lost)
+    g.count("records")
     g.b.place(end)
+
+
+def _send(g: Generation, area: Memory, used: Reg, lost: int) -> Reg:
+    """What the kernel says of a record of so many bytes."""
+    if not is_perf(g):
+        return g.call("ringbuf_output", MapDescriptor(RING), g.address(area), used, Imm(_NO_WAKEUP))
+    _store(g, -RING_HEADER, 8, used)
+    return write_image(g, _image(g, area), g.b.alu("add", used, Imm(RING_HEADER)), lost)
+
+
+def _image(g: Generation, area: Memory) -> Reg:
+    return g.b.in_register(g.address(Memory(area.base, area.offset - RING_HEADER)))
+
+
+def _send_with_other(
+    g: Generation, area: Memory, used: Reg, packet: RecordedPacket, lost: int, end: int
+) -> None:  # fmt: skip
+    """If a clause has recorded that argument as a packet, send its bytes with the record, and go on to `end`."""
+    there, absent = g.b.label(), g.b.label()
+    g.b.branch("ne", packet.wanted, Imm(0), there, absent)
+    g.b.place(there)
+    skb = g.b.in_register(g.context.argument(g, packet.argument))
+    _send_with_packet(g, area, used, packet.wanted, skb, lost)
+    g.b.jump(end)
+    g.b.place(absent)
+
+
+def _send_with_packet(
+    g: Generation, area: Memory, used: Reg, present: Operand, skb: Operand | None, lost: int
+) -> None:  # fmt: skip
+    """Have the kernel put the packet's first bytes behind the record, as its last piece."""
+    at = g.b.in_register(g.b.alu("add", g.address(area), used))
+    whole = g.b.in_register(g.b.alu("add", used, Imm(layout.PIECE.size)))
+    kept = g.b.copy(present)
+    with g.b.when("gt", kept, Imm(g.shared.settings.packet_bytes)):
+        g.b.move(kept, Imm(g.shared.settings.packet_bytes))
+    room = g.b.alu("sub", Imm(LARGEST_RECORD), whole)
+    with g.b.when("gt", kept, room):
+        g.b.move(kept, room)
+    g.b.store(at, 0, 8, present)
+    g.b.store(at, 8, 4, Imm(layout.PACKET))
+    g.b.store(at, 12, 4, kept)
+    length = g.b.alu("add", whole, kept)
+    _store(g, layout.USED_AT, 8, length)
+    _store(g, -RING_HEADER, 8, length)
+    size = g.b.alu("add", whole, Imm(RING_HEADER))
+    result = write_image(g, _image(g, area), size, lost, kept, skb)
+    g.b.branch("slt", result, Imm(0), lost)

@@ -74,6 +74,13 @@ class ProbeIndex(NamedTuple):
     arguments: int = 0
 
 
+class RecordedPacket(NamedTuple):
+    """An argument that clauses have recorded as a packet, and how many bytes it has, 0 as long as none has."""
+
+    argument: int
+    wanted: Reg
+
+
 class Context(Protocol):
     """How a kind of firing becomes a probe's arguments: one for each file in `codegen/firings/`."""
 
@@ -213,6 +220,8 @@ class Generation:
         """When the firing happened, in ns, where that is not when its program runs."""
         self.firing_record: Memory | None = None
         """Where the program builds the record of its firing (`codegen/basis/firing_records.py`)."""
+        self.firing_packet: RecordedPacket | None = None
+        """The packet that belongs to that record, if clauses record one that is an argument."""
         self.meets: Reg | None = None
         """Whether the recorded firing meets the condition of its probe, where all clauses have one."""
         self.lacks: Mapping[str, str] = {}

@@ -19,7 +19,8 @@ class Settings(NamedTuple):
     `callchain`: samples that are let through have one. `times`: every record has the time of its firing; `names`: each
     layout has what the source calls its values. `marks_images`: addresses of processes tell what these have
     executed, beside their numbers. `records`: programs record their firings instead of what they trace
-    (`codegen/basis/firing_records.py`); `record_reads`: with stacks, and strings that arguments point to.
+    (`codegen/basis/firing_records.py`); `record_reads`: with stacks, and strings that arguments point to, and with
+    `packet_bytes` of each packet at most.
     `longest_text` are the bytes of the longest text of a probe (`Program.probe_texts`).
     """
 
@@ -49,6 +50,7 @@ class Settings(NamedTuple):
     marks_images: bool = True
     records: bool = False
     record_reads: bool = False
+    packet_bytes: int = 0xFFFF
     longest_text: int = 0
 
     @property

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from sonde.codegen.basis.settings import Settings
 from sonde.codegen.basis.shapes import Use, key_fields
 from sonde.model import program as tree
-from sonde.model.probe import Probe, RawTracepoint
+from sonde.model.probe import Packet, Probe, RawTracepoint
 from sonde.model.program import Aggregation, Clause, Variable
 from sonde.model.spec import Field
 from sonde.model.types import Pointer, Struct, resolve
@@ -91,6 +91,18 @@ def captures(clauses: Sequence[Clause]) -> bool:
     """Whether bytes of packets are to follow any of the records."""
     acts = ((node, each.probes) for each in clauses for node in nodes(each) if isinstance(node, tree.Act))
     return any(act.name == "capture" or known_packet(act, probes) is not None for act, probes in acts)
+
+
+def looks_at_packets(clauses: Sequence[Clause]) -> bool:
+    """Whether packets of devices fire any of them."""
+    return any(isinstance(probe.firing, Packet) for each in clauses for probe in each.probes)
+
+
+def known_packets(clauses: Sequence[Clause]) -> frozenset[int]:
+    """Which arguments of probes the clauses record as packets, as `known_packet` has them."""
+    acts = ((node, each.probes) for each in clauses for node in nodes(each) if isinstance(node, tree.Act))
+    found = (known_packet(act, probes) for act, probes in acts)
+    return frozenset(each for each in found if each is not None)
 
 
 def known_packet(act: tree.Act, probes: Sequence[Probe]) -> int | None:

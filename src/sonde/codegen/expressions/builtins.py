@@ -99,7 +99,7 @@ def _gid(g: Generation, e: tree.Builtin) -> Operand:
 
 
 def _is_of_packets(g: Generation) -> bool:
-    return g.context.kind in programs.FOR_PACKETS
+    return g.context.kind in programs.FOR_PACKETS and REPLAYS not in g.shared.target.features
 
 
 def _credential(g: Generation, e: tree.Builtin) -> Operand:

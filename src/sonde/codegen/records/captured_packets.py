@@ -7,12 +7,13 @@ knows that it is one it puts all of it behind the record. Otherwise what is in p
 from __future__ import annotations
 
 from sonde.codegen.basis.faults import BAD_ADDRESS, fault
-from sonde.codegen.basis.generation import Generation, Unsupported
-from sonde.codegen.basis.places import Remote
+from sonde.codegen.basis.generation import REPLAYS, Generation, Unsupported
+from sonde.codegen.basis.places import Memory, Remote
 from sonde.codegen.basis.uses import known_packet
 from sonde.codegen.expressions.access import load_bytes
 from sonde.codegen.intermediate.ir import Imm, Operand
 from sonde.codegen.records import writing
+from sonde.model import firing_record
 from sonde.model import program as tree
 from sonde.model.spec import Field
 from sonde.model.types import LONG, Struct, size_of
@@ -38,6 +39,10 @@ def record(g: Generation, s: tree.Act) -> None:
     g.b.store(base, length.offset, length.size, whole)
     g.b.store(base, captured.offset, captured.size, linear)
     result = g.call("probe_read_kernel", g.argument_of(base, data.offset), linear, start)
+    if g.firing_record is not None:
+        from sonde.codegen.basis import firing_records  # few programs record their firings
+
+        firing_records.read(g, firing_record.KERNEL, start, linear, result, Memory(base, data.offset))
     with g.b.when("slt", result, Imm(0)):
         fault(g, BAD_ADDRESS, start)
 
@@ -50,9 +55,15 @@ def _append(g: Generation, s: tree.Act, whole: Operand, length: Field) -> None:
     number = known_packet(s, g.clause.probes)
     assert number is not None
     g.b.store(g.record.base, length.offset, length.size, whole)
+    if g.firing_packet is not None:
+        g.b.move(g.firing_packet.wanted, whole)
     g.b.move(g.record.appended, whole)
     with g.b.when("gt", whole, Imm(g.shared.settings.pcapsize)):
         g.b.move(g.record.appended, Imm(g.shared.settings.pcapsize))
+    if REPLAYS in g.shared.target.features:
+        # The packet of the firing is the one, as far as it was recorded.
+        g.b.move(g.record.appended, g.call("firing_packet", g.record.appended))
+        return
     g.record = g.record._replace(skb=g.context.argument(g, number))
 
 

@@ -8,7 +8,7 @@ net/core/filter.c).
 from __future__ import annotations
 
 from sonde.codegen.basis import outputs
-from sonde.codegen.basis.generation import Generation
+from sonde.codegen.basis.generation import REPLAYS, Generation
 from sonde.codegen.expressions.packet_access import passing_packet
 from sonde.codegen.records import writing
 from sonde.model import program as tree
@@ -29,8 +29,12 @@ def record(g: Generation, s: tree.Act) -> None:
     g.b.store(base, time.offset, time.size, g.value(tree.Builtin(LONG, s.position, "walltimestamp")))
     whole = packet.length(g)
     g.b.store(base, length.offset, length.size, whole)
-    g.b.move(g.record.appended, packet.present(g))
+    is_replayed = REPLAYS in g.shared.target.features
+    # A recording may hold less than there was to be had, and is told of what is missing.
+    g.b.move(g.record.appended, whole if is_replayed else packet.present(g))
     if s.arguments:
         asked = g.value(s.arguments[0])
         with g.b.when("gt", g.record.appended, asked):
             g.b.move(g.record.appended, asked)
+    if is_replayed:
+        g.b.move(g.record.appended, g.call("firing_packet", g.record.appended))

@@ -231,5 +231,5 @@ def _packets(world: ProgramWorld, file: str, realtime_offset: int) -> FiledPacke
 
     if not file:
         raise EngineError("the embedded engine has packets of a file alone: name one with --packets FILE.pcapng")
-    hooks = DeviceHooks(world.programs, world.memory, world.environment)
+    hooks = DeviceHooks(world.programs, world.memory, world.environment, world.access.tap)
     return FiledPackets(file, hooks, world.environment, realtime_offset, lambda: world.maps.is_enough(False))

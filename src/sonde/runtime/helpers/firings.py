@@ -7,6 +7,8 @@ from errno import ENODATA
 
 from sonde.runtime.environment import Environment
 
+_U32 = 0xFFFF_FFFF
+
 
 def make(environment: Environment) -> dict[str, Callable[..., int]]:
     def firing_cpu() -> int:
@@ -26,7 +28,14 @@ def make(environment: Environment) -> dict[str, Callable[..., int]]:
         recorded = environment.recorded
         return recorded is not None and recorded.has_missed(value)
 
+    def firing_packet(size: int) -> int:
+        size &= _U32
+        if environment.recorded is not None:
+            environment.recorded.look_at_packet(size)
+        there: int = environment.packet.length if environment.packet is not None else 0
+        return min(size, there)
+
     return {
         "firing_cpu": firing_cpu, "firing_parent": firing_parent, "firing_image": firing_image,
-        "firing_missed": firing_missed,
+        "firing_missed": firing_missed, "firing_packet": firing_packet,
     }  # fmt: skip

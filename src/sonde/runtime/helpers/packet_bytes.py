@@ -18,8 +18,13 @@ def make(environment: Environment) -> dict[str, Callable[..., int]]:
     def copy(offset: int, destination: int, size: int) -> None:
         environment.packet.copy(view(destination, size, is_write=True), offset, size)
 
+    def look(end: int) -> None:
+        if environment.recorded is not None:
+            environment.recorded.look_at_packet(end)
+
     def skb_load_bytes(context: int, offset: int, destination: int, size: int) -> int:
         offset, size = offset & _MASK, size & _MASK
+        look(offset + size)
         if offset > _LAST_SKB_OFFSET or offset + size > environment.packet.length:
             environment.memory.write(destination, bytes(size))
             return -EFAULT
@@ -32,6 +37,7 @@ def make(environment: Environment) -> dict[str, Callable[..., int]]:
 
     def xdp_load_bytes(context: int, offset: int, destination: int, size: int) -> int:
         offset, size = offset & _MASK, size & _MASK
+        look(offset + size)
         if offset > _LARGEST_XDP or size > _LARGEST_XDP:
             return -EFAULT
         if offset + size > environment.packet.length:

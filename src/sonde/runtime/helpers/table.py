@@ -36,7 +36,7 @@ SUBJECTS = {
     "probe_name": "probe_name",
     "files": "open_file path_text",
     "cpu_time": "cpu_time",
-    "firings": "firing_cpu firing_parent firing_image firing_missed",
+    "firings": "firing_cpu firing_parent firing_image firing_missed firing_packet",
     "interventions": "inject_result delay_task",
     "trace_printk": "trace_printk trace_vprintk",
     "strings": "strtol strtoul strncmp snprintf",

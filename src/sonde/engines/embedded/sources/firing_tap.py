@@ -18,9 +18,10 @@ from sonde.engines.embedded.sources.argument_reads import behind_arguments, behi
 from sonde.engines.embedded.sources.buffers import Buffers
 from sonde.engines.embedded.sources.firings import Clock
 from sonde.engines.embedded.sources.images import ImageEvents
+from sonde.engines.embedded.sources.packet_hooks import PassingContext
 from sonde.engines.embedded.sources.recorded_structures import ELSEWHERE, RecordedStructures
 from sonde.engines.embedded.sources.task import TracedTask
-from sonde.engines.fired import FiringThread, MemoryRead, RecordedFiring
+from sonde.engines.fired import FiringThread, KeptPacket, MemoryRead, RecordedFiring
 from sonde.engines.firing_records import encode
 from sonde.model.firing_record import DEPTH
 from sonde.model.probe import Internal, Probe, RawTracepoint, StaticProbe, Uprobe
@@ -28,6 +29,7 @@ from sonde.model.spec import TracingSpec
 from sonde.runtime.environment import Environment, OpenFiles, Task
 from sonde.runtime.files import PATH_OF_FILE
 from sonde.runtime.machine.memory import MachineMemory
+from sonde.runtime.perf.packet_pieces import PacketBytes
 from sonde.symbols.process_events import ProcessEvent
 
 _LOWEST = 1 << 16
@@ -136,6 +138,26 @@ class FiringTap:
 
         return fire
 
+    def packet(self, run: Callable[[int], int], probe: Probe, context: PassingContext) -> Callable[[int], int]:
+        """The same for the packet of the environment."""
+        place = self._places[probe]
+
+        def fire(address: int) -> int:
+            self._begin()
+            try:
+                return run(address)
+            finally:
+                environment = self.environment
+                assert environment is not None
+                self._end(probe, place, context.passing(environment), self._kept(environment.packet))
+
+        return fire
+
+    def _kept(self, packet: PacketBytes) -> KeptPacket:
+        data = bytearray(min(packet.length, self.keeper.packet_bytes))
+        packet.copy(memoryview(data), 0, len(data))
+        return KeptPacket(bytes(data), packet.length)
+
     def clock(self, fire: Callable[..., None], clocks: Sequence[Clock]) -> Callable[..., None]:
         """The same of a clock's programs, by the clock's number."""
         probes = [_probe_of(each) for each in clocks]
@@ -161,7 +183,7 @@ class FiringTap:
         if self._reads is not None:
             self._reads.append(read)
 
-    def _end(self, probe: Probe, place: int, arguments: bytes) -> None:
+    def _end(self, probe: Probe, place: int, context: bytes, packet: KeptPacket | None = None) -> None:
         environment = self.environment
         assert environment is not None
         reads, self._reads = self._reads or [], None
@@ -175,11 +197,13 @@ class FiringTap:
             task.user_stack(DEPTH)
         if self._images is not None and isinstance(task, TracedTask):
             self._images.require(task.pid, self._shown(reads))
-        pointers = [task.address, *(each for (each,) in _WORD.iter_unpack(arguments))]
+        arguments = _WORD.iter_unpack(context) if packet is None else ()
+        pointers = [task.address, *(each for (each,) in arguments)]
         found = RecordedFiring(
-            place, environment.now, 0, self._thread(task), self._structures.moved(arguments),
-            bytes(self._buffers.registers[: registers.SIZE]), (*reads, *self._structures.behind(pointers)), None,
-            self._stack, tuple(self._results),
+            place, environment.now, 0, self._thread(task),
+            self._structures.moved(context) if packet is None else context,
+            bytes(self._buffers.registers[: registers.SIZE]) if packet is None else b"",
+            (*reads, *self._structures.behind(pointers)), None, self._stack, tuple(self._results), packet,
         )  # fmt: skip
         if self.processes is not None:
             self.processes.pull()

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 from sonde.bpf import programs
 from sonde.formats.captured_file import LARGEST_PACKET, FiledPacket
+from sonde.model.firing_record import PASSING
 from sonde.model.probe import ETHERNET, RAW_IP
 from sonde.runtime.environment import Environment
 from sonde.runtime.machine.memory import MachineMemory
@@ -67,6 +68,11 @@ def skb_pieces(head: memoryview, rest: memoryview) -> SkbPacket:
     return SkbPacket(head, _cut(pages), fragments)
 
 
+def pieces(data: memoryview) -> SkbPacket:
+    """A packet none of which is accessed directly."""
+    return skb_pieces(data[:0], data)
+
+
 def _cut(data: memoryview) -> tuple[memoryview, ...]:
     return tuple(data[at : at + PIECE] for at in range(0, len(data), PIECE))
 
@@ -100,20 +106,32 @@ class SkbContext:
             }
             data = memoryview(bytes(data[:_TYPE]) + bytes(data[_TYPE + _TAG :]))
             length -= _TAG
-            values["protocol"] = _protocol(data, link)
-        values["protocol"] = _swapped(values["protocol"])
         if not is_egress:
             values["ingress_ifindex"] = device
             values["pkt_type"] = _kind(packet, link)
+        return self.show(environment, data, length, link, values)
+
+    def show(
+        self, environment: Environment, data: memoryview, length: int, link: str, values: Mapping[str, int]
+    ) -> int:  # fmt: skip
+        """Make a packet of `length` bytes, of which there are these, the environment's; the address of its context,
+        which has these values besides."""
         size = min(HEAD, len(data))
         self._head[:size] = data[:size]
-        values |= {"len": len(data), "wire_len": length, "data": self._data, "data_end": self._data + size}
-        values["data_meta"] = self._data
-        self._values = values
-        self._fields.write(self._bytes, values)
+        self._values = {
+            **values, "protocol": _swapped(_protocol(data, link)), "len": len(data), "wire_len": length,
+            "data": self._data, "data_end": self._data + size, "data_meta": self._data,
+        }  # fmt: skip
+        self._fields.write(self._bytes, self._values)
         environment.packet = skb_pieces(memoryview(self._head)[:size], data[size:])
         environment.packet_length = length
         return self._address
+
+    def passing(self, environment: Environment) -> bytes:
+        """What the context tells of the packet, as recordings have it."""
+        get = self._values.get
+        told = (get(name, 0) for name in ("ifindex", "pkt_type", "vlan_present", "vlan_tci", "vlan_proto"))
+        return PASSING.pack(environment.packet_length, *told, 0, 0)
 
     def set_outgoing(self) -> None:
         """To sockets a packet that leaves is marked so (dev_queue_xmit_nit)."""
@@ -129,10 +147,16 @@ class XdpContext:
         self._buffer = bytearray(LARGEST_PACKET)
         self._address = memory.add(self._bytes)
         self._data = memory.add(self._buffer)
+        self._device = 0
+
+    def passing(self, environment: Environment) -> bytes:
+        """As that of `SkbContext`."""
+        return PASSING.pack(environment.packet_length, self._device, 0, 0, 0, 0, 0, 0)
 
     def fill(self, environment: Environment, packet: FiledPacket, device: int, is_linear: bool) -> int:
         """Make the packet the environment's, in one piece if the program takes no others; the address of its
         context."""
+        self._device = device
         size = len(packet.data) if is_linear else min(PIECE, len(packet.data))
         self._buffer[:size] = packet.data[:size]
         values = {"data": self._data, "data_end": self._data + size, "data_meta": self._data}

@@ -11,11 +11,11 @@ from collections.abc import Iterable
 from sonde.bpf import programs
 from sonde.engines.embedded.sources.packet_contexts import SkbContext, XdpContext
 from sonde.formats.captured_file import FiledPacket
-from sonde.model.probe import Packet
+from sonde.model.probe import Packet, Probe
 from sonde.runtime.environment import Environment
 from sonde.runtime.machine.memory import MachineMemory
 from sonde.runtime.programs.ready import ReadyProgram, Run
-from sonde.typed import NamedTuple
+from sonde.typed import NamedTuple, Protocol
 
 _XDP_PASS = 2
 _TCX_NEXT, _TCX_PASS = 0xFFFFFFFF, 0
@@ -40,6 +40,20 @@ class DevicePlace(NamedTuple):
     is_untagged: bool
 
 
+class PassingContext(Protocol):
+    """The context of a packet, as `packet_contexts.py` makes it."""
+
+    def passing(self, environment: Environment) -> bytes:
+        """What it tells of the packet, as recordings have it."""
+
+
+class PacketTap(Protocol):
+    """What records firings."""
+
+    def packet(self, run: Run, probe: Probe, context: PassingContext) -> Run:
+        """A program as it is run for a packet, and then recorded."""
+
+
 class _Hooks:
     """The programs at one device for one direction, by their kinds, in the order of the spec."""
 
@@ -52,19 +66,26 @@ class _Hooks:
 class DeviceHooks:
     """The programs of a session that are attached to devices."""
 
-    def __init__(self, ready: Iterable[ReadyProgram], memory: MachineMemory, environment: Environment) -> None:
-        self._environment = environment
+    def __init__(
+        self, ready: Iterable[ReadyProgram], memory: MachineMemory, environment: Environment,
+        tap: PacketTap | None = None,
+    ) -> None:  # fmt: skip
+        """`tap` records what fires programs."""
+        self._environment, self._tap = environment, tap
         self._skb = SkbContext(memory)
         self._xdp = XdpContext(memory)
         self._at: dict[tuple[str, bool], _Hooks] = {}
         for each in ready:
             for probe, cookie in each.probes:
                 if isinstance(probe.firing, Packet):
-                    self._attach(each, probe.firing, cookie)
+                    self._attach(each, probe, probe.firing, cookie)
 
-    def _attach(self, ready: ReadyProgram, firing: Packet, cookie: int) -> None:
+    def _attach(self, ready: ReadyProgram, probe: Probe, firing: Packet, cookie: int) -> None:
         is_linear = not ready.spec.flags & programs.F_XDP_HAS_FRAGS
-        hooked = Hooked(ready.run, cookie, is_linear)
+        run = ready.run
+        if self._tap is not None:
+            run = self._tap.packet(run, probe, self._xdp if ready.spec.kind == programs.XDP else self._skb)
+        hooked = Hooked(run, cookie, is_linear)
         if ready.spec.kind == programs.SOCKET_FILTER:
             # A socket has the packets of both directions.
             for is_egress in (False, True):

@@ -14,6 +14,8 @@ from sonde.runtime.environment import Task
 
 _U64 = (1 << 64) - 1
 
+_MORE_OF_PACKETS = "record with a greater -xpcapsize, or without"
+
 
 class ReplayedTask:
     """The thread of a firing as programs see it; `address` stands for its task_struct."""
@@ -152,6 +154,13 @@ class FiringAnswers:
         """Raises OSError."""
         return self._told(CPU_TIME, "the CPU time", 0)
 
+    def look_at_packet(self, end: int) -> None:
+        packet = self._fired.packet if self._fired is not None else None
+        if packet is None:
+            self._note("the packet", False)
+        elif len(packet.data) < min(end, packet.present):
+            self._note(f"the packet behind its first {len(packet.data)} bytes", False, _MORE_OF_PACKETS)
+
     def has_missed(self, value: int) -> bool:
         return value in self._missed
 
@@ -163,10 +172,10 @@ class FiringAnswers:
             raise OSError(ENODATA, os.strerror(ENODATA))
         return found
 
-    def _note(self, what: str, is_wider: bool) -> None:
+    def _note(self, what: str, is_wider: bool, remedy: str = "") -> None:
         if what not in self._noted:
             self._noted.add(what)
-            self._missing.note(self._probe, what, is_wider)
+            self._missing.note(self._probe, what, is_wider, remedy)
 
     def _miss(self, is_user: bool, address: int, what: str) -> None:
         if not address:

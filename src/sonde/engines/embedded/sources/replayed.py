@@ -21,14 +21,17 @@ from sonde.engines.embedded.sources.stops import FIRINGS, Record
 from sonde.engines.fired import EMBEDDED, FOREIGN, FiringSource, FiringThread, RecordedFiring
 from sonde.formats.perf_events import SOFTWARE_CPU_CLOCK
 from sonde.model.firing_names import MissingParts
-from sonde.model.probe import Firing, Internal, PerfEvent, Probe, RawTracepoint, Syscall, Timer, Tracepoint
+from sonde.model.probe import Firing, Internal, Packet, PerfEvent, Probe, RawTracepoint, Syscall, Timer, Tracepoint
 from sonde.model.units import MILLISECOND
 from sonde.runtime.environment import Environment
 from sonde.runtime.machine.memory import MachineMemory
 from sonde.runtime.programs.ready import ReadyProgram
 from sonde.runtime.structures import Structures
 from sonde.symbols.process_events import ProcessEvent
-from sonde.typed import NamedTuple
+from sonde.typed import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from sonde.engines.embedded.sources.recorded_packets import RecordedPackets
 
 _AT_ONCE = 64
 """Firings between two looks at all else."""
@@ -114,7 +117,8 @@ class ReplayedFirings:
         """Whether what programs have written is to be read at once."""
         self.missing = MissingParts(source.reads_more)
         self.source = source
-        self._environment, self._buffers = environment, buffers
+        self._environment, self._buffers, self._memory = environment, buffers, memory
+        self._packets: RecordedPackets | None = None
         self._structures, self._forget, self._is_filling = structures, forget, is_filling
         self._world = environment.recorded = environment.files = FiringAnswers(self.missing, source.origin == EMBEDDED)
         environment.cpu_time = self._world.cpu_time
@@ -300,6 +304,8 @@ class ReplayedFirings:
         arguments = self._arguments(probe.firing, fired)
         self._set(fired, str(probe), arguments)
         context = self._context(probe.firing, fired, arguments)
+        if fired.packet is not None or environment.packet is not None:
+            self._recorded_packets().show(fired)
         for shot in shots:
             environment.cookie, environment.probe = shot.cookie, probe.id
             self._world.begin(fired, str(probe), arguments)
@@ -307,8 +313,18 @@ class ReplayedFirings:
                 self._clocks.overflow(shot.clock)
             elif shot.kind == programs.KPROBE:
                 shot.run(buffers.registers_at)
+            elif isinstance(probe.firing, Packet):
+                environment.kind, environment.tail_calls = shot.kind, 0
+                shot.run(self._recorded_packets().context(fired, probe.firing, shot.kind))
             else:
                 shot.run(context)
+
+    def _recorded_packets(self) -> RecordedPackets:
+        if self._packets is None:
+            from sonde.engines.embedded.sources.recorded_packets import RecordedPackets  # few recordings have packets
+
+            self._packets = RecordedPackets(self._memory, self._environment)
+        return self._packets
 
     def _set(self, fired: RecordedFiring, probe: str, arguments: tuple[int, ...]) -> None:
         environment = self._environment
@@ -322,6 +338,8 @@ class ReplayedFirings:
             if firing.is_return:
                 return ()
             places = registers.CALL_ARGUMENTS
+        elif isinstance(firing, Packet):
+            return ()
         elif isinstance(firing, RawTracepoint):
             return struct.unpack(f"={len(fired.context) // 8}Q", fired.context[: len(fired.context) & -8])
         else:
@@ -402,6 +420,8 @@ def _event(firing: Firing) -> tuple[object, ...]:
             return "overflow", firing
         case Tracepoint(group=group, name=name):
             return "event", group, name
+        case Packet(device=device, is_egress=is_egress):
+            return "packet", device, is_egress
     return (firing,)
 
 
