@@ -33,6 +33,7 @@ ENTRIES = {
     "sonde.cli.manual.man:page": "tools/manual.py writes docs/sonde.1 by it",
     "sonde.frontends.d.programs.front_end": "named by languages.LANGUAGES",
     "sonde.frontends.bpftrace.programs.front_end": "named by languages.LANGUAGES",
+    "sonde.frontends.python.programs.front_end": "named by languages.LANGUAGES",
     **dict.fromkeys(
         (
             f"sonde.library.export.server:{name}"

@@ -69,7 +69,8 @@ class FrontEnd(Protocol):
 
 
 _BPFTRACE = "sonde.frontends.bpftrace.programs.front_end"
-LANGUAGES = {"d": "sonde.frontends.d.programs.front_end", "bpftrace": _BPFTRACE}
+_PYTHON = "sonde.frontends.python.programs.front_end"
+LANGUAGES = {"d": "sonde.frontends.d.programs.front_end", "bpftrace": _BPFTRACE, "python": _PYTHON}
 """The module of each front end, which is imported when a program is in its language."""
 
 

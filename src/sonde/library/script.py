@@ -13,7 +13,7 @@ from sonde.library.outputs import NO_FILES, Files
 from sonde.library.request import Request
 from sonde.library.run import Run, run_of
 from sonde.library.settings import OptionValue, option_table
-from sonde.library.sources import Source, source_of, texts
+from sonde.library.sources import Programs, Source, given_source
 from sonde.model.options import OptionTable
 from sonde.model.spec import TracingSpec
 from sonde.typed import TYPE_CHECKING, Any
@@ -125,10 +125,11 @@ def made(
 
 
 def compile(
-    text: str | Sequence[str], language: str = "d", *, options: Mapping[str, OptionValue] | None = None,
+    text: Programs, language: str = "d", *, options: Mapping[str, OptionValue] | None = None,
     arguments: Sequence[object] = (), target: str | None = None, engine: str = "auto",
 ) -> Script:  # fmt: skip
-    """Compile a program, or several that run as one. `options` are those of -x by name; `arguments` are $1, $2 ...;
-    `target` is the BTF of another kernel that it is for. Raises CompileError, or Error for an option."""
-    source = source_of(texts(text), language, options, arguments, target)
+    """Compile a program, or several that run as one, or probe functions. `options` are those of -x by name; `arguments`
+    are $1, $2 ...; `target` is the BTF of another kernel that it is for. Raises CompileError, or Error for an option.
+    """
+    source = given_source(text, language, options, arguments, target)
     return made(source, engine_for(engine, option_table(source.options), only_compiles=True))

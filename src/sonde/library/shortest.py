@@ -10,18 +10,18 @@ from sonde.library.request import Request
 from sonde.library.run import Run, run_of
 from sonde.library.script import made
 from sonde.library.settings import OptionValue, option_table
-from sonde.library.sources import Source, source_of, texts
+from sonde.library.sources import Programs, Source, given_source, source_of
 from sonde.typed import Any
 
 
 def trace(
-    text: str | Sequence[str], command: Command | None = None, pids: Sequence[int] = (), *,
+    text: Programs, command: Command | None = None, pids: Sequence[int] = (), *,
     language: str = "d", options: Mapping[str, OptionValue] | None = None, arguments: Sequence[object] = (),
     engine: str = "auto", duration: float | None = None, output: Any = None, files: Files = NO_FILES,
 ) -> Run:  # fmt: skip
     """Compile a program and trace with it; see `sonde.compile` and `Script.run`. The program is compiled when the block
     begins, for the processes that are there then, so that `pid$target` can name them. Raises what both do."""
-    source = source_of(texts(text), language, options, arguments, None)
+    source = given_source(text, language, options, arguments, None)
     return _run(source, command, pids, engine, duration, output, files)
 
 

@@ -8,10 +8,21 @@ from sonde.frontends.languages import LANGUAGES
 from sonde.library.errors import Error
 from sonde.library.given import arguments_of, path_of, program_of
 from sonde.library.settings import OptionValue, option_texts
-from sonde.typed import NamedTuple
+from sonde.typed import NamedTuple, Protocol, TypeAlias
 
 _WITHOUT_EVENTS = ("bpftrace",)
 """Languages whose records and aggregations have no values for Python programs."""
+
+
+class ProbeSource(Protocol):
+    """A function in Python that is a part of a program."""
+
+    def together(self, functions: Sequence[ProbeSource]) -> str:
+        """The text of the program that functions make, of which this is one."""
+
+
+Programs: TypeAlias = "str | ProbeSource | Sequence[str | ProbeSource]"
+"""A program, several texts that are one, or functions in Python that are."""
 
 
 class Source(NamedTuple):
@@ -44,7 +55,22 @@ def source_of(
     return Source(language, tuple(programs), option_texts(options), arguments_of(arguments), target and path_of(target))
 
 
-def texts(text: str | Sequence[str]) -> list[tuple[str, str]]:
-    """One program or several, as a source has them. Raises TypeError."""
-    several = isinstance(text, Sequence) and not isinstance(text, str | bytes)
-    return [("text", program_of(each)) for each in (text if several else [text])]
+def given_source(
+    programs: Programs, language: str, options: Mapping[str, OptionValue] | None, arguments: Sequence[object],
+    target: str | None,
+) -> Source:  # fmt: skip
+    """The same of what a caller gives. Raises Error, and TypeError."""
+    several = isinstance(programs, Sequence) and not isinstance(programs, str | bytes)
+    found = [*programs] if several else [programs]  # type: ignore[misc]
+    functions = [each for each in found if hasattr(each, "together")]
+    if not functions:
+        return source_of([("text", program_of(each)) for each in found], language, options, arguments, target)
+    if len(functions) < len(found):
+        raise TypeError("probe functions are not run together with texts: give each a run of its own")
+    if arguments:
+        raise TypeError("probe functions take no arguments: they use the constants that are around them")
+    text = functions[0].together(functions)
+    return source_of([("text", text)], _OF_FUNCTIONS, options, (), target)
+
+
+_OF_FUNCTIONS = "python"

@@ -338,20 +338,24 @@ class Evaluate(Node):
 
 
 class Aggregate(Node):
-    """`@a[keys] = function(value, ..., increment)`; count has no value, only quantize & co. may have an increment."""
+    """`@a[keys] = function(value, ..., increment)`; count has no value, only quantize & co. may have an increment.
+    `names` are what the source calls the keys, () where they are to be found in its text."""
 
     position: Position
     aggregation: Aggregation
     keys: tuple[Expr, ...]
     value: Expr | None
     increment: Expr | None = None
+    names: tuple[str, ...] = ()
 
 
 class Trace(Node):
-    """`trace(value)`; also `stack()`, `ustack()`, `sym(a)` ... as statements."""
+    """`trace(value)`; also `stack()`, `ustack()`, `sym(a)` ... as statements. `names`: what the source calls the value,
+    as of all that record; () where that is to be found in its text."""
 
     position: Position
     value: Expr
+    names: tuple[str, ...] = ()
 
 
 class Printf(Node):
@@ -360,6 +364,7 @@ class Printf(Node):
     position: Position
     conversions: tuple[Conversion, ...]
     values: tuple[Expr, ...]
+    names: tuple[str, ...] = ()
 
 
 class Print(Node):
@@ -370,6 +375,7 @@ class Print(Node):
     position: Position
     value: Expr
     by_address: bool
+    names: tuple[str, ...] = ()
 
 
 class Printa(Node):
@@ -397,6 +403,7 @@ class Tracemem(Node):
     address: Expr
     size: int
     dynamic: Expr | None = None
+    names: tuple[str, ...] = ()
 
 
 class Exit(Node):

@@ -43,7 +43,9 @@ def _names(part: Straight, sources: Sources) -> Iterator[str]:
     for statement in part.statements:
         if isinstance(statement, tree.Act) and statement.name in ("capture", "pcap"):
             return
-        if isinstance(statement, (tree.Trace, tree.Print, tree.Tracemem)):
+        if isinstance(statement, (tree.Trace, tree.Print, tree.Tracemem, tree.Printf)) and statement.names:
+            yield from statement.names
+        elif isinstance(statement, (tree.Trace, tree.Print, tree.Tracemem)):
             yield next(arguments(statement.position, sources), "") or _whole(statement.position, sources)
         elif isinstance(statement, tree.Printf):
             found = [*arguments(statement.position, sources)][1:]
@@ -67,7 +69,7 @@ def named_keys(
     for clause in clauses:
         for node in nodes(clause):
             if isinstance(node, tree.Aggregate) and node.aggregation not in found:
-                names = tuple(_keys(node.position, sources))
+                names = node.names or tuple(_keys(node.position, sources))
                 found[node.aggregation] = names if len(names) == len(node.keys) else ()
     return tuple(spec._replace(key_names=found.get(each, ())) for each, spec in zip(aggregations, specs, strict=True))
 

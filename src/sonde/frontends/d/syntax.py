@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from sonde.model.errors import Position
 from sonde.model.types import Int
-from sonde.typed import Node, TypeAlias
+from sonde.typed import Any, Node, Protocol, TypeAlias
 
 # Types and declarations
 
@@ -293,9 +293,20 @@ class Call(Node):
     arguments: tuple[Expr, ...]
 
 
+class Foreign(Protocol):
+    """An expression of another language, whose front end made the node: it says how it is checked."""
+
+    @property
+    def position(self) -> Position: ...
+
+    def checked(self, scope: Any) -> Any:
+        """The operand (`check.operands`) that it is in a `check.scope.Scope`. Raises SourceError."""
+
+
 Expr: TypeAlias = (
     Integer | StringLiteral | Identifier | ScopedVariable | Aggregation | Unary | Increment | Binary | Assign
     | Conditional | Comma | Cast | SizeofExpr | SizeofType | Offsetof | Stringof | Xlate | Member | Index | Call
+    | Foreign
 )  # fmt: skip
 
 
@@ -303,8 +314,12 @@ Expr: TypeAlias = (
 
 
 class ExpressionStatement(Node):
+    """`names` are what the source calls the values that it records, or the keys of what it counts; D's are found in its
+    text."""
+
     position: Position
     expression: Expr
+    names: tuple[str, ...] = ()
 
 
 class If(Node):
@@ -331,7 +346,13 @@ class Leave(Node):
     is_break: bool
 
 
-Statement: TypeAlias = ExpressionStatement | If | Loop | Leave
+class Return(Node):
+    """The end of the clause, which D has no word for."""
+
+    position: Position
+
+
+Statement: TypeAlias = ExpressionStatement | If | Loop | Leave | Return
 
 
 # The items of a program

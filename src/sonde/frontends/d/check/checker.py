@@ -28,7 +28,7 @@ from sonde.frontends.d.warnings.warning import Warning
 from sonde.model.catalog import Catalog
 from sonde.model.errors import Position
 from sonde.model.probe import Probe
-from sonde.model.program import Clause, Expr, Program, Statement
+from sonde.model.program import Clause, Expr, Program, Statement, Variable
 from sonde.model.types import STRING, Type
 
 _OF_HIDDEN = NO_MACROS._replace(target=None)
@@ -86,6 +86,15 @@ class Checker:
         scope = self._scope
         has_meaning = name in BUILTINS or name in FUNCTIONS or name in scope.enumerators or name == "NULL"
         return has_meaning or ("global", name) in scope.variables or scope.find_inline(name) is not None
+
+    @property
+    def variables(self) -> Mapping[tuple[str, str], Variable]:
+        """Those that have been declared or have come into being, by their scopes and names."""
+        return self._scope.variables
+
+    def declare(self, variable: Variable) -> None:
+        """Make a variable known before a clause is checked that uses it."""
+        self._scope.declare(variable.scope, variable.name, variable.type, variable.keys)
 
     @property
     def attributes(self) -> Mapping[str, StabilityAttributes]:

@@ -36,7 +36,7 @@ from sonde.model.errors import Position
 from sonde.model.kinds import spell
 from sonde.model.program import Const, Element, StringConst, Var
 from sonde.model.types import BUILTIN_TYPEDEFS, STRING, Enum, Type, resolve
-from sonde.typed import Any, TypeAlias
+from sonde.typed import Any, TypeAlias, cast
 
 PROBE_SCOPES = ("args", "locals", "globals")
 """Behind `->` these are followed by the names of the probed program's variables."""
@@ -47,7 +47,11 @@ NamedPlace: TypeAlias = tuple[str, str]
 
 def expression(node: syntax.Expr, scope: Scope) -> Operand:
     """Check an expression; see `operands` for what may come back."""
-    return _RULES[type(node)](node, scope)
+    rule = _RULES.get(type(node))
+    if rule is not None:
+        return rule(node, scope)
+    found: Operand = cast("syntax.Foreign", node).checked(scope)
+    return found
 
 
 # Constants and names
@@ -371,19 +375,19 @@ def _increment(node: syntax.Increment, scope: Scope) -> Operand:
 
 def _incremented(node: syntax.Expr, scope: Scope) -> Operand:
     """The target of `++` or `--`, which may bring any variable into being."""
-    return _brought_into_being(node, scope) or expression(node, scope)
+    return brought_into_being(node, scope) or expression(node, scope)
 
 
 def _operand(node: syntax.Expr, scope: Scope) -> Operand:
     """The operand of a unary operator: it may bring any variable into being but a global scalar."""
     can = isinstance(node, (syntax.ScopedVariable, syntax.Index))
-    found = _brought_into_being(node, scope) if can else None
+    found = brought_into_being(node, scope) if can else None
     if isinstance(found, (Element, Var)):
         scope.asked.add(found.variable.id)
     return found or expression(node, scope)
 
 
-def _brought_into_being(node: syntax.Expr, scope: Scope) -> Operand | None:
+def brought_into_being(node: syntax.Expr, scope: Scope) -> Operand | None:
     """The variable that `node` names, if it names one not seen before: then it is a 64-bit integer."""
     named = node.object if isinstance(node, syntax.Index) else node
     place = _new_place(named, scope)

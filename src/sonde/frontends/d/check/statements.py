@@ -15,7 +15,21 @@ from sonde.frontends.d.check.prototypes import DESTRUCTIVE
 from sonde.frontends.d.check.scope import Scope
 from sonde.frontends.d.errors import DError
 from sonde.model.kinds import is_recordable_opaque
-from sonde.model.program import Call, Evaluate, Expr, If, Leave, Loop, Statement, Trace
+from sonde.model.program import (
+    Aggregate,
+    Call,
+    Evaluate,
+    Expr,
+    If,
+    Leave,
+    Loop,
+    Print,
+    Printf,
+    Return,
+    Statement,
+    Trace,
+    Tracemem,
+)
 
 OF_ACTIONS = frozenset(
     ("D_ACT_SPEC", "D_AGG_COMM", "D_AGG_NULL", "D_AGG_SCALAR", "D_AGG_SPEC", "D_ALLOCA_SIZE", "D_CG_DYN", "D_CG_EXPR",
@@ -56,7 +70,9 @@ def _block(
 def _statement(node: syntax.Statement, order: ActionOrder, scope: Scope, in_loop: bool) -> tuple[Statement, ...]:
     """A loop is two: what it begins with, and the loop."""
     if isinstance(node, syntax.ExpressionStatement):
-        return (_simple(node.expression, order, scope),)
+        return (_named(_simple(node.expression, order, scope), node.names),)
+    if isinstance(node, syntax.Return):
+        return (Return(node.position),)
     if not scope.options.branches:
         raise DError("D_SYNTAX", f'syntax error near "{_keyword(node)}"', node.position)
     if isinstance(node, syntax.If):
@@ -66,6 +82,11 @@ def _statement(node: syntax.Statement, order: ActionOrder, scope: Scope, in_loop
     if not in_loop:
         raise DError("D_SYNTAX", f"{_keyword(node)} outside of a loop", node.position)
     return (Leave(node.position, node.is_break),)
+
+
+def _named(statement: Statement, names: tuple[str, ...]) -> Statement:
+    is_named = bool(names) and isinstance(statement, (Aggregate, Print, Printf, Trace, Tracemem))
+    return statement._replace(names=names) if is_named else statement
 
 
 def _keyword(node: syntax.If | syntax.Loop | syntax.Leave) -> str:

@@ -155,7 +155,8 @@ def _libraries(options: OptionTable) -> list[ProgramSource]:
     return libraries(options)
 
 
-def _checker(options: OptionTable, registry: Catalog, process: int | None, explained: bool = True) -> Checker:
+def checker_of(options: OptionTable, registry: Catalog, process: int | None, explained: bool = True) -> Checker:
+    """A checker with the options' libraries."""
     checker = Checker(registry, check_options(options, process)._replace(explained=explained))
     if options.is_set("libdir"):
         found = _libraries(options)
@@ -182,7 +183,7 @@ def _trial(
 
     def trial(text: str, explained: bool) -> DError | None:
         # What a text sets by pragma is forgotten with it.
-        checker = _checker(options.copy(), registry, variables.target, explained)
+        checker = checker_of(options.copy(), registry, variables.target, explained)
         try:
             for each in before:
                 checker.add_text(each.source, _own(each, variables, name))
@@ -210,7 +211,7 @@ def compile_programs(
     given: Sequence[Given], options: OptionTable, registry: Catalog, variables: Macros, program_name: str
 ) -> CheckedPrograms:
     """Check them in their order. Raises ProgramError with the first mistake."""
-    checker = _checker(options, registry, variables.target)
+    checker = checker_of(options, registry, variables.target)
     clauses: list[tuple[Clause, ...]] = []
     seen = 0
     for each in given:

@@ -1,0 +1,96 @@
+"""Probe functions as they were captured: their sources, and what the names in them mean, as plain values and as a text.
+
+The text is what the front end is given. It stands for itself: no module is imported and no object looked at again.
+"""
+
+from __future__ import annotations
+
+import json
+
+from sonde.typed import Any, NamedTuple
+
+
+class Meaning(NamedTuple):
+    """What a name means outside of the function. `kind` and `value`:
+
+    `integer` an int; `text` a str; `none`; `tuple` a list of meanings; `function` the number of a captured function;
+    `aggregation` the number of one; `table` the name of an associative array; `subroutine` D's name of a function;
+    `type` the C type that an integer type stands for; `word` a function of sonde's for probes (`cast`, `sizeof` ...);
+    `builtin` a name of Python's; `thread` and `kernel`; `outside` what it is, of what no program can use.
+    """
+
+    kind: str
+    value: Any = None
+
+
+class CapturedAggregation(NamedTuple):
+    """`parameters` are those of lquantize() and llquantize(), else ()."""
+
+    name: str
+    function: str
+    parameters: tuple[int, ...]
+
+
+class CapturedFunction(NamedTuple):
+    """`source` are the lines of the function as they are in the file, with its decorators; `line` is the number of the
+    first. `names` are what is named in it and not its own, dotted names with their dots; `cells` the variables of
+    functions around it, each with a name that no other has."""
+
+    name: str
+    module: str
+    file: str
+    line: int
+    source: str
+    probes: tuple[str, ...]
+    names: dict[str, Meaning]
+    cells: dict[str, str]
+
+
+class CapturedProgram(NamedTuple):
+    """`clauses` are the numbers of the functions that probes run, in their order."""
+
+    functions: tuple[CapturedFunction, ...]
+    aggregations: tuple[CapturedAggregation, ...]
+    clauses: tuple[int, ...]
+
+
+def text_of(program: CapturedProgram) -> str:
+    """The program as a text; equal programs have equal texts."""
+    return json.dumps([
+        [[*each[:6], _plain_names(each.names), each.cells] for each in program.functions],
+        program.aggregations,
+        program.clauses,
+    ])  # fmt: skip
+
+
+def program_of(text: str) -> CapturedProgram:
+    """The program that `text_of` has made a text of."""
+    functions, aggregations, clauses = json.loads(text)
+    return CapturedProgram(
+        tuple(_function(*each) for each in functions),
+        tuple(CapturedAggregation(name, function, tuple(numbers)) for name, function, numbers in aggregations),
+        tuple(clauses),
+    )
+
+
+def _function(
+    name: str, module: str, file: str, line: int, source: str, probes: list[str], names: dict[str, Any],
+    cells: dict[str, str],
+) -> CapturedFunction:  # fmt: skip
+    known = {key: _meaning(value) for key, value in names.items()}
+    return CapturedFunction(name, module, file, line, source, tuple(probes), known, cells)
+
+
+def _plain_names(names: dict[str, Meaning]) -> dict[str, Any]:
+    return {name: _plain(names[name]) for name in sorted(names)}
+
+
+def _plain(meaning: Meaning) -> list[Any]:
+    if meaning.kind == "tuple":
+        return [meaning.kind, [_plain(each) for each in meaning.value]]
+    return [meaning.kind, meaning.value]
+
+
+def _meaning(plain: list[Any]) -> Meaning:
+    kind, value = plain
+    return Meaning(kind, tuple(map(_meaning, value)) if kind == "tuple" else value)

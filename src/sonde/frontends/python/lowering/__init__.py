@@ -1,0 +1,1 @@
+"""Functions of Python to the syntax tree that D's checker takes."""

@@ -1,0 +1,75 @@
+"""Python's arithmetic: in 64 bits, quotients rounded down."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable
+
+from sonde.frontends.d import syntax
+from sonde.frontends.python.check.numbers import Corrected, Operation, Quotient, Remainder
+from sonde.frontends.python.lowering.context import Lowering, fitting
+from sonde.frontends.python.lowering.operands import operands, simple
+from sonde.frontends.python.lowering.values import Value
+from sonde.model.errors import Position
+
+SPELLED: dict[type, str] = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<",
+    ast.RShift: ">>", ast.FloorDiv: "//", ast.Mod: "%", ast.Div: "/", ast.Pow: "**", ast.MatMult: "@",
+}  # fmt: skip
+
+_COMPUTED: dict[str, Callable[[int, int], int]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "&": operator.and_, "|": operator.or_,
+    "^": operator.xor, "<<": operator.lshift, ">>": operator.rshift, "//": operator.floordiv, "%": operator.mod,
+    "**": operator.pow,
+}  # fmt: skip
+
+_LARGEST_SHIFT = 63
+
+
+def binary(node: ast.BinOp, context: Lowering) -> Value:
+    left, right = operands([node.left, node.right], context)
+    return operation(SPELLED[type(node.op)], left, right, node, context)
+
+
+def operation(op: str, left: syntax.Expr, right: syntax.Expr, node: ast.AST, context: Lowering) -> syntax.Expr:
+    """`left op right`. Raises PythonError."""
+    at = context.at(node)
+    _require_computable(op, left, right, node, context)
+    if isinstance(left, syntax.Integer) and isinstance(right, syntax.Integer):
+        return fitting(_COMPUTED[op](left.value, right.value), at)
+    if op == "**":
+        raise context.mistake(node, "** is for constants", "multiply: n * n")
+    if op in ("//", "%"):
+        return _divided(op, left, right, at, context)
+    return Operation(at, op, left, right)
+
+
+def _require_computable(op: str, left: syntax.Expr, right: syntax.Expr, node: ast.AST, context: Lowering) -> None:
+    if op == "/":
+        raise context.mistake(node, "/ makes fractions, and a probe has none", "// divides, and rounds down")
+    if op == "@":
+        raise context.mistake(node, "@ multiplies matrices, and a probe has none")
+    if op == "%" and isinstance(left, syntax.StringLiteral):
+        raise context.mistake(node, "% does not format texts in a probe", "write an f-string: f'{name}'")
+    if not isinstance(right, syntax.Integer):
+        return
+    if op in ("//", "%") and right.value == 0:
+        raise context.mistake(node, "this divides by zero")
+    if op in ("<<", ">>") and not 0 <= right.value <= _LARGEST_SHIFT:
+        raise context.mistake(node, "numbers have 64 bits: they are shifted by 0 to 63")
+    if op == "**" and not 0 <= right.value <= 64:
+        raise context.mistake(node, "** takes exponents from 0 to 64", "multiply: n * n")
+
+
+def _divided(op: str, left: syntax.Expr, right: syntax.Expr, at: Position, context: Lowering) -> syntax.Expr:
+    if isinstance(right, syntax.Integer) and right.value > 0:
+        is_power = right.value & (right.value - 1) == 0
+        dividend = left if is_power else simple(left, context)
+        return (Quotient if op == "//" else Remainder)(at, dividend, right, True)
+    dividend, divisor = simple(left, context), simple(right, context)
+    remainder = context.kept(Remainder(at, dividend, divisor, False))
+    of: syntax.Expr = remainder
+    if op == "//":
+        of = context.kept(Quotient(at, dividend, divisor, False))
+    return Corrected(at, op, of, remainder, divisor)

@@ -1,0 +1,167 @@
+"""Where the compiler is in a program: the function, its names, the statements made so far."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from sonde.frontends.d import syntax
+from sonde.frontends.python.captured import CapturedFunction, CapturedProgram
+from sonde.frontends.python.check.numbers import Whole
+from sonde.frontends.python.errors import PythonError
+from sonde.frontends.python.lowering.sources import ParsedFunction
+from sonde.frontends.python.lowering.values import Value
+from sonde.model.errors import Position
+from sonde.model.types import LONG, ULONG
+
+_SIGNED, _UNSIGNED = 1 << 63, 1 << 64
+
+_MOST_STATEMENTS = 20_000
+"""Of one clause: functions that call others are copied where they are called."""
+
+
+class FunctionFrame:
+    """A function that is being compiled: the probe's own, or one that it calls.
+
+    `prefix` tells its variables from those of others. `bound` are names that stand for something that is known now.
+    `assigned` are the variables that are set on every way to the present statement, None where no way leads there.
+    """
+
+    def __init__(self, function: ParsedFunction, prefix: str, number: int) -> None:
+        self.function = function
+        self.prefix = prefix
+        self.number = number
+        self.bound: dict[str, Value] = {}
+        self.assigned: set[str] | None = set()
+        self.result = ""
+        """The variable of what it returns, "" where nothing asks for that."""
+        self.is_done = ""
+        """The variable that says whether it has returned, "" where that need not be known."""
+        self.is_clause = False
+        self.loops = 0
+        """How many loops of its own the present statement is in."""
+
+    def variable(self, name: str, position: Position) -> syntax.ScopedVariable:
+        return syntax.ScopedVariable(position, "this", f"{self.prefix}{name}")
+
+
+class Lowering:
+    """The state of one clause's compilation; `written` are the variables of modules that any function sets. `value` and
+    `body` are the rules of expressions and statements, which call each other through here."""
+
+    def __init__(
+        self,
+        program: CapturedProgram,
+        functions: dict[int, ParsedFunction],
+        written: frozenset[str],
+        target: int | None,
+        value: Callable[[ast.expr, Lowering], Value],
+        body: Callable[[Sequence[ast.stmt], Lowering], None],
+    ) -> None:
+        self.program = program
+        self.functions = functions
+        self.written = written
+        self.target = target
+        self._value = value
+        self._body = body
+        self.frames: list[FunctionFrame] = []
+        self.out: list[syntax.Statement] = []
+        self._made = 0
+        self._numbers = 0
+
+    def value(self, node: ast.expr) -> Value:
+        """What an expression is."""
+        return self._value(node, self)
+
+    def body(self, nodes: Sequence[ast.stmt]) -> None:
+        """Statements in their order."""
+        self._body(nodes, self)
+
+    @property
+    def frame(self) -> FunctionFrame:
+        return self.frames[-1]
+
+    @property
+    def captured(self) -> CapturedFunction:
+        return self.frame.function.captured
+
+    def at(self, node: ast.AST) -> Position:
+        """Where a node begins."""
+        return self.frame.function.at(node)
+
+    def mistake(self, node: ast.AST, text: str, hint: str = "") -> PythonError:
+        return PythonError(text, self.at(node), hint)
+
+    def emit(self, statement: syntax.Statement) -> None:
+        self._made += 1
+        if self._made > _MOST_STATEMENTS:
+            hint = "functions are copied where they are called: let loops call them"
+            raise PythonError("the function and those that it calls are too long", statement.position, hint)
+        self.out.append(statement)
+
+    def run(self, expression: syntax.Expr, names: tuple[str, ...] = ()) -> None:
+        self.emit(syntax.ExpressionStatement(expression.position, expression, names))
+
+    @contextmanager
+    def block(self) -> Iterator[list[syntax.Statement]]:
+        """What is emitted within goes into a list of its own."""
+        outer, self.out = self.out, []
+        try:
+            yield self.out
+        finally:
+            self.out = outer
+
+    def number(self) -> int:
+        self._numbers += 1
+        return self._numbers
+
+    def new(self, position: Position, what: str = "") -> syntax.ScopedVariable:
+        """A variable that the program did not write."""
+        return syntax.ScopedVariable(position, "this", f"{what}#{self.number()}")
+
+    def set(self, target: syntax.Expr, value: syntax.Expr) -> None:
+        self.run(assignment(target, value))
+
+    def kept(self, value: syntax.Expr) -> syntax.ScopedVariable:
+        """A new variable with the value."""
+        variable = self.new(value.position)
+        self.set(variable, value)
+        return variable
+
+
+def assignment(target: syntax.Expr, value: syntax.Expr) -> syntax.Assign:
+    """`target = value`, a number in 64 bits."""
+    return syntax.Assign(target.position, "=", target, Whole(value.position, value))
+
+
+def integer(value: int, position: Position) -> syntax.Integer:
+    """A constant. Raises PythonError for one that does not fit."""
+    if -_SIGNED <= value < _SIGNED:
+        return syntax.Integer(position, value, LONG)
+    if 0 <= value < _UNSIGNED:
+        return syntax.Integer(position, value, ULONG)
+    raise PythonError("this number does not fit 64 bits", position, "mask it: n & 0xffffffffffffffff")
+
+
+def fitting(value: int, position: Position) -> syntax.Integer:
+    """What is computed of constants: it wraps around, as it would in a probe."""
+    if -_SIGNED <= value < _UNSIGNED:
+        return integer(value, position)
+    value &= _UNSIGNED - 1
+    return integer(value - _UNSIGNED if value >= _SIGNED else value, position)
+
+
+_PASSING = ("timestamp", "vtimestamp", "walltimestamp")
+"""Variables of a firing that are others each time that they are looked at."""
+
+
+def is_simple(e: syntax.Expr) -> bool:
+    """Whether it costs next to nothing to look at it again, and means the same then."""
+    if isinstance(e, (syntax.Integer, syntax.StringLiteral)):
+        return True
+    if isinstance(e, syntax.ScopedVariable):
+        return e.scope == "this"
+    if isinstance(e, syntax.Index):
+        return e.object == syntax.Identifier(e.position, "args") and isinstance(e.subscripts[0], syntax.Integer)
+    return isinstance(e, syntax.Identifier) and ":" not in e.name and e.module is None and e.name not in _PASSING

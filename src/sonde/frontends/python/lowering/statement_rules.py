@@ -1,0 +1,182 @@
+"""Statements: each node of Python's tree to its rule."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+
+from sonde.frontends.d import syntax
+from sonde.frontends.python.lowering.assignments import annotated, assign, augmented, deleted
+from sonde.frontends.python.lowering.calling import call, counted
+from sonde.frontends.python.lowering.context import Lowering, integer
+from sonde.frontends.python.lowering.formats import printed, recorded
+from sonde.frontends.python.lowering.inlining import called, returned
+from sonde.frontends.python.lowering.logic import condition
+from sonde.frontends.python.lowering.loops import for_range, while_true
+from sonde.frontends.python.lowering.operands import operands
+from sonde.frontends.python.lowering.returns import ends, returns
+from sonde.frontends.python.lowering.values import COMPILE_TIME, Code, Counted, KnownName
+from sonde.model.errors import Position
+from sonde.typed import Any, cast
+
+
+def body(nodes: Sequence[ast.stmt], context: Lowering) -> None:
+    """Statements in their order; what stands behind the end of a way is not compiled."""
+    for number, node in enumerate(nodes):
+        if context.frame.assigned is None:
+            return
+        if isinstance(node, ast.If) and returns(node) and not context.frame.is_clause:
+            _with_rest(node, nodes[number + 1 :], context)
+            return
+        rule = _RULES.get(type(node))
+        if rule is None:
+            text, hint = _UNKNOWN.get(type(node).__name__, (f"{type(node).__name__} cannot be compiled", ""))
+            raise context.mistake(node, text, hint)
+        rule(node, context)
+        if isinstance(node, (ast.For, ast.While)) and returns(node) and not context.frame.is_clause:
+            at = context.at(node)
+            if not context.frame.loops:
+                _unless_done(nodes[number + 1 :], at, context)
+                return
+            done = syntax.ScopedVariable(at, "this", context.frame.is_done)
+            context.emit(syntax.If(at, done, (syntax.Leave(at, True),), ()))
+
+
+def _with_rest(node: ast.If, rest: Sequence[ast.stmt], context: Lowering) -> None:
+    """A condition in a called function, of which a branch returns: what follows belongs to the other one."""
+    if ends(node.body):
+        _if(ast.copy_location(ast.If(node.test, node.body, [*node.orelse, *rest]), node), context)
+    elif node.orelse and ends(node.orelse):
+        _if(ast.copy_location(ast.If(node.test, [*node.body, *rest], node.orelse), node), context)
+    else:
+        _if(node, context)
+        _unless_done(rest, context.at(node), context)
+
+
+def _unless_done(rest: Sequence[ast.stmt], at: Position, context: Lowering) -> None:
+    """Statements of a called function that may have returned by now."""
+    frame = context.frame
+    if not rest or frame.assigned is None:
+        return
+    with context.block() as block:
+        context.body(rest)
+    done = syntax.ScopedVariable(at, "this", frame.is_done)
+    context.emit(syntax.If(at, syntax.Unary(at, "!", done), tuple(block), ()))
+
+
+def _expression(node: ast.Expr, context: Lowering) -> None:
+    inner = node.value
+    if isinstance(inner, ast.Constant) and (isinstance(inner.value, str) or inner.value is ...):
+        return
+    if isinstance(inner, ast.JoinedStr):
+        recorded(inner, context)
+        return
+    if not isinstance(inner, ast.Call):
+        hint = "print() records it, and a variable keeps it"
+        raise context.mistake(node, "this does nothing", hint)
+    function = context.value(inner.func)
+    match function:
+        case KnownName("builtin", "print"):
+            printed(inner, context)
+        case KnownName("builtin", "exit"):
+            _exit(inner, context)
+        case Counted(_, _, _, True):
+            counted(inner, function, context)
+        case Code(number):
+            called(number, inner, False, context)
+        case _:
+            _run(call(inner, context), inner, context)
+
+
+def _run(made: Any, node: ast.Call, context: Lowering) -> None:
+    """A call of one of D's functions: an action, or a subroutine whose value nobody wants."""
+    if isinstance(made, COMPILE_TIME):
+        raise context.mistake(node, "this does nothing")
+    context.run(cast("syntax.Expr", made), (context.frame.function.text(node),))
+
+
+def _exit(node: ast.Call, context: Lowering) -> None:
+    at = context.at(node)
+    given = operands(node.args[:1], context) or [integer(0, at)]
+    context.run(syntax.Call(at, syntax.Identifier(at, "exit"), (given[0],)))
+
+
+def _assign(node: ast.Assign, context: Lowering) -> None:
+    if len(node.targets) > 1:
+        raise context.mistake(node, "one = is enough for a probe", "set the variables one by one")
+    assign(node.targets[0], node.value, context)
+
+
+def _if(node: ast.If, context: Lowering) -> None:
+    test = condition(node.test, context)
+    if isinstance(test, syntax.Integer):
+        context.body(node.body if test.value else node.orelse)
+        return
+    frame = context.frame
+    before, bound = frame.assigned, dict(frame.bound)
+    blocks: list[tuple[syntax.Statement, ...]] = []
+    ends: list[set[str] | None] = []
+    for nodes in (node.body, node.orelse):
+        frame.assigned = None if before is None else set(before)
+        frame.bound = dict(bound)
+        with context.block() as block:
+            context.body(nodes)
+        blocks.append(tuple(block))
+        ends.append(frame.assigned)
+    one, other = ends
+    frame.assigned = other if one is None else one if other is None else one & other
+    frame.bound = bound
+    if any(blocks):
+        context.emit(syntax.If(context.at(node), test, *blocks))
+
+
+def _loop(node: ast.For | ast.While, context: Lowering) -> None:
+    if node.orelse:
+        raise context.mistake(node, "loops have no else in a probe", "keep in a variable whether the loop was left")
+    if isinstance(node, ast.For):
+        for_range(node, context)
+    else:
+        while_true(node, context)
+
+
+def _leave(node: ast.Break | ast.Continue, context: Lowering) -> None:
+    context.emit(syntax.Leave(context.at(node), isinstance(node, ast.Break)))
+    context.frame.assigned = None
+
+
+def _pass(_node: ast.stmt, _context: Lowering) -> None:
+    """Nothing; `global` has been seen to before."""
+
+
+_RULES: dict[type, Callable[[Any, Lowering], None]] = {
+    ast.Expr: _expression,
+    ast.Assign: _assign,
+    ast.AugAssign: augmented,
+    ast.AnnAssign: annotated,
+    ast.Delete: deleted,
+    ast.If: _if,
+    ast.For: _loop,
+    ast.While: _loop,
+    ast.Break: _leave,
+    ast.Continue: _leave,
+    ast.Return: returned,
+    ast.Pass: _pass,
+    ast.Global: _pass,
+    ast.Nonlocal: _pass,
+}
+
+_UNKNOWN = {
+    "Try": ("a probe has no try", "a fault ends the function, and is told by the run as a ProbeError"),
+    "TryStar": ("a probe has no try", "a fault ends the function, and is told by the run as a ProbeError"),
+    "Raise": ("a probe raises nothing", "raise_(signal) sends a signal; exit(status) ends the run"),
+    "Assert": ("a probe asserts nothing", "write if, and print() what is wrong"),
+    "With": ("a probe has no with", "set a variable before, and free it after"),
+    "Import": ("a probe imports nothing", "import outside of the function: constants of modules can be used"),
+    "ImportFrom": ("a probe imports nothing", "import outside of the function: constants of modules can be used"),
+    "FunctionDef": ("a probe has no functions in it", "define the function outside, and call it"),
+    "AsyncFunctionDef": ("a probe has no functions in it", "define the function outside, and call it"),
+    "ClassDef": ("a probe has no classes", "variables of `thread` and tables keep values"),
+    "Match": ("a probe has no match", "write if and elif"),
+    "AsyncFor": ("a probe waits for nothing", "write for"),
+    "AsyncWith": ("a probe waits for nothing", "set a variable before, and free it after"),
+}

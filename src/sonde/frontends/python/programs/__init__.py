@@ -1,0 +1,1 @@
+"""Whole programs: read as they were captured, their mistakes told."""

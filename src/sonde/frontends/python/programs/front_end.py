@@ -1,0 +1,113 @@
+"""Probe functions of Python as a front end among others (`frontends.languages`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from sonde.frontends.d import syntax
+from sonde.frontends.d.check.checker import Checker
+from sonde.frontends.d.check.undefined import UNDEFINED
+from sonde.frontends.d.errors import DError
+from sonde.frontends.d.programs.compiling import checker_of
+from sonde.frontends.d.programs.destructive import is_destructive
+from sonde.frontends.languages import Checked, Part, Remark
+from sonde.frontends.python.captured import CapturedProgram, program_of
+from sonde.frontends.python.lowering.clauses import Clauses
+from sonde.frontends.python.programs.lines import CapturedLines
+from sonde.model.catalog import Catalog
+from sonde.model.errors import ProgramError, SourceError
+from sonde.model.options import OptionTable
+from sonde.model.program import Clause, Variable
+from sonde.typed import NamedTuple
+
+
+def check(
+    programs: Sequence[tuple[str, str]], options: OptionTable, catalog: Catalog, arguments: Sequence[str],
+    process: int | None, name: str,
+) -> Checked:  # fmt: skip
+    """See `FrontEnd.check`. A program is the text of a `CapturedProgram`. Its `own` is the checker."""
+    captured = [program_of(text) for _, text in programs]
+    lines = CapturedLines(each for program in captured for each in program.functions)
+    # Records are lines of print(): what D writes before each is no part of them.
+    options.set_in_program("quiet", None)
+    try:
+        made = _checked(captured, options, catalog, process)
+    except SourceError as error:
+        raise _told(error, lines) from None
+    except RecursionError:
+        raise ProgramError("a probe function is nested too deeply") from None
+    program = made.checker.program()
+    return Checked(
+        program,
+        tuple(Part(title, clauses) for title, clauses in made.parts),
+        lines.by_file(),
+        is_destructive(program),
+        lambda found: _told(found, lines),
+        made.checker.declared_types,
+        _no_remarks,
+        lambda _: _warned(made.checker, lines),
+        made.checker,
+    )
+
+
+class _Made(NamedTuple):
+    checker: Checker
+    parts: tuple[tuple[str, tuple[Clause, ...]], ...]
+
+
+def _checked(captured: Sequence[CapturedProgram], options: OptionTable, catalog: Catalog, process: int | None) -> _Made:
+    """Functions may use what later ones set: they are checked again with the variables that have been found, until no
+    more are."""
+    written: list[tuple[str, syntax.ProbeClause]] = []
+    for program in captured:
+        clauses = Clauses(program, process)
+        initial = clauses.initial()
+        if initial is not None:
+            written.append(("variables of the module", initial))
+        written += [(f"function {program.functions[n].name}", clauses.clause(n)) for n in program.clauses]
+    known: dict[tuple[str, str], Variable] = {}
+    while True:
+        checker = checker_of(options, catalog, process)
+        for each in known.values():
+            checker.declare(each)
+        parts, missing = _all_checked(written, checker)
+        if missing is None:
+            return _Made(checker, tuple(parts))
+        if checker.variables.keys() <= known.keys():
+            raise missing
+        known = dict(checker.variables)
+
+
+def _all_checked(
+    written: Sequence[tuple[str, syntax.ProbeClause]], checker: Checker
+) -> tuple[list[tuple[str, tuple[Clause, ...]]], SourceError | None]:
+    """The clauses of each function, and the first mistake that is only the lack of a variable."""
+    parts = []
+    missing: SourceError | None = None
+    for title, clause in written:
+        before = len(checker.clauses)
+        try:
+            checker.add_source([clause])
+        except DError as error:
+            if error.tag not in UNDEFINED:
+                raise
+            missing = missing or error
+        parts.append((title, checker.clauses[before:]))
+    return parts, missing
+
+
+def _told(error: SourceError, lines: CapturedLines) -> ProgramError:
+    from sonde.frontends.python.programs.mistakes import told  # few programs have any
+
+    return told(error, lines)
+
+
+def _warned(checker: Checker, lines: CapturedLines) -> Iterable[Remark]:
+    for each in checker.warnings():
+        from sonde.frontends.python.programs.mistakes import warned  # likewise
+
+        yield warned(each, lines)
+
+
+def _no_remarks() -> Iterable[Remark]:
+    return ()
