@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+from bpf_objects import compiled
 from command import sonde, unwrapped
 
 WORK = "sh -c 'for i in 1 2 3 4 5 6 7; do cat /etc/passwd /nowhere; done >/dev/null 2>&1; ls / >/dev/null'"
@@ -250,7 +251,29 @@ def test_a_spec_file_is_not_recorded_in_silence(tmp_path):
     spec = str(tmp_path / "it.spec")
     sonde("-n", "syscall::openat:entry {}", "--save", spec)
     done = sonde("--spec", spec, "--record", str(tmp_path / "it.rec"), "-c", "true", status=1)
-    assert "records the firings of scripts that are compiled for it" in unwrapped(done.stderr)
+    assert "--record is not for spec files in the kernel" in unwrapped(done.stderr)
+    assert not (tmp_path / "it.rec").exists()
+    done = sonde("-n", "BEGIN {}", "--save", spec, "--record", str(tmp_path / "it.rec"), status=1)
+    assert "--record is for running" in unwrapped(done.stderr)
+
+
+def test_a_spec_file_of_the_embedded_engine_is_recorded(tmp_path):
+    spec, path = str(tmp_path / "it.spec"), str(tmp_path / "it.rec")
+    script = 'syscall::openat:entry /execname == "cat"/ { @[copyinstr(arg1)] = count(); }'
+    sonde("--engine", "embedded", "-n", script, "--save", spec)
+    live = sonde("-q", "--spec", spec, "--record", path, "-c", WORK).stdout
+    assert re.search(r"/etc/passwd +7", live)
+    assert replay(path, script).stdout == live
+
+
+@pytest.mark.parametrize(("option", "told"), [("--record", "of scripts alone"), ("-xrecord", "are not recorded")])
+def test_an_object_is_not_recorded_in_silence(tmp_path, option, told):
+    source = 'SEC("tracepoint/syscalls/sys_enter_getppid") int first(void *context) { return 0; }'
+    words = [f"{option}={tmp_path / 'it.rec'}"] if option.startswith("-x") else [option, str(tmp_path / "it.rec")]
+    done = sonde("--object", compiled(source, "gcc"), *words, "-c", "true", status=1)
+    assert told in unwrapped(done.stderr)
+    assert "with the same probes" in unwrapped(done.stderr)
+    assert not (tmp_path / "it.rec").exists()
 
 
 def test_what_cannot_be_recorded_is_refused(tmp_path):

@@ -17,6 +17,9 @@ def trace(arguments: Arguments, options: OptionTable, messages: Messages) -> int
         _require_own_kernel(arguments)
     if arguments.save and (arguments.commands or arguments.pids):
         raise FatalError("-c and -p are for running: give them with --spec")
+    if arguments.save and options.text("record"):
+        text = "--record is for running, and a spec file has no programs that record firings"
+        raise FatalError(text, hint="record the script itself where it is to run; --raw keeps what a spec file shows")
     engine = chosen_engine(options, messages.error, only_compiles)
     with holding(engine, arguments.commands, arguments.process_numbers(), options, messages.error) as held:
         # The compiler comes when the processes are there (library.holding).

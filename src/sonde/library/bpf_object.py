@@ -201,6 +201,9 @@ def run_here(
     require_allowed(loaded, options)
     if recording_of(options):
         raise Error("programs of objects cannot be run on a recording", "--replay takes scripts")
+    if options.text("record"):
+        text = "firings that run programs of objects are not recorded: what these read is theirs alone to know"
+        raise Error(text, "record a script with the same probes, which other scripts can be run on")
     if held.is_embedded and not held.traced:
         _require_processes(loaded)
     names = Names(options, held.process)

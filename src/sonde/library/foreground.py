@@ -177,8 +177,11 @@ def _firings(job: Job, held: Held, stack: ExitStack) -> FiringSource | None:
 
         return stack.enter_context(recording_kernel(job.recorder, job.options, held.traced))
     if job.options.text("record") and not held.is_embedded:
-        text = "the kernel records the firings of scripts that are compiled for it with --record"
-        raise Error(text, "give the script itself to the command, or record on --engine embedded")
+        text = (
+            "--record is not for spec files in the kernel: their programs write what they trace, and firings are "
+            "recorded by programs that are compiled for that"
+        )
+        raise Error(text, "give the script itself, as -s SCRIPT, or run one that was saved with --engine embedded")
     if recording_of(job.options):
         from sonde.library.replays import opened_replay  # as above
 

@@ -98,7 +98,8 @@ def _size(text: str) -> tuple[str, int]:
 def _record(text: str) -> tuple[str, str]:
     name, _, structure = text.partition("=")
     if not name or not structure:
-        raise ObjectError(f"--record {text}: a ring and a structure are wanted", "write --record MAP=STRUCTURE")
+        remedy = "write --record MAP=STRUCTURE; firings are recorded of scripts alone, of one with the same probes"
+        raise ObjectError(f"--record {text}: a ring and a structure are wanted", remedy)
     return name, structure.removeprefix("struct ").strip()
 
 
