@@ -6,7 +6,7 @@ tag, the record fields of a trace event, and the type of a kernel function.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from sonde.bpf.programs import F_SLEEPABLE, F_XDP_HAS_FRAGS, PERF_EVENT, XDP
 from sonde.codegen.basis import outputs
@@ -49,6 +49,7 @@ from sonde.model.spec import (
     ProbeSpec,
     ProgramSpec,
     RecordLayout,
+    ShowAction,
     SitesSpec,
     TracingSpec,
 )
@@ -117,6 +118,7 @@ class Compilation:
         settings = settings._replace(longest_text=min(longest, settings.strsize))
         self.clauses = clauses
         self.sources = sources
+        self._at_end = program.shown
         self.maps = MapPool()
         self.groups = group(clauses, fields, target, signature, return_place, settings.xdp, conditions)
         self.shared = Shared(
@@ -165,7 +167,15 @@ class Compilation:
             tuple(self.shared.types.specs),
             outputs.perf_ring_bytes(settings),
             arrays,
+            tuple(self._shown()),
         )
+
+    def _shown(self) -> Iterator[ShowAction]:
+        """What is shown at the end, of what there is."""
+        for of in self._at_end:
+            number = self.shared.arrays.get(of) if isinstance(of, Variable) else self.numbers.get(of)
+            if number is not None:
+                yield ShowAction(number, isinstance(of, Variable))
 
     def _layouts(self) -> tuple[RecordLayout, ...]:
         names = self.shared.settings.names

@@ -174,15 +174,22 @@ class Consumer:
 
     def finish(self, shown_elsewhere: Container[int] = ()) -> None:
         """Take what is left, report what was lost and hand over the aggregations not printed yet, but for those of
-        these numbers."""
+        these numbers; and what the program has shown at the end."""
         if self._aggregations is not None:
             self._aggregations.forget()
         self.poll()
         self._speculations.settle_all(self._show_committed)
         self.report_drops()
         left = self._aggregations.remaining() if self._aggregations else []
-        elsewhere = [spec for number, spec in enumerate(self._spec.aggregations) if number in shown_elsewhere]
+        shown_here = {action.number for action in self._spec.shown if not action.is_array}
+        elsewhere = [
+            spec
+            for number, spec in enumerate(self._spec.aggregations)
+            if number in shown_elsewhere or number in shown_here
+        ]
         self._sink.remaining([table for table in left if table.aggregations[0] not in elsewhere])
+        for action in self._spec.shown:
+            self._show(action, None, None)
         self._sink.flush()
 
     @property
@@ -256,7 +263,8 @@ class Consumer:
             case PrintaAction() | ClearAction() | TruncAction() | NormalizeAction():
                 self._aggregate(record, action, moment)
             case ShowAction():
-                self._show(record, action)
+                wanted = (action.top, action.divisor)
+                self._show(action, *(None if each is None else self._value(each, record.data) for each in wanted))
             case EmptyAction():
                 from sonde.consume.arrays import empty  # as above
 
@@ -273,9 +281,7 @@ class Consumer:
         if table is not None and isinstance(action, PrintaAction):
             self._sink.table(table, action.conversions)
 
-    def _show(self, record: Record, action: ShowAction) -> None:
-        wanted = (action.top, action.divisor)
-        top, divisor = (None if field is None else self._value(field, record.data) for field in wanted)
+    def _show(self, action: ShowAction, top: int | None, divisor: int | None) -> None:
         if action.is_array:
             from sonde.consume.arrays import contents  # of languages that show arrays
 

@@ -14,7 +14,7 @@ class ShowingSink(Protocol):
     """What takes besides what the programs of a language that shows arrays have shown (`model/program.Show`)."""
 
     def show(self, shown: ShownMap) -> None:
-        """A show action; at the end, with all of the program's, by their order in it, instead of `Sink.remaining`."""
+        """A show action; at the end, behind `Sink.remaining`, those of the spec."""
 
 
 class Sink(Protocol):
@@ -49,7 +49,7 @@ class Sink(Protocol):
         """Something was lost."""
 
     def remaining(self, tables: Sequence[Table]) -> None:
-        """At the end: all aggregations that no printa has shown."""
+        """At the end: all aggregations that no printa has shown, but for those of the spec's show actions."""
 
     def flush(self) -> None:
         """Show what has been handed over: nothing follows until the next wake-up."""

@@ -102,7 +102,6 @@ def run_program(
         most = int(settings["max_cat_bytes"])
         ending = Ending(
             program.own.functions,
-            program.own.last,
             is_json,
             longest,
             trailer,

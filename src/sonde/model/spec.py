@@ -577,7 +577,7 @@ class TracingSpec(NamedTuple):
     `programs` are attached in order; those whose probe's firing is Internal are run by hand. `rings` names the map of
     the ring buffers (one map, an array of maps indexed by CPU, or an array of perf events, whose rings have
     `ring_bytes` each). `probes` are all probes by identifier. `types` are those that print() shows and all that they
-    consist of.
+    consist of. `shown` are the actions when all is over; those of no record have no fields.
     """
 
     maps: tuple[MapSpec, ...]
@@ -590,6 +590,7 @@ class TracingSpec(NamedTuple):
     types: tuple[TypeSpec, ...] = ()
     ring_bytes: int = 0
     arrays: tuple[ArraySpec, ...] = ()
+    shown: tuple[ShowAction, ...] = ()
 
 
 def devices(spec: TracingSpec) -> list[str]:

@@ -221,6 +221,8 @@ def check_layouts(spec: TracingSpec) -> None:
             _check_action(action, layout.size, len(spec.aggregations), len(spec.arrays))
             if isinstance(action, PrintAction):
                 _require(0 <= action.type < len(spec.types), "an action names no type")
+    for shown in spec.shown:
+        _check_action(shown, 0, len(spec.aggregations), len(spec.arrays))
     for number, described in enumerate(spec.types):
         # Each stands behind those it consists of, so that none contains itself.
         parts = [described.element] if described.kind == "array" else [each.type for each in described.members]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sonde.codegen.basis.generation import Generation
 from sonde.codegen.basis.places import Memory
 from sonde.codegen.expressions.access import copy, store, zero
+from sonde.codegen.expressions.stacks import stack_into
 from sonde.codegen.intermediate.ir import Imm
 from sonde.model import program as tree
 from sonde.model.types import Array, String, Struct, Type, resolve, size_of
@@ -35,6 +36,8 @@ def _set(g: Generation, value: tree.Expr, kind: Type, memory: Memory) -> None:
         text = g.temporary(room)
         g.string_into(value, text, room)
         g.call("probe_read_kernel", g.argument_of(memory.base, memory.offset), Imm(size), g.address(text))
+    elif isinstance(value, tree.StackTrace):
+        stack_into(g, value, memory, size)
     elif isinstance(resolve(kind), (Struct, Array)):
         copy(g, g.place(value), memory, min(size, size_of(value.type)))
     else:

@@ -28,11 +28,11 @@ def write_field(g: Generation, e: tree.Expr, field: Field, base: Memory) -> None
     elif field.kind == "long_string":
         with g.released():
             _append_string(g, *characters(g, e), memory)
-    elif field.kind == "bytes":
-        copy(g, g.place(e), memory, field.size)
-    elif field.kind in ("stack", "ustack"):
+    elif field.kind in ("stack", "ustack") or (field.kind == "bytes" and isinstance(e, tree.StackTrace)):
         assert isinstance(e, tree.StackTrace)
         stack_into(g, e, memory, field.size)
+    elif field.kind == "bytes":
+        copy(g, g.place(e), memory, field.size)
     elif field.kind == "user_symbol":
         assert isinstance(e, tree.Call)
         from sonde.codegen.expressions.images import image  # few programs keep stacks

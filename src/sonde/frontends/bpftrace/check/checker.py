@@ -20,9 +20,9 @@ from sonde.frontends.bpftrace.errors import BtError, SourceSpan
 from sonde.frontends.bpftrace.program_text import ProgramText
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model import program as tree
-from sonde.model.errors import Position, ProgramError
+from sonde.model.errors import ProgramError
 from sonde.model.probe import Probe
-from sonde.model.program import Clause, Expr, Kept, Program, Statement
+from sonde.model.program import Aggregation, Clause, Expr, Kept, Program, Statement, Variable
 from sonde.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class CheckInput(NamedTuple):
 
 class CheckedProgram(NamedTuple):
     """`attached` is how many probes its clauses are attached to; `functions` what the language calls the functions of
-    aggregations, by their names; `last` the clause that shows the maps at the end, 0 without one. `warnings` are what
+    aggregations, by their names. `warnings` are what
     compiles and may be meant otherwise; `settings` are all, with their values. `spans` has where what begins at a line
     and column ends; `text` is that of all its files. `series` are the maps of tseries(), by their names; `trials` the
     internal probes of tests and measurements that are to be run, each with its name in the program."""
@@ -63,7 +63,6 @@ class CheckedProgram(NamedTuple):
     clauses: tuple[Clause, ...]
     attached: int
     functions: dict[str, str]
-    last: int
     warnings: tuple[BtError, ...] = ()
     settings: Mapping[str, int | str] = {}
     spans: Mapping[tuple[int, int], tuple[int, int]] = {}
@@ -208,12 +207,8 @@ def _whole(
     if all(each.kind == "special" for each in descriptions) and not _ends_by_itself(clauses):
         status = tree.Const(INT32, at, 0)
         whole.append(Clause(len(clauses) + 1, _special(given.machine, "BEGIN"), None, (tree.Exit(at, status),), at))
-    last = len(clauses) + 2
     trials = given.machine.trials
     is_shown = given.settings["print_maps_on_exit"] and not (trials and trials.mode)
-    shown = _shown(scope, at) if is_shown else ()
-    if shown:
-        whole.append(Clause(last, _special(given.machine, "END"), None, shown, at))
     program = Program(
         tuple(whole),
         scope.variables,
@@ -221,13 +216,14 @@ def _whole(
         is_typed=True,
         goes_on=True,
         probe_texts=tuple(scope.probe_texts.items()),
+        shown=_shown(scope) if is_shown else (),
     )
     functions = {name[1:] or "_": use.function for name, use in scope.known.maps.items() if use.function}
     count = sum(len(each.probes) for each in descriptions)
     if given.filter is not None:
         require_any(count)
     _require_few(count, int(given.settings["max_probes"]))
-    whole_program = CheckedProgram(program, tuple(clauses), count, functions, last if shown else 0, spans=scope.spans)
+    whole_program = CheckedProgram(program, tuple(clauses), count, functions, spans=scope.spans)
     _require_probes(count, trials)
     tried = tuple((each.probe.name, each.name) for each in trials.found) if trials else ()
     return whole_program._replace(series=_series(scope), trials=tried)
@@ -278,10 +274,8 @@ def _special(machine: Machine, name: str) -> tuple[Probe, ...]:
     return tuple(machine.catalog.match("dtrace", "", "", name))
 
 
-def _shown(scope: BtScope, at: Position) -> tuple[Statement, ...]:
-    """Have each map shown, by name."""
-    found: list[Statement] = []
-    for _, use in sorted(scope.known.maps.items()):
-        if use.function or use.value is not None:
-            found.append(tree.Show(at, scope.storage(use)))
-    return tuple(found)
+def _shown(scope: BtScope) -> tuple[Aggregation | Variable, ...]:
+    """All maps, by name."""
+    return tuple(
+        scope.storage(use) for _, use in sorted(scope.known.maps.items()) if use.function or use.value is not None
+    )

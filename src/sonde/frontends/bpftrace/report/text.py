@@ -44,14 +44,12 @@ def _buffer(form: str, data: bytes) -> bytes:
 
 
 class Ending(NamedTuple):
-    """What the program calls the functions of its aggregations, by their names; and the clause that shows its maps when
-    all is over, 0 without one. `is_json`: what is shown are objects, one a line. Strings of
-    `longest` characters have been cut, and have `trailer` behind them. `warns`: warnf() is heard. `source` is the
-    program's text. `largest_file`: so many bytes cat() shows. `series` are the maps of tseries().
-    `trials` take what is shown while they run."""
+    """What the program calls the functions of its aggregations, by their names. `is_json`: what is shown are objects,
+    one a line. Strings of `longest` characters have been cut, and have `trailer` behind them. `warns`: warnf() is
+    heard. `source` is the program's text. `largest_file`: so many bytes cat() shows. `series` are the maps of
+    tseries(). `trials` take what is shown while they run."""
 
     functions: Mapping[str, str]
-    clause: int
     is_json: bool = False
     longest: int = 0
     trailer: bytes = b""
@@ -132,9 +130,7 @@ class BtReport:
         return self._objects.text(keyword, data)
 
     def begin(self, record: Record) -> None:
-        """Empty lines set the maps off that are shown at the end."""
-        if record.layout.clause == self._ending.clause:
-            self._set_off()
+        """Nothing stands before what a record shows."""
 
     def _set_off(self) -> None:
         if not self._has_ended and not self._ending.is_json:
@@ -217,7 +213,7 @@ class BtReport:
         raise AssertionError("a table that no program of this language can ask for")
 
     def remaining(self, tables: Sequence[Table]) -> None:
-        """What is to be shown at the end the program shows itself."""
+        """Empty lines set the maps off that are shown next, as the spec has them."""
         self._set_off()
 
     # Messages
