@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from sonde.cli.bt_arguments import BtArguments, parse
 from sonde.cli.bt_messages import BtMessages
@@ -12,10 +12,13 @@ from sonde.cli.output import show
 from sonde.library import TYPE_CHECKING
 from sonde.library.errors import Error
 from sonde.library.holding import chosen_engine, holding
+from sonde.library.outputs import settle_format
 from sonde.library.settings import OptionTable, option_table
 
 if TYPE_CHECKING:
+    from sonde.library.bpftrace import BtMaps
     from sonde.library.export.wanted import ExportRequest
+    from sonde.library.foreground import Watch
 
 _VERSION = "bpftrace v0.26.0 (sonde)\n"
 """Scripts look for the version of the language here."""
@@ -68,6 +71,10 @@ def _run(arguments: BtArguments, messages: BtMessages, export: ExportRequest | N
     if program is None:
         raise FatalError("USAGE: filename or -e 'program' required.")
     options = _options(arguments)
+    if "-f" not in arguments.values:
+        settle_format(arguments.values.get("-o"), options)
+    if arguments.mode and options.text("format") != "text":
+        raise FatalError("USAGE: tests and measurements have no tables: -o takes another name")
     commands = [arguments.values["-c"]] if "-c" in arguments.values else []
     only_compiles = "dry_run" in arguments.flags
     engine = chosen_engine(options, messages.warning, only_compiles)
@@ -103,17 +110,30 @@ def _run(arguments: BtArguments, messages: BtMessages, export: ExportRequest | N
             if _NOTIFY in os.environ:
                 show(f"{_NOTIFY}\n")
 
-        warns = "no_warnings" not in arguments.flags
+        watch = _watch(export, arguments, messages)
         output = arguments.values.get("-o")
-        watch = None
-        if export is not None:
-            from sonde.library.export.exporting import watch_maps  # an extra, which few runs want
+        if options.text("format") != "text":
+            from sonde.library.bpftrace import job_of  # most programs print text
+            from sonde.library.data.tables import run_as_tables
 
-            announce = None if "quiet" in arguments.flags else lambda text: messages.plain(f"{text}\n")
-            watch = watch_maps(export._replace(announce=announce))
+            job = job_of(made, options, watch)
+            return run_as_tables(job, held, messages.warning, output, lambda _: None, attached).status
+        warns = "no_warnings" not in arguments.flags
         return run_program(
             made, options, held, output, messages.warning, attached, is_json, warns, arguments.mode, watch
         )
+
+
+def _watch(
+    export: ExportRequest | None, arguments: BtArguments, messages: BtMessages
+) -> Callable[[BtMaps], Watch] | None:
+    """Who exports what is counted, if that is wanted."""
+    if export is None:
+        return None
+    from sonde.library.export.exporting import watch_maps  # an extra, which few runs want
+
+    announce = None if "quiet" in arguments.flags else lambda text: messages.plain(f"{text}\n")
+    return watch_maps(export._replace(announce=announce))
 
 
 def _tell_attached(count: int, is_json: bool, messages: BtMessages) -> None:

@@ -207,8 +207,8 @@ class Aggregations:
         return self._stores[index].everything(contents)
 
     def shown(self, index: int) -> Table:
-        """The rows of one aggregation at present."""
-        return self._table((index,), Moment(self._stores))
+        """The rows of one aggregation at present; it counts as printed if there are any."""
+        return self.table((index,), Moment(self._stores))
 
     def remaining(self) -> list[Table]:
         """The tables to print at the end: every aggregation with keys that no printa has shown, in order."""

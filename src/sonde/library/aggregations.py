@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from sonde.consume.events import Table
+from sonde.consume.events import Contents, Table
 from sonde.library.histograms import Histogram, LinearQuantize, LogLinearQuantize, Quantize
 from sonde.library.scalars import Average, Count, Deviation, Maximum, Minimum, Scalar, Sum
+from sonde.library.statement_values import plain_name
 from sonde.library.values import Values
 from sonde.model.aggregating import merging_of, zero_words
 from sonde.model.aggregation_words import Words
-from sonde.model.spec import AggregationSpec, TracingSpec
-from sonde.typed import Any, TypeAlias
+from sonde.model.spec import AggregationSpec, ArraySpec, TracingSpec, TypeSpec
+from sonde.typed import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from sonde.session.participants import Sight
 
 Key = tuple[Any, ...]
 
@@ -32,9 +36,23 @@ def value_of(spec: AggregationSpec, words: Words, factor: int = 1) -> Scalar | H
     return made(words, spec.parameters, factor) if issubclass(made, Histogram) else made(words, factor)
 
 
-def key_of(spec: AggregationSpec, key: Key, values: Values) -> Key:
+def key_of(spec: AggregationSpec | ArraySpec, key: Key, values: Values) -> Key:
     """A decoded key as Python's values."""
-    return tuple(values.value(field, each) for field, each in zip(spec.keys, key, strict=True))
+    if not spec.key_types:
+        return tuple(values.value(field, each) for field, each in zip(spec.keys, key, strict=True))
+    parts = zip(spec.keys, spec.key_types, key, strict=True)
+    return tuple(values.typed(field, number, each) for field, number, each in parts)
+
+
+def elements_of(contents: Contents, values: Values, divisor: int = 1) -> dict[Key, Any]:
+    """What an array that is kept has at its keys; numbers divided."""
+    spec = contents.array
+    found = {key_of(spec, key, values): values.element(spec, data) for key, data in contents.rows}
+    return (
+        found
+        if divisor == 1
+        else {key: value // divisor if isinstance(value, int) else value for key, value in found.items()}
+    )
 
 
 def rows_of(table: Table, values: Values) -> dict[Key, tuple[Scalar | Histogram | None, ...]]:
@@ -49,17 +67,15 @@ def rows_of(table: Table, values: Values) -> dict[Key, tuple[Scalar | Histogram 
     }
 
 
-Read: TypeAlias = "Callable[[], dict[Key, Scalar | Histogram]]"
-Look: TypeAlias = "Callable[[int], tuple[Mapping[Key, Words], int]]"
-"""The decoded keys and the words of an aggregation by its number, and what it is normalized by."""
+Read: TypeAlias = "Callable[[], dict[Key, Any]]"
 
 
-def live(spec: TracingSpec, look: Look, ask: Callable[[Read], Any], values: Values) -> dict[str, LiveAggregation]:
-    """All aggregations of a run by their names."""
+def live(spec: TracingSpec, sight: Sight, ask: Callable[[Read], Any], values: Values) -> dict[str, LiveAggregation]:
+    """All aggregations of a run, and the arrays that are kept, by their names."""
 
     def reader(number: int, each: AggregationSpec) -> Read:
-        def read() -> dict[Key, Scalar | Histogram]:
-            found, factor = look(number)
+        def read() -> dict[Key, Any]:
+            found, factor = sight.look(number)
             merged: dict[Key, Words] = {}
             add = merging_of(each).add
             for key, words in found.items():
@@ -69,39 +85,48 @@ def live(spec: TracingSpec, look: Look, ask: Callable[[Read], Any], values: Valu
 
         return read
 
-    return {
-        each.name: LiveAggregation(each, reader(number, each), ask) for number, each in enumerate(spec.aggregations)
-    }
+    def array_reader(number: int, each: ArraySpec) -> Read:
+        return lambda: elements_of(Contents(each, [*sight.elements(number)]), values)
+
+    readers: list[tuple[AggregationSpec | ArraySpec, Read]] = [
+        *((each, reader(number, each)) for number, each in enumerate(spec.aggregations)),
+        *((each, array_reader(number, each)) for number, each in enumerate(spec.arrays)),
+    ]
+    return {plain_name(each): LiveAggregation(each, read, ask, spec.types) for each, read in readers}
 
 
 def _nothing(read: Read) -> Any:
     """There is nobody to ask."""
 
 
-def _copy(spec: AggregationSpec, kept: dict[Key, Scalar | Histogram]) -> LiveAggregation:
+def _copy(spec: AggregationSpec | ArraySpec, kept: dict[Key, Any], types: Sequence[TypeSpec] = ()) -> LiveAggregation:
     """What was pickled: as it was then."""
-    copied = LiveAggregation(spec, lambda: kept, _nothing)
+    copied = LiveAggregation(spec, lambda: kept, _nothing, types)
     copied.keep()
     return copied
 
 
-class LiveAggregation(Mapping[Key, "Scalar | Histogram"]):
-    """One aggregation of a run, as it is at the moment of each look; after the run as it was at its end.
+class LiveAggregation(Mapping[Key, Any]):
+    """One aggregation of a run, or a map of bpftrace's language, as it is at the moment of each look; after the run as
+    it was at its end.
 
     Keys are tuples, () of an aggregation without keys; one that is no tuple is taken for a tuple of one. Each look
     reads the whole map: for several of one moment take `snapshot()`.
     """
 
-    def __init__(self, spec: AggregationSpec, read: Read, ask: Callable[[Read], Any]) -> None:
-        """`read` is for the run's own thread, which `ask` has call it."""
-        self.name = spec.name
-        self.function = spec.function
+    def __init__(
+        self, spec: AggregationSpec | ArraySpec, read: Read, ask: Callable[[Read], Any], types: Sequence[TypeSpec] = ()
+    ) -> None:
+        """`read` is for the run's own thread, which `ask` has call it. `types` are those of the program."""
+        self._types = types
+        self.name = plain_name(spec)
+        self.function = "" if isinstance(spec, ArraySpec) else spec.function
         self._spec = spec
         self._read: Read | None = read
         self._ask = ask
-        self._kept: dict[Key, Scalar | Histogram] | None = None
+        self._kept: dict[Key, Any] | None = None
 
-    def snapshot(self) -> dict[Key, Scalar | Histogram]:
+    def snapshot(self) -> dict[Key, Any]:
         """All of it at this moment."""
         return dict(self._look())
 
@@ -112,9 +137,9 @@ class LiveAggregation(Mapping[Key, "Scalar | Histogram"]):
 
         require_arrow()
         from sonde.library.arrow_aggregations import rows_table
-        from sonde.library.arrow_schema import aggregation_schema
+        from sonde.library.arrow_schema import map_schema
 
-        return rows_table(aggregation_schema(self._spec), self.snapshot(), time.time_ns())
+        return rows_table(map_schema(self._spec, self._types), self.snapshot(), time.time_ns())
 
     def to_pandas(self) -> Any:
         """The same as a pandas.DataFrame."""
@@ -137,11 +162,11 @@ class LiveAggregation(Mapping[Key, "Scalar | Histogram"]):
         self._read = None
         self._ask = _nothing
 
-    def _look(self) -> dict[Key, Scalar | Histogram]:
+    def _look(self) -> dict[Key, Any]:
         read = self._read
         if self._kept is None and read is not None:
             try:
-                found: dict[Key, Scalar | Histogram] = self._ask(read)
+                found: dict[Key, Any] = self._ask(read)
                 return found
             except RuntimeError:
                 # The run has ended meanwhile, or has failed before there was anything.
@@ -149,9 +174,9 @@ class LiveAggregation(Mapping[Key, "Scalar | Histogram"]):
         return self._kept or {}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _copy, (self._spec, self._look())
+        return _copy, (self._spec, self._look(), self._types)
 
-    def __getitem__(self, key: Any) -> Scalar | Histogram:
+    def __getitem__(self, key: Any) -> Any:
         return self._look()[key if isinstance(key, tuple) else (key,)]
 
     def __iter__(self) -> Iterator[Key]:

@@ -6,20 +6,20 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 
-from sonde.library.arrow_schema import aggregation_schema
+from sonde.library.arrow_schema import map_schema
 from sonde.library.arrow_values import array_of
 from sonde.library.events import Aggregation
-from sonde.library.histograms import Histogram
-from sonde.library.scalars import Scalar
-from sonde.model.spec import AggregationSpec
+from sonde.library.statement_values import plain_name
+from sonde.model.spec import AggregationSpec, ArraySpec, TracingSpec
 from sonde.typed import Any
 
 
 class AggregationTables:
-    """The schemas of a program's aggregations."""
+    """The schemas of a program's aggregations, and of arrays that are kept, by their names."""
 
-    def __init__(self, specs: tuple[AggregationSpec, ...]) -> None:
-        self.schemas: dict[str, Any] = {each.name: aggregation_schema(each) for each in specs}
+    def __init__(self, spec: TracingSpec) -> None:
+        every: list[AggregationSpec | ArraySpec] = [*spec.aggregations, *spec.arrays]
+        self.schemas: dict[str, Any] = {plain_name(each): map_schema(each, spec.types) for each in every}
 
     def tables(self, shown: Aggregation, time: int) -> dict[str, Any]:
         """A pyarrow.Table for each aggregation that is shown, by its name; `time` is of the wall clock, ns."""
@@ -30,7 +30,7 @@ class AggregationTables:
         return found
 
 
-def rows_table(schema: Any, rows: Mapping[tuple[Any, ...], Scalar | Histogram | None], time: int) -> Any:
+def rows_table(schema: Any, rows: Mapping[tuple[Any, ...], Any], time: int) -> Any:
     """The pyarrow.Table of an aggregation's keys and values."""
     types = [field.type for field in schema]
     keys = [*zip(*rows, strict=True)] if rows else [()] * (len(types) - 2)

@@ -20,6 +20,7 @@ from sonde.library.arrow_columns import (
 from sonde.library.arrow_schema import EVENT, FIXED, TableColumns
 from sonde.library.arrow_values import STRING, TIME, array_of
 from sonde.library.events import Event, Exit, Loss, Message, ProbeError, Record
+from sonde.library.own_values import has_names
 from sonde.library.record_reader import fields_of
 from sonde.library.statement_values import unicode_text
 from sonde.library.values import Values
@@ -124,8 +125,9 @@ class RecordBatches:
         if self._events:
             parts.append(self._event_table())
             self._events = []
-        elif len(parts) == 1:
-            return parts[0]
+        elif len(parts) < 2:
+            # Records may have nothing that is shown.
+            return parts[0] if parts else self.schema.empty_table()
         return pa.concat_tables(parts).unify_dictionaries().combine_chunks().sort_by("time")
 
     def _read(self) -> None:
@@ -181,7 +183,8 @@ class RecordBatches:
 
 
 def _is_symbolic(layout: RecordLayout) -> bool:
-    return any(field.kind in SYMBOLIC for action in layout.actions for field in fields_of(action))
+    fields = [field for action in layout.actions for field in fields_of(action)]
+    return any(field.kind in SYMBOLIC or has_names(field) for field in fields)
 
 
 def _kinds(indices: Array) -> Array:

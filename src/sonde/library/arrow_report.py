@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 
 from sonde.consume import events as consumed
-from sonde.consume.events import Drop, Fault, Table
+from sonde.consume.events import Drop, Fault, ShownMap, Table
 from sonde.consume.options import Options
 from sonde.library.arrow_aggregations import AggregationTables
 from sonde.library.arrow_batches import RecordBatches, row_of
@@ -51,7 +51,7 @@ class TableReport:
         columns = table_columns(spec, values, offset)
         self._batches = RecordBatches(columns, spec.strings, values, offset)
         self._batches.learn(spec.probes)
-        self._aggregations = AggregationTables(spec.aggregations)
+        self._aggregations = AggregationTables(spec)
         self._events = EventSink(spec, options, values, self._take)
         self._taker = taker
         self._tell = tell
@@ -78,6 +78,10 @@ class TableReport:
 
     def remaining(self, tables: Sequence[Table]) -> None:
         self._events.remaining(tables)
+
+    def show(self, shown: ShownMap) -> None:
+        """A map of bpftrace's language."""
+        self._events.show(shown)
 
     def refusal(self, record: consumed.Record, reason: str) -> None:
         self._events.refusal(record, reason)

@@ -16,17 +16,20 @@ from sonde.library.arrow_values import (
     object_type,
 )
 from sonde.library.record_reader import fields_of
-from sonde.library.statement_values import constant_text, distinct
+from sonde.library.statement_values import constant_text, distinct, plain_name
 from sonde.library.values import Values
 from sonde.model.spec import (
     Action,
     AggregationSpec,
+    ArraySpec,
     CaptureAction,
+    Field,
     PacketAction,
     PrintAction,
     RecordLayout,
     TracememAction,
     TracingSpec,
+    TypeSpec,
 )
 from sonde.typed import Any, NamedTuple
 
@@ -113,10 +116,21 @@ def _column(name: str, wanted: DataType, fields: list[tuple[str, DataType]]) -> 
     return len(fields) - 1
 
 
-def aggregation_schema(spec: AggregationSpec) -> Any:
-    """The schema of an aggregation's table: when it was shown, its key, and the value, called as its function."""
+def map_schema(spec: AggregationSpec | ArraySpec, types: Sequence[TypeSpec]) -> Any:
+    """The schema of the table of an aggregation, or of an array that is kept: when it was shown, its key, and the
+    value, called as its function, or `value`. `types` are those of the program."""
     names = spec.key_names or [""] * len(spec.keys)
     parts = [name or f"key{place}" for place, name in enumerate(names)]
-    types = [TIME, *map(field_type, spec.keys), aggregated_type(spec)]
-    fields = zip(distinct(["time", *parts, spec.function]), types, strict=True)
-    return pa.schema([*fields], {"sonde.aggregation": spec.name})
+    numbers = spec.key_types or [-1] * len(spec.keys)
+    keys = [_typed(types, number, field) for number, field in zip(numbers, spec.keys, strict=True)]
+    if isinstance(spec, ArraySpec):
+        function, value = "value", _typed(types, spec.type, spec.value)
+    else:
+        function, value = spec.function, aggregated_type(spec)
+    fields = zip(distinct(["time", *parts, function]), [TIME, *keys, value], strict=True)
+    return pa.schema([*fields], {"sonde.aggregation": plain_name(spec)})
+
+
+def _typed(types: Sequence[TypeSpec], number: int, field: Field) -> DataType:
+    """That of a field whose type has a number, unless that is negative: raw bytes are an object then."""
+    return object_type(types, number) if field.kind == "bytes" and number >= 0 else field_type(field)

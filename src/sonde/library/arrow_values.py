@@ -9,6 +9,7 @@ import pyarrow as pa
 from sonde.library.frames import Frame, Stack
 from sonde.library.histograms import Histogram
 from sonde.library.objects import Object
+from sonde.library.own_values import own_keyword, own_word
 from sonde.library.scalars import Average, Deviation, Scalar
 from sonde.library.statement_values import unicode_text
 from sonde.library.values import CapturedPacket
@@ -33,6 +34,11 @@ _INTEGERS = {
     (1, False): pa.uint8(), (2, False): pa.uint16(), (4, False): pa.uint32(), (8, False): pa.uint64(),
     (1, True): pa.int8(), (2, True): pa.int16(), (4, True): pa.int32(), (8, True): pa.int64(),
 }  # fmt: skip
+_OWN: dict[str, DataType] = {
+    "inet": STRING, "buffer": pa.binary(), "ksym": FRAME, "usym": FRAME, "kstack": pa.list_(FRAME),
+    "ustack": pa.list_(FRAME),
+}  # fmt: skip
+"""Structures that bpftrace's language has of its own."""
 _DEEPEST = 32
 
 
@@ -51,6 +57,8 @@ def field_type(field: Field) -> DataType:
             return pa.list_(FRAME)
         case "symbol" | "user_symbol":
             return FRAME
+        case "bytes" if own_word(field.detail):
+            return _OWN[own_word(field.detail).partition("_")[0]]
         case "bytes" | "long_bytes":
             return pa.binary()
         case _:
@@ -64,7 +72,7 @@ def object_type(types: Sequence[TypeSpec], number: int, depth: int = 0) -> DataT
         return STRING
     match spec.kind:
         case "struct":
-            return _structure(types, spec, depth)
+            return _OWN.get(own_keyword(spec).partition("_")[0]) or _structure(types, spec, depth)
         case "array":
             is_text = types[spec.element].kind == "char"
             return STRING if is_text else pa.list_(object_type(types, spec.element, depth + 1))

@@ -18,7 +18,7 @@ from sonde.library.settings import OptionTable
 from sonde.machine.own_name import take_name as take_name
 from sonde.model.spec import AggregationSpec, ArraySpec, TracingSpec
 from sonde.session.participants import MakeReport
-from sonde.typed import TYPE_CHECKING, NamedTuple
+from sonde.typed import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from sonde.frontends.bpftrace.report.trials import BtTrials
@@ -45,11 +45,17 @@ class BtProgram:
         return self.own.attached
 
 
-class BtMaps(NamedTuple):
-    """The maps of a program while it is shown: the texts of an element's key, what the program calls the functions of
-    its aggregations, by name, and which maps are series of moments."""
+class MapTexts(Protocol):
+    """Gives the texts of an element's key."""
 
-    texts: Callable[[AggregationSpec | ArraySpec, Sequence[Value]], list[str]]
+    def __call__(self, spec: AggregationSpec | ArraySpec, key: Sequence[Value], /) -> list[str]: ...
+
+
+class BtMaps(NamedTuple):
+    """The maps of a program while it is shown: the texts of an element's key, None where nothing shows them; what the
+    program calls the functions of its aggregations, by name; and which maps are series of moments."""
+
+    texts: MapTexts | None
     functions: Mapping[str, str]
     series: frozenset[str]
 
@@ -74,6 +80,16 @@ def compile_program(
     return BtProgram(compiled(LANGUAGE, programs, options, arguments, wanted, LANGUAGE, for_values))
 
 
+def job_of(
+    program: BtProgram, options: OptionTable, watch: Callable[[BtMaps], Watch] | None, texts: MapTexts | None = None
+) -> Job:
+    """What is to be traced, whoever shows it. `texts` are those of keys where a report of the language shows them."""
+    made = program.made
+    maps = BtMaps(texts, program.own.functions, frozenset(program.own.series))
+    watched = None if watch is None else watch(maps)
+    return Job(made.spec, options, made.checked.is_destructive, program=LANGUAGE, watch=watched)
+
+
 def run_program(
     program: BtProgram, options: OptionTable, held: Held, output: str | None, tell: Callable[[str], None],
     attached: Callable[[], None], is_json: bool = False, warns: bool = True, mode: str = "",
@@ -82,16 +98,12 @@ def run_program(
     """Trace to the end; returns the argument of exit(). `attached` is called when all is attached. With a `mode`, that
     of `pairs`, tests or measurements are run, and 1 is returned where one fails. `watch`: who watches its
     maps. Raises Error."""
-    made = program.made
     reports: list[BtReport] = []
 
     def texts(spec: AggregationSpec | ArraySpec, key: Sequence[Value]) -> list[str]:
         return reports[0].key_texts(spec, key)
 
-    maps = BtMaps(texts, program.own.functions, frozenset(program.own.series))
-    watched = None if watch is None else watch(maps)
-    job = Job(made.spec, options, made.checked.is_destructive, program=LANGUAGE, watch=watched)
-
+    job = job_of(program, options, watch, texts)
     trials = _trials(program, mode, is_json)
 
     def report_to(outlet: Outlet) -> MakeReport:

@@ -5,21 +5,31 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from sonde.consume import events as consumed
-from sonde.consume.events import Drop, Fault, Table
+from sonde.consume.events import Contents, Drop, Fault, ShownMap, Table
 from sonde.consume.options import Options
 from sonde.frontends.d.report.messages import absence_text, drop_text, fault_text, refusal_text
-from sonde.library.aggregations import rows_of
+from sonde.library.aggregations import Key, elements_of, key_of, rows_of, value_of
 from sonde.library.errors import TracingError
 from sonde.library.events import Aggregation, Event, Loss, Message, ProbeError
 from sonde.library.record_costs import cost_of
 from sonde.library.record_reader import ProbeNames, ReadRecords, fields_of, record_reader
+from sonde.library.statement_values import plain_name
 from sonde.library.values import Values
 from sonde.model.conversions import Conversion
 from sonde.model.probe import Probe
 from sonde.model.samples import SampleSink
-from sonde.model.spec import FAULTS, Action, CommandAction, OtherAction, RecordLayout, TracingSpec
+from sonde.model.spec import (
+    FAULTS,
+    Action,
+    AggregationSpec,
+    ArraySpec,
+    CommandAction,
+    OtherAction,
+    RecordLayout,
+    TracingSpec,
+)
 from sonde.model.units import MIB
-from sonde.typed import TYPE_CHECKING
+from sonde.typed import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sonde.captures.sink import Texts
@@ -55,6 +65,7 @@ class EventSink:
         self._kept = 0
         self._most = most
         self._waiting: list[Event] = []
+        self._refused: set[str] = set()
 
     @property
     def label(self) -> None:
@@ -97,8 +108,9 @@ class EventSink:
         """Nothing follows."""
 
     def action(self, record: consumed.Record, action: Action) -> None:
-        if isinstance(action, CommandAction | OtherAction):
-            self.refusal(record, f"{action.name}() is for a run that prints: give it `output`")
+        if isinstance(action, CommandAction | OtherAction) and action.name not in self._refused:
+            self._refused.add(action.name)
+            self.refusal(record, f"{action.name}() is for output as text")
 
     def table(self, table: Table, conversions: tuple[Conversion, ...] | None) -> None:
         names = tuple(each.name for each in table.aggregations)
@@ -109,6 +121,24 @@ class EventSink:
     def remaining(self, tables: Sequence[Table]) -> None:
         for each in tables:
             self.table(each, None)
+
+    def show(self, shown: ShownMap) -> None:
+        """A map of bpftrace's language (`consume.sink.ShowingSink`): the last rows of it are those that are wanted."""
+        from sonde.frontends.bpftrace.report.maps import ordered_rows  # programs of another language have none
+
+        rows: dict[Key, Any]
+        found = ordered_rows(shown)
+        if isinstance(shown.of, Contents):
+            spec: AggregationSpec | ArraySpec = shown.of.array
+            rows = elements_of(shown.of._replace(rows=found), self._values, shown.divisor or 1)
+        else:
+            spec = shown.of.aggregations[0]
+            factor = shown.divisor or 1
+            rows = {key_of(spec, key, self._values): value_of(spec, words, factor) for key, words in found}
+        name = plain_name(spec)
+        self._waiting.append(Aggregation((name,), {key: (value,) for key, value in rows.items()}))
+        if len(rows) >= _ROWS_AT_ONCE:
+            self.flush()
 
     def refusal(self, record: consumed.Record, reason: str) -> None:
         self._waiting.append(Message(refusal_text(record, reason)))

@@ -29,10 +29,9 @@ from sonde.typed import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 if TYPE_CHECKING:
     from sonde.engines.base import FiringKeeper, PacketFeed
     from sonde.engines.fired import FiringSource
-    from sonde.library.aggregations import Look
     from sonde.library.pictures import Pictures
     from sonde.library.recorder import FiringRecorder
-    from sonde.session.participants import Asked, MakeReport, Trials, Watcher
+    from sonde.session.participants import Asked, MakeReport, Sight, Trials, Watcher
 
 _RECORD_OVERHEAD = 40
 """Bytes that dtrace needs in a buffer for a record besides the record itself."""
@@ -101,13 +100,13 @@ def _check_enabling(spec: TracingSpec, options: OptionTable) -> None:
 
 def run_here(
     job: Job, held: Held, tell: Tell, *, output: str | None = None, asked: Asked | None = None,
-    make_report: MakeReport | None = None, names: Names | None = None, begun: Callable[[Look], None] | None = None,
+    make_report: MakeReport | None = None, names: Names | None = None, begun: Callable[[Sight], None] | None = None,
     attached: Callable[[], None] | None = None, report_to: ReportTo | None = None,
     trials: Trials | None = None,
 ) -> Ended:  # fmt: skip
     """Trace to the end, which signals ask for, or `asked`. Prints to the file `output`, or the standard output, unless
     `make_report` is there; `report_to` makes a report of that output. `tell` gets what is said besides, `begun` what
-    looks at an aggregation by its number, and `attached` is called when all fires and nothing is shown yet.
+    is to be seen of the session, and `attached` is called when all fires and nothing is shown yet.
     Raises Error."""
     options = job.options
     require_allowed(job)
@@ -153,7 +152,7 @@ def run_here(
                     watcher, packets, recording, make_report, attached, trials,
                 )  # fmt: skip
                 if begun is not None:
-                    begun(session.look)
+                    begun(session)
                 status = session.run(asked).status & 0xFF
             except OSError as error:
                 raise aborted(error) from None

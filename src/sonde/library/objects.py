@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 
+from sonde.library.own_values import Own, own_keyword
 from sonde.model.spec import TypeSpec
 from sonde.report.number import REALS
 from sonde.typed import Any, NamedTuple
@@ -21,53 +22,60 @@ class Object(NamedTuple):
     address: int | None
 
 
-def object_value(types: Sequence[TypeSpec], number: int, data: bytes) -> Any:
-    """The object of type `number` whose first bytes are `data`."""
-    return _value(types, number, data, 0, 0, 0)
+def object_value(types: Sequence[TypeSpec], number: int, data: bytes, own: Own | None = None) -> Any:
+    """The object of type `number` whose first bytes are `data`. `own` makes the values of a language's own
+    structures."""
+    return _Reader(types, own).value(number, data, 0, 0, 0)
 
 
-def _value(types: Sequence[TypeSpec], number: int, data: bytes, offset: int, bits: int, depth: int) -> Any:
-    spec = types[number]
-    if depth > _DEEPEST or (offset + (bits or 8 * min(spec.size, 1)) + 7) // 8 > len(data):
-        return None
-    if spec.kind == "struct":
-        return _members(types, spec, data, offset, depth)
-    here = data[offset // 8 : offset // 8 + spec.size]
-    if spec.kind == "string":
-        return here.partition(b"\0")[0].decode(errors="surrogateescape")
-    if spec.kind == "array":
-        return _elements(types, spec, here, depth)
-    if len(here) < spec.size:
-        return None
-    if spec.kind in REALS:
-        return _real(here)
-    value = _bits(data, offset, bits, spec.signed) if bits else int.from_bytes(here, "little", signed=spec.signed)
-    if spec.kind == "enum":
-        return next((name for name, each in spec.values if each == value), value)
-    return value
+class _Reader:
+    """Reads objects of some types."""
 
+    def __init__(self, types: Sequence[TypeSpec], own: Own | None) -> None:
+        self._types = types
+        self._own = own
 
-def _members(types: Sequence[TypeSpec], spec: TypeSpec, data: bytes, offset: int, depth: int) -> dict[str, Any]:
-    """Those of members without a name are the structure's own."""
-    found: dict[str, Any] = {}
-    for each in spec.members:
-        value = _value(types, each.type, data, offset + each.offset, each.bits, depth + 1)
-        if each.name:
-            found[each.name] = value
-        elif isinstance(value, dict):
-            found.update(value)
-    return found
+    def value(self, number: int, data: bytes, offset: int, bits: int, depth: int) -> Any:
+        spec = self._types[number]
+        if depth > _DEEPEST or (offset + (bits or 8 * min(spec.size, 1)) + 7) // 8 > len(data):
+            return None
+        here = data[offset // 8 : offset // 8 + spec.size]
+        if spec.kind == "struct":
+            keyword = own_keyword(spec) if self._own is not None else ""
+            return self._own(keyword, here) if self._own and keyword else self._members(spec, data, offset, depth)
+        if spec.kind == "string":
+            return here.partition(b"\0")[0].decode(errors="surrogateescape")
+        if spec.kind == "array":
+            return self._elements(spec, here, depth)
+        if len(here) < spec.size:
+            return None
+        if spec.kind in REALS:
+            return _real(here)
+        value = _bits(data, offset, bits, spec.signed) if bits else int.from_bytes(here, "little", signed=spec.signed)
+        if spec.kind == "enum":
+            return next((name for name, each in spec.values if each == value), value)
+        return value
 
+    def _members(self, spec: TypeSpec, data: bytes, offset: int, depth: int) -> dict[str, Any]:
+        """Those of members without a name are the structure's own."""
+        found: dict[str, Any] = {}
+        for each in spec.members:
+            value = self.value(each.type, data, offset + each.offset, each.bits, depth + 1)
+            if each.name:
+                found[each.name] = value
+            elif isinstance(value, dict):
+                found.update(value)
+        return found
 
-def _elements(types: Sequence[TypeSpec], spec: TypeSpec, here: bytes, depth: int) -> Any:
-    element = types[spec.element]
-    if element.kind == "char":
-        return here.partition(b"\0")[0].decode(errors="surrogateescape")
-    size = element.size or 1
-    return [
-        _value(types, spec.element, here[place : place + size], 0, 0, depth + 1)
-        for place in range(0, min(len(here), spec.size), size)
-    ]
+    def _elements(self, spec: TypeSpec, here: bytes, depth: int) -> Any:
+        element = self._types[spec.element]
+        if element.kind == "char":
+            return here.partition(b"\0")[0].decode(errors="surrogateescape")
+        size = element.size or 1
+        return [
+            self.value(spec.element, here[place : place + size], 0, 0, depth + 1)
+            for place in range(0, min(len(here), spec.size), size)
+        ]
 
 
 def _real(here: bytes) -> float | bytes:

@@ -10,8 +10,8 @@ from sonde.library.given import arguments_of, path_of, program_of
 from sonde.library.settings import OptionValue, option_texts
 from sonde.typed import NamedTuple, Protocol, TypeAlias
 
-_WITHOUT_EVENTS = ("bpftrace",)
-"""Languages whose records and aggregations have no values for Python programs."""
+_USUAL: dict[str, tuple[tuple[str, str | None], ...]] = {"bpftrace": (("quiet", "yes"), ("strsize", "1024"))}
+"""Options that a language has other values of than D, by its name."""
 
 
 class ProbeSource(Protocol):
@@ -50,9 +50,8 @@ def source_of(
     """What is to be compiled. Raises Error."""
     if language not in LANGUAGES:
         raise Error(f"there is no language {language!r}", f"sonde has {', '.join(LANGUAGES)}")
-    if language in _WITHOUT_EVENTS:
-        raise Error(f"programs in {language} are for the command alone", "sonde bt runs them")
-    return Source(language, tuple(programs), option_texts(options), arguments_of(arguments), target and path_of(target))
+    given = (*_USUAL.get(language, ()), *option_texts(options))
+    return Source(language, tuple(programs), given, arguments_of(arguments), target and path_of(target))
 
 
 def given_source(

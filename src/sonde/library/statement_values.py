@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sonde.model.spec import Action, PrintfAction
+from sonde.model.spec import Action, AggregationSpec, ArraySpec, PrintfAction
 
 
 def distinct(names: Sequence[str]) -> list[str]:
@@ -28,3 +28,8 @@ def constant_text(action: Action) -> str | None:
 def unicode_text(text: str) -> str:
     """Text as it may stand in UTF-8: surrogates stand for bytes that are no UTF-8, as Python reads names."""
     return text.encode(errors="surrogateescape").decode(errors="backslashreplace")
+
+
+def plain_name(spec: AggregationSpec | ArraySpec) -> str:
+    """The name of an aggregation or array, without the `@` that is a part of some, `_` of one without a name."""
+    return spec.name.removeprefix("@") or "_"

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 
 from sonde.consume.options import Options
-from sonde.library.aggregations import Look, live
+from sonde.library.aggregations import live
 from sonde.library.engines import engine_for
 from sonde.library.event_sink import EventSink
 from sonde.library.events import Message
@@ -22,7 +22,7 @@ from sonde.library.text_sink import TextSink
 from sonde.library.values import Values
 from sonde.model.spec import TracingSpec
 from sonde.session.names import Names
-from sonde.session.participants import MakeReport, Report
+from sonde.session.participants import MakeReport, Report, Sight
 from sonde.session.replay_inputs import recording_of
 
 # Commands and the guardian are forked. Python warns of that where there are other threads, since a lock that one of
@@ -63,8 +63,8 @@ def _trace(request: Request, held: Held, stop: Stop, put: Put, publish: Publish,
         events = EventSink(spec, shown, values, put)
         return events if request.output is None else TextSink(spec, shown, request.output, names, events, put)
 
-    def begun(look: Look) -> None:
-        publish(Begun(live(script.spec, look, stop.ask, values), script.spec, offset, request.output == ARROW))
+    def begun(sight: Sight) -> None:
+        publish(Begun(live(script.spec, sight, stop.ask, values), script.spec, offset, request.output == ARROW))
 
     job = Job(script.spec, options, script.destructive, files=request.files)
     return run_here(job, held, tell, asked=stop, names=names, begun=begun, report_to=report_to)

@@ -9,8 +9,19 @@ from sonde.consume.generated import GeneratedExpression, code, constant, tuple_o
 from sonde.consume.stacks import addresses, process_of
 from sonde.library.frames import Frame, Stack
 from sonde.library.objects import Object, object_value
-from sonde.model.spec import Action, CaptureAction, Field, PacketAction, PrintAction, TracememAction, TypeSpec
+from sonde.library.own_values import own_values, own_word
+from sonde.model.spec import (
+    Action,
+    ArraySpec,
+    CaptureAction,
+    Field,
+    PacketAction,
+    PrintAction,
+    TracememAction,
+    TypeSpec,
+)
 from sonde.report.callers import are_calls, kernel_place, user_place
+from sonde.report.stack import GLUE
 from sonde.report.symbolizer import Symbolizer
 from sonde.typed import Any, NamedTuple
 
@@ -58,10 +69,11 @@ class Values:
         self._changes = symbolizer.changes
         self._frames: dict[tuple[int, int, bool], Frame] = {}
         self._decoded = _Decoded()
+        self._own = own_values(self)
         self.functions: dict[str, Any] = {
             "decoded": self._decoded, "kernel_stack": self.kernel_stack, "user_stack": self.user_stack,
             "kernel_symbol": self.kernel_symbol, "user_symbol": self.user_symbol, "printed": self.printed,
-            "cut": _cut, "Packet": CapturedPacket,
+            "cut": _cut, "Packet": CapturedPacket, "own": self._own,
         }  # fmt: skip
 
     def names(self, action: Action, called: Iterator[str]) -> tuple[str, ...]:
@@ -104,6 +116,8 @@ class Values:
                 return code("kernel_symbol({}, {})", decoded, constant(field.detail))
             case "user_symbol":
                 return code("user_symbol(*{}, {})", decoded, constant(field.detail))
+            case "bytes" if own_word(field.detail):
+                return code("own({}, {})", constant(own_word(field.detail)), decoded)
             case _:
                 return decoded
 
@@ -121,13 +135,32 @@ class Values:
             case "user_symbol":
                 process, address = decoded
                 return self.user_symbol(process, address, field.detail)
+            case "bytes" if own_word(field.detail):
+                return self._own(own_word(field.detail), decoded)
             case _:
                 return decoded
 
+    def typed(self, field: Field, number: int, decoded: Any) -> Any:
+        """The same of what has a type, by its number: raw bytes are an object then."""
+        return (
+            object_value(self._types, number, decoded, self._own)
+            if field.kind == "bytes"
+            else (self.value(field, decoded))
+        )
+
+    def element(self, array: ArraySpec, data: bytes) -> Any:
+        """The value of an element of an array that is kept."""
+        field = array.value
+        if field.kind == "int":
+            return int.from_bytes(data[: field.size], "little", signed=field.signed)
+        return object_value(self._types, array.type, data, self._own)
+
     def kernel_stack(self, stack: bytes, most: int = 0) -> Stack:
-        """The frames of a kernel stack (`consume.stacks`), `most` of them unless 0."""
-        found = addresses(stack)
-        return Stack([self.kernel_frame(each, place > 0) for place, each in enumerate(found[: most or None])])
+        """The frames of a kernel stack (`consume.stacks`), `most` of them unless 0, without what stands between the
+        probed code and the program at a tracepoint."""
+        frames = [self.kernel_frame(each, place > 0) for place, each in enumerate(addresses(stack))]
+        start = next((place for place, each in enumerate(frames) if not _is_glue(each)), 0)
+        return Stack(frames[start : start + most if most else None])
 
     def user_stack(self, stack: bytes) -> Stack:
         """The frames of a process's stack."""
@@ -182,7 +215,11 @@ class Values:
 
     def printed(self, number: int, data: bytes, address: int | None = None) -> Object:
         """What print() records."""
-        return Object(object_value(self._types, number, data), self._types[number].name, address)
+        return Object(object_value(self._types, number, data, self._own), self._types[number].name, address)
+
+
+def _is_glue(frame: Frame) -> bool:
+    return frame.module == "vmlinux" and frame.function.startswith(GLUE)
 
 
 def _coarse(frame: Frame, detail: str) -> Frame:

@@ -27,7 +27,9 @@ _MOST_COLUMNS = 1024
 _MOST_CHUNKS = 1 << 16
 """Such texts of one process."""
 
-_GLUE = tuple(b"vmlinux`" + name for name in (b"__traceiter_", b"__bpf_trace_", b"bpf_trace_run", b"bpf_prog_"))
+GLUE = ("__traceiter_", "__bpf_trace_", "bpf_trace_run", "bpf_prog_")
+"""How functions of the kernel are called that stand between the code at a tracepoint and the program."""
+_GLUE = tuple(b"vmlinux`" + name.encode() for name in GLUE)
 
 
 def _plus(offset: int) -> bytes:

@@ -80,7 +80,7 @@ def named_elements(specs: Sequence[ArraySpec], sources: Sources) -> tuple[ArrayS
 
 
 def _of_element(spec: ArraySpec, sources: Sources) -> tuple[str, ...]:
-    element = re.compile(rf"{re.escape(spec.name)}\s*\[")
+    element = re.compile(rf"@{re.escape(spec.name.removeprefix('_') if spec.name == '_' else spec.name)}\s*\[")
     for lines in sources.values():
         text = "\n".join(lines)
         found = element.search(text)

@@ -9,7 +9,6 @@ from contextlib import closing
 from sonde.consume import events as consumed
 from sonde.consume.events import Drop, Fault, Table
 from sonde.consume.options import Options
-from sonde.library.aggregations import Look
 from sonde.library.data.json_records import JsonHeads, RecordLines, record_lines
 from sonde.library.data.json_values import JsonStrings, encode, json_value
 from sonde.library.event_sink import EventSink
@@ -24,7 +23,7 @@ from sonde.model.probe import Probe
 from sonde.model.samples import SampleSink
 from sonde.model.spec import Action, RecordLayout, TracingSpec
 from sonde.report.output import Output
-from sonde.session.participants import MakeReport
+from sonde.session.participants import MakeReport, Sight
 from sonde.typed import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -183,7 +182,7 @@ class JsonOutput:
             self._descriptor = -1
 
 
-def run_as_json(job: Job, held: Held, tell: Tell, output: str | None, begun: Callable[[Look], None]) -> Ended:
+def run_as_json(job: Job, held: Held, tell: Tell, output: str | None, begun: Callable[[Sight], None]) -> Ended:
     """Trace to the end, as `run_here` does, and print events. Raises Error."""
     lines = JsonOutput()
     with closing(lines):

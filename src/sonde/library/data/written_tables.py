@@ -9,7 +9,6 @@ from contextlib import ExitStack
 import pyarrow as pa
 
 from sonde.consume.options import Options
-from sonde.library.aggregations import Look
 from sonde.library.arrow_batches import row_of
 from sonde.library.arrow_report import TableReport
 from sonde.library.data.table_files import ParquetFile, ParquetParts, StreamFile, TableFile, close_all
@@ -20,7 +19,7 @@ from sonde.library.outputs import STANDARD_OUTPUT, require_apart
 from sonde.library.source_positions import SourcePositions
 from sonde.library.values import Values
 from sonde.model.spec import TracingSpec
-from sonde.session.participants import MakeReport
+from sonde.session.participants import MakeReport, Sight
 from sonde.typed import Any
 
 OpenTable = Callable[[str, Any], TableFile]
@@ -97,13 +96,16 @@ def path_beside(path: str, name: str) -> str:
     return f"{stem}.{name}{ending}"
 
 
-def run_as_tables(job: Job, held: Held, tell: Tell, output: str | None, begun: Callable[[Look], None]) -> Ended:
+def run_as_tables(
+    job: Job, held: Held, tell: Tell, output: str | None, begun: Callable[[Sight], None],
+    attached: Callable[[], None] | None = None,
+) -> Ended:  # fmt: skip
     """Trace to the end, as `run_here` does, and write tables. Raises Error."""
     path = output or STANDARD_OUTPUT
     require_apart((path,), (job.options.text("packets"), job.options.text("replay")))
     tables = WrittenTables(path, _kind(job, path), tell)
     try:
-        ended = run_here(job, held, tell, begun=begun, report_to=tables.report_to)
+        ended = run_here(job, held, tell, begun=begun, attached=attached, report_to=tables.report_to)
         tables.end(ended.status)
     except (OSError, pa.ArrowException) as error:
         raise Error(f"failed to write '{path}': {error}") from None

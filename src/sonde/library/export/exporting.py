@@ -6,7 +6,6 @@ import threading
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 
-from sonde.library.aggregations import Key
 from sonde.library.errors import Error
 from sonde.library.export.exposition import CONTENT_TYPE, OWN_METRICS, Exposition
 from sonde.library.export.families import families
@@ -34,9 +33,8 @@ def watch_maps(request: ExportRequest) -> Callable[[BtMaps], Watch]:
     """The same of bpftrace's language."""
 
     def made(maps: BtMaps) -> Watch:
-        def texts(spec: AggregationSpec | ArraySpec, key: Key) -> list[str]:
-            return [folded(each) for each in maps.texts(spec, key)]
-
+        shown = maps.texts
+        texts = None if shown is None else lambda spec, key: [folded(each) for each in shown(spec, key)]
         return watch(request._replace(texts=texts, functions=maps.functions, left_out=maps.series))
 
     return made

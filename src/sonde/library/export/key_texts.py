@@ -1,10 +1,10 @@
-"""Keys of D's aggregations as values of labels."""
+"""Keys of aggregations as values of labels."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sonde.library.aggregations import Key
+from sonde.library.aggregations import Key, key_of
 from sonde.library.frames import Stack
 from sonde.library.statement_values import unicode_text
 from sonde.library.values import Values
@@ -19,8 +19,7 @@ class ValueTexts:
         self._values = values
 
     def __call__(self, spec: AggregationSpec | ArraySpec, key: Key) -> Sequence[str]:
-        parts = zip(spec.keys, key, strict=True)
-        return [_text(self._values.value(field, each)) for field, each in parts]
+        return [_text(each) for each in key_of(spec, key, self._values)]
 
 
 def _text(value: Any) -> str:

@@ -62,14 +62,8 @@ class MapText:
 
     def rows(self, shown: ShownMap) -> Rows:
         """The elements that are shown, by their values."""
-        if isinstance(shown.of, Contents):
-            array = shown.of.array
-            rows: list[Any] = sorted(shown.of.rows, key=lambda row: (_order(array.value, row[1]), row[0]))
-            return Rows(array, "", _last(rows, shown.top))
-        (spec,) = shown.of.aggregations
-        found = [(row.key, row.words[0]) for row in shown.of.rows if row.words[0] is not None]
-        rows = sorted(found, key=lambda row: (_measure(spec, row[1]), row[0]))
-        return Rows(spec, self._functions.get(spec.name, spec.function), _last(rows, shown.top))
+        spec = _spec_of(shown)
+        return Rows(spec, self._functions.get(spec.name, getattr(spec, "function", "")), ordered_rows(shown))
 
     def parts(self, spec: AggregationSpec | ArraySpec, key: Sequence[Value]) -> list[bytes]:
         """The text of each of an element's keys."""
@@ -110,6 +104,17 @@ class MapText:
                 return self._types.whole(bytes(value))
             case _:
                 return value_text(self._types, number, value)
+
+
+def ordered_rows(shown: ShownMap) -> list[tuple[tuple[Value, ...], Any]]:
+    """The elements that are shown, by their values: keys, and the bytes or words behind each."""
+    if isinstance(shown.of, Contents):
+        field = shown.of.array.value
+        rows: list[Any] = sorted(shown.of.rows, key=lambda row: (_order(field, row[1]), row[0]))
+        return _last(rows, shown.top)
+    (spec,) = shown.of.aggregations
+    found = [(row.key, row.words[0]) for row in shown.of.rows if row.words[0] is not None]
+    return _last(sorted(found, key=lambda row: (_measure(spec, row[1]), row[0])), shown.top)
 
 
 def _spec_of(shown: ShownMap) -> AggregationSpec | ArraySpec:
