@@ -9,6 +9,9 @@ import json
 
 from sonde.typed import Any, NamedTuple
 
+SHARED = "!"
+"""Stands before the name of a variable that functions share, behind what tells it from others of that name."""
+
 
 class Meaning(NamedTuple):
     """What a name means outside of the function. `kind` and `value`:
@@ -16,7 +19,8 @@ class Meaning(NamedTuple):
     `integer` an int; `text` a str; `none`; `tuple` a list of meanings; `function` the number of a captured function;
     `aggregation` the number of one; `table` the name of an associative array; `subroutine` D's name of a function;
     `type` the C type that an integer type stands for; `word` a function of sonde's for probes (`cast`, `sizeof` ...);
-    `builtin` a name of Python's; `thread` and `kernel`; `outside` what it is, of what no program can use.
+    `maker` an aggregating function; `builtin` a name of Python's; `thread` and `kernel`; `missing` what may be meant;
+    `outside` what it is, of what no program can use.
     """
 
     kind: str

@@ -8,7 +8,14 @@ import enum
 from collections.abc import Sequence
 from types import BuiltinFunctionType, FunctionType, ModuleType
 
-from sonde.frontends.python.captured import CapturedAggregation, CapturedFunction, CapturedProgram, Meaning, text_of
+from sonde.frontends.python.captured import (
+    SHARED,
+    CapturedAggregation,
+    CapturedFunction,
+    CapturedProgram,
+    Meaning,
+    text_of,
+)
 from sonde.library.errors import Error
 from sonde.library.probing.aggregating import ProbeAggregation
 from sonde.library.probing.sources import Decorated, FunctionSource, source_of
@@ -71,7 +78,7 @@ class _Capture:
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
             if id(cell) not in self._cells:
                 self._kept.append(cell)
-                self._cells[id(cell)] = f"cell{len(self._cells)}:{name}"
+                self._cells[id(cell)] = f"cell{len(self._cells)}{SHARED}{name}"
             found[name] = self._cells[id(cell)]
         return found
 
@@ -94,7 +101,7 @@ class _Capture:
     def _table(self, table: dict[Any, Any], path: str) -> str:
         if id(table) not in self._cells:
             self._kept.append(table)
-            self._cells[id(table)] = f"table{len(self._cells)}:{path.rpartition('.')[2]}"
+            self._cells[id(table)] = f"table{len(self._cells)}{SHARED}{path.rpartition('.')[2]}"
         return self._cells[id(table)]
 
     def _meaning(self, found: object, path: str) -> Meaning:
@@ -119,6 +126,8 @@ class _Capture:
     def _of_function(self, function: FunctionType) -> Meaning:
         if _is_of_library(function):
             return Meaning("subroutine", function.__name__)
+        if function.__module__ == ProbeAggregation.__module__:
+            return Meaning("maker", function.__name__)
         try:
             return Meaning("function", self._called(function))
         except Error as error:
@@ -140,10 +149,7 @@ def _is_of_library(function: FunctionType) -> bool:
 def _plain_meaning(found: object, path: str) -> Meaning:
     """Of what is neither a value nor one of the user's own."""
     if found is _MISSING:
-        from sonde.library.probing import subroutines  # only mistakes are many
-
-        name = path.rpartition(".")[2]
-        return Meaning("missing", name if hasattr(subroutines, name) or name in _WORDS else "")
+        return Meaning("missing", _meant(path.rpartition(".")[2]))
     if isinstance(found, ProbeWord):
         return Meaning(found.kind, found.meaning)
     if isinstance(found, ProbeVariables):
@@ -158,7 +164,17 @@ def _plain_meaning(found: object, path: str) -> Meaning:
     return Meaning("outside", _what(found))
 
 
-_WORDS = ("cast", "kernel", "offsetof", "sizeof", "stringof", "thread")
+def _meant(name: str) -> str:
+    """What helps where a name is not defined."""
+    from difflib import get_close_matches  # only mistakes need these
+
+    from sonde.library.probing import subroutines, words
+
+    known = {each for module in (subroutines, words) for each in vars(module) if not each.startswith("_")}
+    if name in known:
+        return f"from sonde import {name}"
+    near = get_close_matches(name, sorted(known), 1, 0.75)
+    return f"did you mean {near[0]}? from sonde import {near[0]}" if near else ""
 
 
 def _what(found: object) -> str:

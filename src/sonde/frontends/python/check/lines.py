@@ -11,7 +11,7 @@ from sonde.frontends.python.check.numbers import whole
 from sonde.frontends.python.errors import PythonError
 from sonde.model import program as tree
 from sonde.model.errors import Position
-from sonde.model.kinds import is_array, is_integer, is_pointer, is_string_like, is_struct, spell
+from sonde.model.kinds import is_array, is_integer, is_pointer, is_string, is_string_like, is_struct, spell
 from sonde.model.types import STACK, STRING, SYMADDR, TEXT, ULONG, USYMADDR, Type, is_signed, resolve
 from sonde.typed import Node, NoReturn
 
@@ -91,7 +91,7 @@ def _formed(part: ShownPart, operand: Operand, scope: Scope) -> tuple[str, Opera
         return f"%{'-' * (part.align == '<')}{part.width}{_OPAQUE[base]}", operand
     if is_integer(operand.type):
         return _number(part, operand)
-    if is_string_like(operand.type) and part.letter in ("", "s"):
+    if is_string(operand.type) or (is_string_like(operand.type) and part.letter in ("", "s")):
         return _text(part, operand)
     if is_pointer(operand.type) or is_array(operand.type):
         address = casts.cast(ULONG, operand, part.position)
@@ -111,7 +111,7 @@ def _number(part: ShownPart, operand: Operand) -> tuple[str, Operand]:
 
 
 def _text(part: ShownPart, operand: Operand) -> tuple[str, Operand]:
-    if part.flags:
+    if part.flags or part.letter not in ("", "s"):
         raise PythonError("this is a text, and the format is one for numbers", part.position, "{s:<8} is for texts")
     precision = f".{part.precision}" if part.precision else ""
     form = f"%{'-' * (part.align != '>' and part.width != '')}{part.width}{precision}s"

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable
 
 from sonde.frontends.d import syntax
+from sonde.frontends.d.check.prototypes import ACTIONS
 from sonde.frontends.python.check.numbers import Comparison, Narrow, Sign, TypeCast, TypeQuestion, Whole
 from sonde.frontends.python.check.objects import AsNumber, AsText, Length
 from sonde.frontends.python.lowering.context import Lowering, integer
@@ -23,16 +24,24 @@ def call(node: ast.Call, context: Lowering) -> Value:
     function = context.value(node.func)
     match function:
         case KnownName("subroutine", name):
-            return _of_d(name, node, context)
+            if name in ACTIONS or name == _RAISE:
+                raise context.mistake(node, f"{name}() has no value", "let it be a statement of its own")
+            return of_d(name, node, context)
         case KnownName("type", name):
             return Narrow(context.at(node), name, _only(node, context))
         case KnownName("word", name):
             return _WORDS[name](node, context)
-        case KnownName("builtin", name) if name in _BUILTINS:
+        case KnownName("builtin" | "maker", name) if name in _BUILTINS:
             made: Value = _BUILTINS[name](node, context)
             return made
         case KnownName("builtin", name):
             raise context.mistake(node, f"{name}() is not for this place in a probe", _ELSEWHERE.get(name, ""))
+        case KnownName("maker", name):
+            raise context.mistake(
+                node,
+                f"{name}() makes an aggregation, which a probe cannot",
+                f"make it outside of the probe: n = {name}()",
+            )
         case Code(number):
             return called(number, node, True, context)
         case Counted(_, _, _, True):
@@ -55,7 +64,10 @@ _ELSEWHERE = {
 }
 
 
-def arguments(node: ast.Call, context: Lowering, most: int = 64, least: int = 0) -> list[ast.expr]:
+_MANY = 64
+
+
+def arguments(node: ast.Call, context: Lowering, most: int = _MANY, least: int = 0) -> list[ast.expr]:
     """Those of a call that takes no names. Raises PythonError."""
     spelled = context.frame.function.text(node.func)
     if node.keywords:
@@ -64,7 +76,7 @@ def arguments(node: ast.Call, context: Lowering, most: int = 64, least: int = 0)
         if isinstance(each, ast.Starred):
             raise context.mistake(each, "a * stands for nothing in a probe", "write the arguments one by one")
     if not least <= len(node.args) <= most:
-        wanted = str(least) if least == most else f"{least} to {most}"
+        wanted = str(least) if least == most else f"{least} to {most}" if most < _MANY else f"at least {least}"
         raise context.mistake(node, f"{spelled}() takes {wanted} arguments, not {len(node.args)}")
     return node.args
 
@@ -73,7 +85,7 @@ def _only(node: ast.Call, context: Lowering) -> syntax.Expr:
     return expression(arguments(node, context, 1, 1)[0], context)
 
 
-def _of_d(name: str, node: ast.Call, context: Lowering) -> syntax.Expr:
+def of_d(name: str, node: ast.Call, context: Lowering) -> syntax.Expr:
     """A function of D's; aggregations are among the arguments of some actions."""
     given = arguments(node, context)
     at = context.at(node)

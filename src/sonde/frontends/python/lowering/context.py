@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from sonde.frontends.d import syntax
-from sonde.frontends.python.captured import CapturedFunction, CapturedProgram
+from sonde.frontends.python.captured import SHARED, CapturedFunction, CapturedProgram
 from sonde.frontends.python.check.numbers import Whole
 from sonde.frontends.python.errors import PythonError
 from sonde.frontends.python.lowering.sources import ParsedFunction
@@ -164,4 +164,4 @@ def is_simple(e: syntax.Expr) -> bool:
         return e.scope == "this"
     if isinstance(e, syntax.Index):
         return e.object == syntax.Identifier(e.position, "args") and isinstance(e.subscripts[0], syntax.Integer)
-    return isinstance(e, syntax.Identifier) and ":" not in e.name and e.module is None and e.name not in _PASSING
+    return isinstance(e, syntax.Identifier) and SHARED not in e.name and e.module is None and e.name not in _PASSING

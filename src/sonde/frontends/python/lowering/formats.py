@@ -31,8 +31,8 @@ def printed(node: ast.Call, context: Lowering) -> None:
         if number:
             parts.append(separator)
         _add(each, parts, names, context)
-    parts.append(end)
-    _record(node, parts, names, len(node.args) == 1 and not isinstance(node.args[0], ast.JoinedStr), context)
+    is_alone = len(node.args) == 1 and not isinstance(node.args[0], ast.JoinedStr)
+    _record(node, parts, end, names, is_alone, context)
 
 
 def recorded(node: ast.JoinedStr, context: Lowering) -> None:
@@ -40,7 +40,7 @@ def recorded(node: ast.JoinedStr, context: Lowering) -> None:
     parts: list[str | ShownPart] = []
     names: list[str] = []
     _add(node, parts, names, context)
-    _record(node, [*parts, "\n"], names, False, context)
+    _record(node, parts, "\n", names, False, context)
 
 
 def joined(node: ast.JoinedStr, context: Lowering) -> Value:
@@ -50,12 +50,21 @@ def joined(node: ast.JoinedStr, context: Lowering) -> Value:
     return Joined(context.at(node), tuple(parts))
 
 
-def _record(node: ast.expr, parts: list[str | ShownPart], names: list[str], alone: bool, context: Lowering) -> None:
-    if not any(not isinstance(each, str) or each for each in parts):
-        raise context.mistake(node, "this records nothing", "leave the end of the line in: print()")
-    if any(isinstance(each, str) and "\0" in each for each in parts):
+def _record(
+    node: ast.expr, parts: list[str | ShownPart], end: str, names: list[str], alone: bool, context: Lowering
+) -> None:
+    at = context.at(node)
+    text = "".join(each for each in parts if isinstance(each, str))
+    if "\0" in text or "\0" in end:
         raise context.mistake(node, "a text of a program ends before its first NUL", "leave the NUL out")
-    context.run(PrintedLine(context.at(node), tuple(each for each in parts if each != ""), alone), tuple(names))
+    if text and not names:
+        # A record has values: of a line that is nothing but text, the text.
+        constant = syntax.StringLiteral(at, text.encode("utf-8", "surrogateescape"))
+        parts, names = [ShownPart(at, constant)], [text]
+    parts = [each for each in (*parts, end) if each != ""]
+    if not parts:
+        raise context.mistake(node, "this records nothing", "leave the end of the line in: print()")
+    context.run(PrintedLine(at, tuple(parts), alone), tuple(names))
 
 
 def _constant(node: ast.expr | None, default: str, context: Lowering) -> str:

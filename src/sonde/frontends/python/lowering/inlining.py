@@ -66,9 +66,11 @@ def _take_arguments(frame: FunctionFrame, function: ParsedFunction, node: ast.Ca
         if keyword.arg is None or keyword.arg not in names or keyword.arg in given:
             raise context.mistake(node, f"{function.captured.name}() takes no {keyword.arg or '**'} here")
         given[keyword.arg] = keyword.value
-    if len(node.args) > len(places) or any(isinstance(each, ast.Starred) for each in node.args):
+    if any(isinstance(each, ast.Starred) for each in node.args):
+        raise context.mistake(node, "a * stands for nothing in a probe", "write the arguments one by one")
+    if len(node.args) > len(places):
         text = f"{function.captured.name}() takes {len(places)} arguments, not {len(node.args)}"
-        raise context.mistake(node, text, "write them one by one")
+        raise context.mistake(node, text)
     for name, each in given.items():
         _take(frame, name, context.value(each), each, context)
     for name, default in _defaults(parameters):

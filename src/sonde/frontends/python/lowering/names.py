@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from sonde.frontends.d import syntax
-from sonde.frontends.python.captured import CapturedFunction, Meaning
+from sonde.frontends.python.captured import SHARED, CapturedFunction, Meaning
 from sonde.frontends.python.lowering.context import FunctionFrame, Lowering, integer
 from sonde.frontends.python.lowering.values import (
     ArrayName,
@@ -23,7 +23,7 @@ from sonde.model.errors import Position
 
 def global_name(captured: CapturedFunction, name: str) -> str:
     """What the program calls a variable that the function shares with others: no other module has one like it."""
-    return captured.cells.get(name) or f"{captured.module}:{name}"
+    return captured.cells.get(name) or f"{captured.module}{SHARED}{name}"
 
 
 def named(node: ast.Name, context: Lowering) -> Value:
@@ -42,8 +42,8 @@ def named(node: ast.Name, context: Lowering) -> Value:
 
 def _require_set(node: ast.Name, frame: FunctionFrame, context: Lowering) -> None:
     if frame.assigned is not None and node.id not in frame.assigned:
-        hint = f"set it before, on every way that leads here: {node.id} = 0"
-        raise context.mistake(node, f"{node.id} need not be set here", hint)
+        hint = f"set it before: {node.id} = 0"
+        raise context.mistake(node, f"{node.id} is not set on every way to this place", hint)
 
 
 def dotted(node: ast.expr) -> tuple[str, str] | None:
@@ -70,7 +70,7 @@ def meant(meaning: Meaning | None, name: str, node: ast.expr, context: Lowering)
     if meaning is None:
         raise context.mistake(node, f"{name} is not defined", "")
     if meaning.kind == "missing":
-        hint = f"from sonde import {meaning.value}" if meaning.value else "define it before the probe is run"
+        hint = meaning.value or "define it before the probe is run"
         raise context.mistake(node, f"{name} is not defined", hint)
     return _value(meaning, context.at(node))
 
@@ -96,6 +96,6 @@ def _value(meaning: Meaning, at: Position) -> Value:
             return Thread()
         case "kernel":
             return KernelData()
-        case "subroutine" | "type" | "word" | "builtin":
+        case "subroutine" | "type" | "word" | "builtin" | "maker":
             return KnownName(kind, value)
     return Outside(str(value))

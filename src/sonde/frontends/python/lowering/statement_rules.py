@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from sonde.frontends.d import syntax
 from sonde.frontends.python.lowering.assignments import annotated, assign, augmented, deleted
-from sonde.frontends.python.lowering.calling import call, counted
+from sonde.frontends.python.lowering.calling import call, counted, of_d
 from sonde.frontends.python.lowering.context import Lowering, integer
 from sonde.frontends.python.lowering.formats import printed, recorded
 from sonde.frontends.python.lowering.inlining import called, returned
@@ -78,6 +78,8 @@ def _expression(node: ast.Expr, context: Lowering) -> None:
     match function:
         case KnownName("builtin", "print"):
             printed(inner, context)
+        case KnownName("subroutine", name):
+            context.run(of_d(name, inner, context), (context.frame.function.text(inner),))
         case KnownName("builtin", "exit"):
             _exit(inner, context)
         case Counted(_, _, _, True):

@@ -7,6 +7,7 @@ import re
 from sonde.frontends.d.errors import DError, in_d
 from sonde.frontends.d.warnings.warning import Warning
 from sonde.frontends.languages import Remark
+from sonde.frontends.python.captured import SHARED
 from sonde.frontends.python.errors import PythonError
 from sonde.frontends.python.programs.lines import CapturedLines
 from sonde.model.errors import Position, ProgramError, SourceError
@@ -22,22 +23,65 @@ class _Words(NamedTuple):
     hint: str = ""
 
 
+_TRUTHS = _Words(r".*", "only numbers, addresses and texts are true or false", "compare it with something")
+
 _WORDS = {
-    "D_IDENT_UNDEF": _Words(r"failed to resolve ([^`]\S*): Unknown variable name", "a firing has no {0}"),
-    "D_VAR_UNDEF": _Words(
-        r"(\S+) has not yet been declared or assigned", "no probe sets {0}", "set it in one of the functions of the run"
+    "D_IDENT_UNDEF": (_Words(r"failed to resolve ([^`]\S*): Unknown variable name", "a firing has no {0}"),),
+    "D_VAR_UNDEF": (
+        _Words(
+            r"(\S+) has not yet been declared or assigned", "no probe sets {0}",
+            "set it in one of the functions of the run",
+        ),
     ),
-    "D_PRED_SCALAR": _Words(r".*", "only numbers, addresses and texts are true or false", "compare it with something"),
-    "D_OP_SCALAR": _Words(r".*", "only numbers, addresses and texts are true or false", "compare it with something"),
-    "D_OP_INCOMPAT": _Words(
-        r'operands have incompatible types: "([^"]*)" = "([^"]*)"', "a variable of type {0} cannot take {1}",
-        "a variable has one type: give the other value another variable",
+    "D_PRED_SCALAR": (_TRUTHS,),
+    "D_OP_SCALAR": (_TRUTHS,),
+    "D_OP_INCOMPAT": (
+        _Words(
+            r'operands have incompatible types: "([^"]*)" = "([^"]*)"', "a variable of type {0} cannot take {1}",
+            "a variable has one type: give the other value another variable",
+        ),
+        _Words(
+            r'operands have incompatible types: "([^"]*)" (\S+) "([^"]*)"', "{1} is not for {0} and {2}",
+            "int(text) and str(number) convert, and u64(address)",
+        ),
+        _Words(
+            r"operator \?: operands must have compatible types", "the values to choose from are of two kinds",
+            "int(text) and str(number) convert, and u64(address)",
+        ),
     ),
-    "D_CG_EXPR": _Words(
-        r"\w+ function (\w+)\( \) may not .*", "{0}() has no value", "let it be a statement of its own",
+    "D_CG_EXPR": (
+        _Words(r"\w+ function (\w+)\( \) may not .*", "{0}() has no value", "let it be a statement of its own"),
     ),
-    "D_AGG_REDEF": _Words(r"(?s)aggregation redefined: @(\S+).*", "{0} is used as two kinds of aggregation"),
-    "D_IDENT_BADREF": _Words(r".*'([^']+)' may not be referenced as.*", "{0} needs brackets behind it, or a call"),
+    "D_AGG_REDEF": (_Words(r"(?s)aggregation redefined: @(\S+).*", "{0} is used as two kinds of aggregation"),),
+    "D_IDENT_BADREF": (_Words(r".*'([^']+)' may not be referenced as.*", "{0} needs brackets behind it, or a call"),),
+    "D_PROTO_LEN": (
+        _Words(
+            r"(\S+)\( \) prototype mismatch: (\d+) args? passed, (.*) expected",
+            "{0}() takes {2} arguments, not {1}",
+        ),
+        _Words(
+            r"(\S+)\[ \] prototype mismatch: (\d+) keys? passed, (.*) expected",
+            "{0} has keys of {2} parts, not of {1}",
+            "all keys have as many parts, of the same types",
+        ),
+    ),
+    "D_PROTO_ARG": (
+        _Words(
+            r"(?s)(\S+)\( \) argument #(\d+) .*prototype: ([^\n]*)\n\s*argument: (.*)",
+            "argument {1} of {0}() is of type {3}, and has to be {2}",
+        ),
+        _Words(
+            r"(?s)(\S+)\[ \] key #(\d+) .*prototype: ([^\n]*)\n\s*key: (.*)",
+            "part {1} of a key of {0} is of type {3}, and of {2} elsewhere",
+            "all keys have as many parts, of the same types",
+        ),
+    ),
+    "D_OP_SOU": (
+        _Words(r'operator (?:\.|->) cannot be applied to (?:pointer to )?type "([^"]*)".*', "{0} has no members"),
+    ),
+    "D_CAST_INVAL": (
+        _Words(r'invalid cast expression: "([^"]*)" to "([^"]*)"', "no {0} becomes {1}", "int(text) reads its digits"),
+    ),
 }  # fmt: skip
 
 
@@ -72,17 +116,18 @@ def _indent(line: str) -> int:
 
 def _in_python(error: DError) -> DError:
     """A message of the checker that D shares, in Python's words."""
-    words = _WORDS.get(error.tag)
-    found = re.fullmatch(words.pattern, error.text) if words else None
-    if words is None or found is None:
-        return DError(error.tag, _names(error.text), error.position, _names(error.hint), error.names)
-    text = words.text.format(*found.groups())
-    return DError(error.tag, _names(text), error.position, _names(error.hint or words.hint), error.names)
+    for words in _WORDS.get(error.tag, ()):
+        found = re.fullmatch(words.pattern, error.text)
+        if found is not None:
+            text = words.text.format(*found.groups())
+            return DError(error.tag, _names(text), error.position, _names(error.hint or words.hint), error.names)
+    return DError(error.tag, _names(error.text), error.position, _names(error.hint), error.names)
 
 
 _SPELLED = (
     (re.compile(r"\bself->"), "thread."),
-    (re.compile(r"\bthis->"), ""),
+    (re.compile(r"\bthis->(?:\w+\.)?"), ""),
+    (re.compile(rf"[\w.]+{SHARED}(?=\w)"), ""),
     (re.compile(r"->"), "."),
     (re.compile(r"\( \)"), "()"),
     (re.compile(r"\[ \]"), "[]"),
@@ -91,7 +136,6 @@ _SPELLED = (
     (re.compile(r"\boperator !"), "not"),
     (re.compile(r"\boperator &&"), "and"),
     (re.compile(r"\boperator \|\|"), "or"),
-    (re.compile(r"\b[\w.]+:(?=[A-Za-z_]\w*\b(?! ?:))(?=\w+ )"), ""),
 )
 """D's spellings, and Python's."""
 
