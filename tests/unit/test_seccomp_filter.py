@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sonde.arch.x86_64.system_calls import MMAP, MPROTECT, PKEY_MPROTECT, PRCTL, SECCOMP, SIGACTION
-from sonde.engines.embedded.tracer.plan import HOLD_RETURN, RETURN
+from sonde.engines.embedded.tracer.plan import CODE, FILES, HOLD_RETURN, RETURN
 from sonde.engines.embedded.tracer.seccomp import INSTALLS, MARKS, WANTED, filter_for, new_mark
 
 NATIVE, I386, X32 = 0xC000003E, 0x40000003, 1 << 30
@@ -72,15 +72,15 @@ def test_calls_of_other_architectures_are_allowed(calls, number):
     assert run(program, NATIVE, number | X32) == ALLOW
 
 
-@given(TABLES, st.integers(0, 7), st.sampled_from((0, 3, 0xFFFF_FFFF)), st.sampled_from((4, 5, 6)))
-def test_what_concerns_breakpoints_is_traced(calls, protection, file, first):
-    """What maps code or a file, or changes what SIGTRAP does."""
-    program = filter_for(calls, mark=0xA000, maps=True)
+@given(TABLES, st.integers(0, 7), st.sampled_from((0, 3, 0xFFFF_FFFF)), st.sampled_from((4, 5, 6)), st.booleans())
+def test_what_maps_code_or_concerns_breakpoints_is_traced(calls, protection, file, first, concerns_breakpoints):
+    """For breakpoints what maps a file, too, or changes what SIGTRAP does."""
+    program = filter_for(calls, mark=0xA000, maps=FILES if concerns_breakpoints else CODE)
     for number in set(range(1024)) - {SECCOMP}:
         wanted = calls.get(number, 0)
         has_code = number in (MMAP, MPROTECT, PKEY_MPROTECT) and bool(protection & 4)
         is_of_trap = number == SIGACTION and first == 5
-        if has_code or is_of_trap or (number == MMAP and file != 0xFFFF_FFFF):
+        if has_code or (concerns_breakpoints and (is_of_trap or (number == MMAP and file != 0xFFFF_FFFF))):
             wanted |= RETURN | HOLD_RETURN
         expected = TRACE | 0xA000 | wanted if wanted else ALLOW
         assert run(program, NATIVE, number, first, protection, file) == expected

@@ -46,6 +46,7 @@ _WORD = struct.Struct("=Q")
 _HALF = struct.Struct("=I")
 _PAIR = struct.Struct("=ii")
 _MAPPING = struct.Struct("=QQQQQQ")
+_VDSO_AT = _MM_AT + _MAPPING.size - 8
 _IDENTITY = struct.Struct("=IIIIIIII")
 
 
@@ -131,6 +132,10 @@ class Structures:
         """Where in the process's memory its arguments and environment begin and end, where its stack began, and where
         the vdso is."""
         self._write_shared(shared + _MM_AT, _MAPPING.pack(*arguments, *environment, stack, vdso))
+
+    def set_image(self, shared: int, vdso: int) -> None:
+        """Where programs find the vdso of the process."""
+        self._write_shared(shared + _VDSO_AT, _WORD.pack(vdso))
 
     def _write_task(self, address: int, member: str, data: bytes) -> None:
         self._tasks.write(address + _TASK.offsets[member], data)

@@ -61,7 +61,7 @@ def compile_session(
     settings = settings_of(options)
     if options.text("record") or recording_of(options):
         # What is recorded of a stack is what a helper has found.
-        settings = settings._replace(unwinds_by_tables=False, marks_images=False)
+        settings = settings._replace(unwinds_by_tables=False)
     if records:
         most = options.number("pcapsize") if options.is_set("pcapsize") else settings.packet_bytes
         settings = settings._replace(

@@ -144,7 +144,7 @@ class Images:
     def _seen(self, pid: int, mark: int, mappings: tuple[Mapping, ...]) -> None:
         """A snapshot completes what is known of the same image: what was unmapped before it may still be asked for."""
         images = self._of.setdefault(pid, [])
-        image = next((each for each in images if each.mark == mark or not (each.mark or each.is_whole)), None)
+        image = next((each for each in reversed(images) if each.mark == mark or not (each.mark or each.is_whole)), None)
         if image is None:
             image = Image()
             images.append(image)

@@ -78,6 +78,14 @@ class MappingTable:
             return self._mappings[at]
         return None
 
+    def between(self, start: int, end: int) -> Iterator[Mapping]:
+        """The mappings that have any of these addresses."""
+        at = max(bisect_right(self._starts, start) - 1, 0)
+        while at < len(self._starts) and self._starts[at] < end:
+            if self._mappings[at].end > start:
+                yield self._mappings[at]
+            at += 1
+
     def add(self, mapping: Mapping) -> None:
         """Put a mapping in; of others what it does not cover stays."""
         start, end = mapping.start, mapping.end

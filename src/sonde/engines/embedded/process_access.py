@@ -13,7 +13,7 @@ from sonde.engines.embedded.sources.task import ThreadAccess
 from sonde.engines.embedded.sources.threads import Threads
 from sonde.engines.embedded.sources.wishes import plan_of
 from sonde.engines.embedded.tracer.memory import ProcessMemory
-from sonde.engines.embedded.tracer.plan import StopPlan
+from sonde.engines.embedded.tracer.plan import FILES, StopPlan
 from sonde.engines.embedded.tracer.stops import EXEC, FORK, MAPPED
 from sonde.model.spec import TracingSpec, has_samples, has_user_addresses
 from sonde.runtime.machine.memory import MachineMemory
@@ -51,7 +51,10 @@ class ProcessAccess:
         if followed is not None and (_tells_addresses(spec) or self.reads_more):
             from sonde.engines.embedded.sources.images import ImageEvents  # likewise
 
-            self.images = ImageEvents(lambda tid: self.threads.by_tid.get(tid))
+            self.images = ImageEvents(
+                lambda tid: self.threads.by_tid.get(tid),
+                lambda process, generation: self.threads.set_generation(process, generation),
+            )
             walk = self.images.walking(walk)
         self.places = followed.tracees.fetched() if followed else memoryview(b"")
         self.fetched = FetchedMemory(read, self.places, self.plan.fetches)
@@ -81,7 +84,7 @@ def _plan(spec: TracingSpec, followed: FollowedGroup | None, reads_more: bool) -
 
         plan = with_images(plan)
     if firings.has_user_probes(spec):
-        plan = plan._replace(maps=True)
+        plan = plan._replace(maps=FILES)
     if firings.awaits_files(spec):
-        plan = plan._replace(events=plan.events | {MAPPED}, held=plan.held | {EXEC})
+        plan = plan._replace(events=plan.events | {MAPPED}, held=plan.held | {EXEC, MAPPED})
     return plan

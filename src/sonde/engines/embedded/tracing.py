@@ -100,7 +100,14 @@ class EmbeddedTracing:
 
     def answer(self, asked: Callable[[], None]) -> None:
         """Call this as soon as a program has asked for tables, before it goes on: its thread waits."""
-        self._maps.asked = asked
+        images = self._world.access.images
+
+        def answered() -> None:
+            if images is not None:
+                images.begin(self._world.environment.task)
+            asked()
+
+        self._maps.asked = answered
 
     def attach(self) -> None:
         """Get the processes to where they wait to be traced. Raises CommandError, AbortedError."""

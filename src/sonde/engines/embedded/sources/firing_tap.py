@@ -196,7 +196,7 @@ class FiringTap:
                 reads += behind_static(arguments_there, task, found_at, user_end)
             task.user_stack(DEPTH)
         if self._images is not None and isinstance(task, TracedTask):
-            self._images.require(task.pid, self._shown(reads))
+            self._images.require(task.process, self._shown(reads))
         arguments = _WORD.iter_unpack(context) if packet is None else ()
         pointers = [task.address, *(each for (each,) in arguments)]
         found = RecordedFiring(

@@ -1,24 +1,26 @@
 """What traced processes have mapped, read from /proc while they stand still: when a stack is first walked, before they
-execute another program, and at their end."""
+execute another program, when they have mapped code since, and at their end."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 from sonde.arch import call_numbers, pages
 from sonde.engines.embedded.sources.stops import Handler, Record
-from sonde.engines.embedded.sources.task import TracedTask
+from sonde.engines.embedded.sources.task import TracedProcess, TracedTask
 from sonde.engines.embedded.tracer import stops
-from sonde.engines.embedded.tracer.plan import ENTRY, HOLD_ENTRY, StopPlan
-from sonde.symbols.images import mark_in
+from sonde.engines.embedded.tracer.plan import CODE, ENTRY, HOLD_ENTRY, StopPlan
+from sonde.runtime.environment import Task
+from sonde.symbols.current_images import CurrentImages
 from sonde.symbols.mappings import parse_maps
-from sonde.symbols.process_events import MappingsSnapshot, ProcessEvent
+from sonde.symbols.process_events import Forked, MappingsSnapshot, ProcessEvent
 from sonde.untrusted import kernel_text, lines
 
 _EXEC = call_numbers.native("execve", "execveat")
 
 _DATA = "[heap]", "[stack]"
-"""Mappings in which there is no code."""
+"""Mappings in which there is no code, until a thread says so."""
 
 _MOST_VAIN = 1 << 16
 """Pages that are remembered of a process."""
@@ -31,7 +33,8 @@ def with_images(plan: StopPlan) -> StopPlan:
     calls = dict(plan.calls)
     for number in _EXEC:
         calls[number] = calls.get(number, 0) | ENTRY | HOLD_ENTRY
-    return plan._replace(calls=calls, events=plan.events | {stops.EXIT}, held=plan.held | {stops.EXEC, stops.EXIT})
+    events, held = plan.events | {stops.EXIT, stops.MAPPED}, plan.held | {stops.EXEC, stops.EXIT}
+    return plan._replace(calls=calls, events=events, held=held, maps=plan.maps or CODE)
 
 
 class ImageEvents:
@@ -39,8 +42,13 @@ class ImageEvents:
 
     descriptors: tuple[int, ...] = ()
 
-    def __init__(self, task: Callable[[int], TracedTask | None]) -> None:
+    def __init__(
+        self, task: Callable[[int], TracedTask | None], set_generation: Callable[[TracedProcess, int], None]
+    ) -> None:
+        """`set_generation` is told how often a process has replaced code since it was executed, if that changes."""
         self.lost = 0
+        self._set_generation = set_generation
+        self._images = CurrentImages()
         self._task = task
         self._events: list[ProcessEvent] = []
         self._last: dict[int, int] = {}
@@ -53,15 +61,16 @@ class ImageEvents:
         events, self._events = self._events, []
         return events
 
-    def require(self, pid: int, addresses: Iterable[int]) -> None:
+    def require(self, process: TracedProcess, addresses: Iterable[int]) -> None:
         """Read what the process has mapped if one of these may be in what has been mapped since the last time."""
+        pid = process.pid
         known, vain = self._ranges.get(pid, ()), self._vain.setdefault(pid, set())
         pages_of = {each >> pages.PAGE_BITS for each in addresses}
         unknown = {
             page for page in pages_of - vain if not any(start <= page << pages.PAGE_BITS < end for start, end in known)
         }
         if unknown:
-            self._note(pid)
+            self._note(process)
             if len(vain) >= _MOST_VAIN:
                 vain.clear()
             vain |= unknown
@@ -70,12 +79,15 @@ class ImageEvents:
         """The walk of stacks that notes whose it walks first."""
 
         def watched(tid: int, depth: int) -> Sequence[int]:
-            task = self._task(tid)
-            if task is not None and task.pid not in self._last:
-                self._note(task.pid)
+            self.begin(self._task(tid))
             return walk(tid, depth)
 
         return watched
+
+    def begin(self, task: Task | None) -> None:
+        """The stack of the thread is walked, perhaps for the first time."""
+        if isinstance(task, TracedTask) and task.pid not in self._last:
+            self._note(task.process)
 
     def watch(self, handlers: dict[int, Handler]) -> None:
         """Look before what the stops cause."""
@@ -95,14 +107,40 @@ class ImageEvents:
                 each.pop(record[2], None)
             ended(record)
 
-        handlers |= {stops.ENTRY: before_exec, stops.EXIT: before_end, stops.END: after_end}
+        for kind in (stops.FORK, stops.START):
+            handlers[kind] = partial(self._made, handlers[kind])
+        handlers |= {
+            stops.ENTRY: before_exec, stops.EXIT: before_end, stops.END: after_end, stops.MAPPED: self._mapped
+        }  # fmt: skip
 
     def _look(self, tid: int) -> None:
         task = self._task(tid)
         if task is not None and (task.process.live <= 1 or tid == task.pid or task.pid not in self._last):
-            self._note(task.pid)
+            self._note(task.process)
 
-    def _note(self, pid: int) -> None:
+    def _made(self, handle: Handler, record: Record) -> None:
+        """A new process has what its maker has."""
+        kind, flags, tid, _, other, is_thread, *_ = record
+        maker, made = (tid, other) if kind == stops.FORK else (other, tid)
+        task = self._task(maker)
+        if (
+            task is not None
+            and task.pid in self._last
+            and not (is_thread or flags & stops.BEFORE or made in self._last)
+        ):
+            self._events.append(self._images.take(Forked(0, made, task.pid)))
+            self._last[made] = self._last[task.pid]
+            self._ranges[made] = self._ranges[task.pid]
+        handle(record)
+
+    def _mapped(self, record: Record) -> None:
+        """There may be other code where there was some. What has not been looked at yet will be when it is needed."""
+        task = self._task(record[2])
+        if task is not None and task.pid in self._last:
+            self._note(task.process)
+
+    def _note(self, process: TracedProcess) -> None:
+        pid = process.pid
         try:
             text = kernel_text(f"/proc/{pid}/maps")
         except OSError:
@@ -116,7 +154,8 @@ class ImageEvents:
             self._last[pid] = seen
             mappings = parse_maps(text)
             self._ranges[pid] = [(each.start, each.end) for each in mappings if each.executable or each.path in _DATA]
-            self._events.append(MappingsSnapshot(0, pid, mark_in(mappings), mappings))
+            self._events.append(self._images.take(MappingsSnapshot(0, pid, 0, mappings)))
+            self._set_generation(process, self._images.generation(pid))
 
 
 def _has_names(line: str) -> bool:

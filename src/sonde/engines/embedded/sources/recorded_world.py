@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from errno import EFAULT, ENODATA
 
 from sonde.bpf.helpers import CPU_TIME, OPEN_FILE
-from sonde.engines.embedded.sources.image_marks import ImageMarks
 from sonde.engines.fired import FiringThread, MemoryRead, RecordedFiring
 from sonde.model.firing_names import MissingParts
 from sonde.runtime.environment import Task
@@ -39,14 +38,15 @@ class ReplayedTask:
 
 
 class FiringAnswers:
-    """The firing under way; `begin` takes up the next. `missing` gets what is asked for and not there."""
+    """The firing under way; `begin` takes up the next. `missing` gets what is asked for and not there; `mark` says
+    what a process executes."""
 
-    def __init__(self, missing: MissingParts, has_raw_stacks: bool) -> None:
+    def __init__(self, missing: MissingParts, has_raw_stacks: bool, mark: Callable[[int], int]) -> None:
+        self._mark = mark
         self.cpu = 0
         self.has_raw_stacks = has_raw_stacks
         self.own: Task | None = None
         """Where no firing was recorded: the thread of sonde itself."""
-        self.marks = ImageMarks()
         self._missing = missing
         self._fired: RecordedFiring | None = None
         self._reads: tuple[MemoryRead, ...] = ()
@@ -129,7 +129,7 @@ class FiringAnswers:
 
     def image(self) -> int:
         thread = self._fired.thread if self._fired is not None else None
-        return self.marks.of(thread.pid) << 32 | thread.pid if thread is not None else 0
+        return self._mark(thread.pid) << 32 | thread.pid if thread is not None else 0
 
     def parent(self) -> int | None:
         found = self._fired.thread.ppid if self._fired is not None else -1

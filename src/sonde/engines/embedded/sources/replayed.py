@@ -27,6 +27,7 @@ from sonde.runtime.environment import Environment
 from sonde.runtime.machine.memory import MachineMemory
 from sonde.runtime.programs.ready import ReadyProgram
 from sonde.runtime.structures import Structures
+from sonde.symbols.current_images import CurrentImages
 from sonde.symbols.process_events import ProcessEvent
 from sonde.typed import TYPE_CHECKING, NamedTuple
 
@@ -120,7 +121,10 @@ class ReplayedFirings:
         self._environment, self._buffers, self._memory = environment, buffers, memory
         self._packets: RecordedPackets | None = None
         self._structures, self._forget, self._is_filling = structures, forget, is_filling
-        self._world = environment.recorded = environment.files = FiringAnswers(self.missing, source.origin == EMBEDDED)
+        images = self._images = CurrentImages()
+        self._world = environment.recorded = environment.files = FiringAnswers(
+            self.missing, source.origin == EMBEDDED, images.mark
+        )
         environment.cpu_time = self._world.cpu_time
         self._record = bytearray(_ROOM)
         self._record_at = memory.add(self._record)
@@ -203,10 +207,7 @@ class ReplayedFirings:
                 if self._is_filling():
                     return
             else:
-                if self.source.origin != EMBEDDED:
-                    # This engine's own recordings tell only of what is mapped, once it is asked for.
-                    self._world.marks.take(each)
-                self.noted.events.append(each)
+                self.noted.events.append(self._images.take(each))
         if count < _AT_ONCE:
             if self.source.is_over:
                 self.next = 0

@@ -19,14 +19,15 @@ class ThreadAccess(NamedTuple):
 class TracedProcess:
     """What the threads of a process share. `shared` is the address of that in Memory, `threads` are those that are
     traced, by number, `live` how many of them have not begun to end; `leader` is the first thread, or what stands for
-    it in a process that is not traced."""
+    it in a process that is not traced. `vdso` is where that begins, 0 if it is not known; `generation` tells how often
+    the process has replaced code since it was executed (`symbols/current_images.py`)."""
 
-    __slots__ = ("children", "gid", "leader", "live", "parent", "pid", "shared", "threads", "uid")
+    __slots__ = ("children", "generation", "gid", "leader", "live", "parent", "pid", "shared", "threads", "uid", "vdso")
 
     def __init__(self, pid: int, shared: int) -> None:
         self.pid = pid
         self.shared = shared
-        self.uid = self.gid = 0
+        self.uid = self.gid = self.vdso = self.generation = 0
         self.threads: dict[int, TracedTask] = {}
         self.live = 0
         self.leader: TracedTask | None = None

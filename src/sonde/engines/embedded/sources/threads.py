@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
+from sonde.arch import pages
 from sonde.engines.embedded.sources.task import ThreadAccess, TracedProcess, TracedTask
 from sonde.machine import facts as proc
 from sonde.machine.facts import Facts
@@ -66,6 +67,7 @@ class Threads:
         process = self._new_process(tid)
         self._structures.copy_shared(maker.process.shared, process.shared, tid)
         process.uid, process.gid = maker.process.uid, maker.process.gid
+        process.vdso, process.generation = maker.process.vdso, maker.process.generation
         self._set_parent(process, maker.process)
         return self._add(tid, process, maker.comm)
 
@@ -190,10 +192,18 @@ class Threads:
 
     def _describe(self, process: TracedProcess, found: Facts) -> None:
         process.uid, process.gid = found.uid, found.gid
+        if process.vdso != found.vdso:
+            process.vdso, process.generation = found.vdso, 0
         structures = self._structures
         structures.set_identity(process.shared, found.uid, found.gid, found.euid, found.egid)
         structures.set_groups(process.shared, found.pid, found.group, found.session)
-        structures.set_mapping(process.shared, found.arguments, found.environment, found.stack, found.vdso)
+        structures.set_mapping(process.shared, found.arguments, found.environment, found.stack, _image(process))
+
+    def set_generation(self, process: TracedProcess, generation: int) -> None:
+        """The process has replaced code so often."""
+        if process.generation != generation:
+            process.generation = generation
+            self._structures.set_image(process.shared, _image(process))
 
     def _set_parent(self, process: TracedProcess, parent: TracedProcess | None) -> None:
         if process.parent is not None:
@@ -210,3 +220,8 @@ class Threads:
         tasks = {*process.threads.values(), *([leader] if leader else [])}
         for task in tasks:
             self._structures.set_family(task.address, parent.address if parent else 0, leader.address if leader else 0)
+
+
+def _image(process: TracedProcess) -> int:
+    """The address that tells programs what the process executes: that of the vdso, or a later one."""
+    return process.vdso + process.generation * pages.PAGE

@@ -156,7 +156,7 @@ class UserProbes:
     def watch(self, handlers: dict[int, Handler], task: Callable[[int], TracedTask | None], world: FiringWorld) -> None:
         """Fire with the records of breakpoints."""
         world.fetched.know_sites(self.fetches)
-        executed = handlers[stops.EXEC]
+        executed, noted = handlers[stops.EXEC], handlers.get(stops.MAPPED)
 
         def look(record: Record) -> None:
             if record[0] == stops.EXEC:
@@ -164,7 +164,12 @@ class UserProbes:
             if (found := task(record[2])) is not None:
                 self.mapped(found.pid)
 
-        handlers |= {stops.EXEC: look, stops.MAPPED: look}
+        def look_also(record: Record) -> None:
+            if noted is not None:
+                noted(record)
+            look(record)
+
+        handlers |= {stops.EXEC: look, stops.MAPPED: look_also}
         handlers[stops.HIT] = _handler(self._hits, task, world)
         handlers[stops.FUNCTION_RETURN] = _handler(self._returns, task, world)
 

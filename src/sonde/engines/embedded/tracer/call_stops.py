@@ -78,16 +78,17 @@ def _enters(threads: TracedThreads, tid: int) -> None:
 def _mapped(threads: TracedThreads, tid: int, number: int, result: int) -> bool:
     """The thread has mapped something, or may execute more: what is wanted there is put in before it goes on. Whether
     there may be more code."""
-    space = threads.spaces.by_tid.get(tid)
-    if space is None or -MAX_ERRNO <= result < 0:
+    if -MAX_ERRNO <= result < 0:
         return False
+    space = threads.spaces.by_tid.get(tid)
     with suppress(OSError):
         given = [ptrace.call(ptrace.PEEKUSER, tid, place) for place in registers.CALL_ARGUMENTS[1:5]]
         size, protection, _, file = given
-        if number == system_calls.MMAP:
-            space.without(result & _U64, (result & _U64) + size)
-        if (number == system_calls.MMAP and file & _U32 != _U32) or protection & _EXECUTE:
-            threads.spaces.look(tid, space.pid)
+        if space is not None:
+            if number == system_calls.MMAP:
+                space.without(result & _U64, (result & _U64) + size)
+            if (number == system_calls.MMAP and file & _U32 != _U32) or protection & _EXECUTE:
+                threads.spaces.look(tid, space.pid)
         return bool(protection & _EXECUTE)
     return False
 
@@ -113,9 +114,10 @@ def _leaves(threads: TracedThreads, tid: int, wanted: int | None) -> None:
         if is_more and wanted & RETURN:
             threads.note(tid, stops.MAPPED)
         if wanted & RETURN:
-            threads.tell(tid, stops.RETURN, is_more or wanted & HOLD_RETURN, number)
+            holds = is_more and stops.MAPPED in threads.plan.held
+            threads.tell(tid, stops.RETURN, holds or wanted & HOLD_RETURN, number)
         elif is_more:
-            threads.tell(tid, stops.MAPPED, True)
+            threads.tell(tid, stops.MAPPED, stops.MAPPED in threads.plan.held)
         else:
             threads.proceed(tid)
     else:

@@ -19,6 +19,9 @@ MAPPING = frozenset((system_calls.MMAP, system_calls.MPROTECT, system_calls.PKEY
 FOLLOWED = MAPPING | {system_calls.SIGACTION}
 """The calls behind which the guardian looks for the sake of breakpoints: also that which changes what SIGTRAP does."""
 
+CODE, FILES = 1, 2
+"""Of FOLLOWED those calls that map code alone; and all that concern breakpoints, as those that map a file."""
+
 NUMBERS = 1024
 """More than there are system call numbers."""
 
@@ -59,7 +62,7 @@ class StopPlan(NamedTuple):
     `seccomp`: for a command, stop at the wanted system calls only, by a filter. `fetches`: by system call, what is read
     at its entry, where that is told and not held. `notify`: records of entries may come without sp; `notified`: calls
     of which the command's filter notifies (notifications.py); `mark`: what all data of its stops have (seccomp.MARKS).
-    `maps`: whether threads stop behind FOLLOWED, as far as these concern breakpoints.
+    `maps`: CODE or FILES where threads stop behind such calls of FOLLOWED, 0 where they do not.
     `refusals`: whether what a filter refuses is to be told, which concerns sonde alone.
     """
 
@@ -72,8 +75,13 @@ class StopPlan(NamedTuple):
     notify: bool = True
     notified: frozenset[int] = frozenset()
     mark: int = 0
-    maps: bool = False
+    maps: int = 0
     refusals: bool = True
+
+
+def followed(maps: int) -> frozenset[int]:
+    """The calls behind which the guardian looks."""
+    return (frozenset(), MAPPING, FOLLOWED)[maps]
 
 
 def to_bytes(plan: StopPlan) -> bytes:
@@ -99,7 +107,7 @@ def from_bytes(data: bytes) -> StopPlan:
         fetches[number] = (*fetches.get(number, ()), EntryFetch(*fetch))
     return StopPlan(
         calls, _set(events), _set(held), bool(registers), bool(seccomp), fetches, bool(notify), notified, mark,
-        bool(maps),
+        maps,
     )  # fmt: skip
 
 

@@ -13,7 +13,7 @@ import struct
 from collections.abc import Set
 
 from sonde.arch import system_calls
-from sonde.engines.embedded.tracer.plan import FOLLOWED, HOLD_RETURN, RETURN
+from sonde.engines.embedded.tracer.plan import FILES, HOLD_RETURN, RETURN, followed
 
 PR_SET_NO_NEW_PRIVS = 38
 SET_MODE_FILTER = 1
@@ -63,12 +63,12 @@ def new_mark() -> int:
     return int.from_bytes(os.urandom(2), "little") & MARKS | _LARGE
 
 
-def filter_for(calls: dict[int, int], notified: Set[int] = frozenset(), mark: int = 0, maps: bool = False) -> bytes:
+def filter_for(calls: dict[int, int], notified: Set[int] = frozenset(), mark: int = 0, maps: int = 0) -> bytes:
     """The filter's instructions (struct sock_filter): call number -> what is wanted of it, 4 bits, not 0, which its
     stop carries as data together with `mark`, of the bits MARKS.
 
-    It notifies of the calls `notified`. Calls that install filters stop too, and, if `maps`, the returns of those by
-    which code or a file is mapped, or what SIGTRAP does is changed.
+    It notifies of the calls `notified`. Calls that install filters stop too, and with `maps` (StopPlan) the returns of
+    those by which code is mapped or, with FILES, any file, or what SIGTRAP does is changed.
     """
     actions = {number: _NOTIFY if number in notified else _TRACE | mark | data for number, data in calls.items()}
     prctl = actions.get(system_calls.PRCTL, _ALLOW)
@@ -82,10 +82,9 @@ def filter_for(calls: dict[int, int], notified: Set[int] = frozenset(), mark: in
             (_RETURN, 0, 0, prctl),
         ]
     }
-    if maps:
-        for place, number in enumerate(sorted(FOLLOWED)):
-            actions[number] = _FOLLOWED_OR_NOT - place
-            leaves[_FOLLOWED_OR_NOT - place] = _followed(number, mark, calls.get(number, 0))
+    for place, number in enumerate(sorted(followed(maps))):
+        actions[number] = _FOLLOWED_OR_NOT - place
+        leaves[_FOLLOWED_OR_NOT - place] = _followed(number, mark, calls.get(number, 0), maps)
     program = [
         (_LOAD, 0, 0, _ARCHITECTURE),
         (_EQUAL, 1, 0, system_calls.AUDIT_ARCHITECTURE),
@@ -96,14 +95,14 @@ def filter_for(calls: dict[int, int], notified: Set[int] = frozenset(), mark: in
     return b"".join(struct.pack("=HBBI", *instruction) for instruction in program)
 
 
-def _followed(number: int, mark: int, wanted: int) -> list[_Instruction]:
+def _followed(number: int, mark: int, wanted: int, maps: int) -> list[_Instruction]:
     """The leaf of a call that may map code, or a file, or change what SIGTRAP does."""
     returns = (_RETURN, 0, 0, _TRACE | mark | wanted | RETURN | HOLD_RETURN)
     other = (_RETURN, 0, 0, _TRACE | mark | wanted if wanted else _ALLOW)
     if number == system_calls.SIGACTION:
         return [(_LOAD, 0, 0, _FIRST_ARGUMENT), (_EQUAL, 0, 1, signal.SIGTRAP), returns, other]
     look = [(_LOAD, 0, 0, _PROTECTION), (_ANY_BIT, 0, 1, _EXECUTE), returns]
-    if number == system_calls.MMAP:
+    if number == system_calls.MMAP and maps == FILES:
         look += [(_LOAD, 0, 0, _FILE), (_EQUAL, 1, 0, _NO_FILE), returns]
     return [*look, other]
 

@@ -62,8 +62,8 @@ LOST = 12
 """What is wanted of the thread's memory is not there. a: UNWRITTEN ... UNCOUNTED; b: how many; c: an errno, or 0."""
 
 MAPPED = 13
-"""The thread has mapped code of a file, or may execute more, and what is wanted there by then has been put in. A record
-of the same stop that is HELD may follow."""
+"""The thread has mapped code, or may execute more, and what is wanted there by then has been put in. A record of the
+same stop that is HELD may follow."""
 
 UNWRITTEN, UNRETURNED, TAKEN_OUT, PASSABLE, UNREAD, UNCOUNTED = range(1, 7)
 """UNWRITTEN: breakpoints that could not be put. UNRETURNED: calls whose return has none. TAKEN_OUT: breakpoints that

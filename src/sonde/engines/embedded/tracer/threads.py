@@ -13,7 +13,7 @@ from sonde.engines.embedded.tracer.code_spaces import CodeSpaces
 from sonde.engines.embedded.tracer.executables import Executables
 from sonde.engines.embedded.tracer.fetching import Fetcher
 from sonde.engines.embedded.tracer.notifications import Notifications
-from sonde.engines.embedded.tracer.plan import FOLLOWED, HOLD_RETURN, RETURN, StopPlan
+from sonde.engines.embedded.tracer.plan import HOLD_RETURN, RETURN, StopPlan, followed
 from sonde.engines.embedded.tracer.ring import RecordWriter
 from sonde.engines.embedded.tracer.sites import FileSites
 from sonde.typed import NamedTuple
@@ -111,9 +111,8 @@ class TracedThreads:
 
     def adopt_plan(self, plan: StopPlan) -> None:
         self.plan, self.wanted = plan, dict(plan.calls)
-        if plan.maps:
-            for number in FOLLOWED:
-                self.wanted[number] = self.wanted.get(number, 0) | RETURN | HOLD_RETURN
+        for number in followed(plan.maps):
+            self.wanted[number] = self.wanted.get(number, 0) | RETURN | HOLD_RETURN
         if plan.fetches:
             self.fetcher = Fetcher(self._memory, self.writer.info_words, plan.fetches)
             self.writer.limit(stops.PLACES)

@@ -1,0 +1,114 @@
+"""What every process executes at present, told apart also where code takes the place of other code.
+
+An exec gives a process another mark (`images.py`). Where a process only puts a library into the place of another one,
+the kernel's mark stays, and an address of before would get the name of what is there now. So whoever follows a process
+step by step gives it another mark there, too: the number of its *generation* is added to the kernel's.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable
+
+from sonde.symbols.images import mark_in, mark_of
+from sonde.symbols.mappings import VDSO, Mapping, MappingTable
+from sonde.symbols.process_events import Executed, Forked, Mapped, MappingsSnapshot, ProcessEvent
+
+_MARK = (1 << 32) - 1
+
+_MOST = 1 << 14
+"""Processes that are known: of those that were heard of first nothing is known in the end."""
+
+
+class CurrentImage:
+    """`table` has the executable mappings of the generation; `base` is the kernel's mark, 0 if it is not known."""
+
+    __slots__ = ("base", "generation", "table")
+
+    def __init__(self, base: int = 0, generation: int = 0, table: MappingTable | None = None) -> None:
+        self.base, self.generation = base, generation
+        self.table = table if table is not None else MappingTable()
+
+    @property
+    def mark(self) -> int:
+        return (self.base + self.generation) & _MARK
+
+    def add(self, mappings: Iterable[Mapping]) -> bool:
+        """Whether any takes the place of other code, which begins another generation."""
+        replaces = False
+        for each in mappings:
+            replaces = replaces or any(_differ(each, other) for other in self.table.between(each.start, each.end))
+            self.table.add(each)
+        self.generation += replaces
+        return replaces
+
+
+class CurrentImages:
+    """Those of all processes, by what happens to them in the order of time."""
+
+    def __init__(self) -> None:
+        self._of: OrderedDict[int, CurrentImage] = OrderedDict()
+
+    def mark(self, pid: int) -> int:
+        """The mark of what the process executes now, 0 if that is not known."""
+        found = self._of.get(pid)
+        return found.mark if found is not None else 0
+
+    def generation(self, pid: int) -> int:
+        found = self._of.get(pid)
+        return found.generation if found is not None else 0
+
+    def take(self, event: ProcessEvent) -> ProcessEvent:
+        """What has happened next, as it is to be told to `Images`."""
+        match event:
+            case Mapped(time, pid, mapping):
+                image = self._image(pid)
+                if mapping.path == VDSO:
+                    image.base, image.generation = mark_of(mapping.start), 0
+                if mapping.executable and image.add((mapping,)):
+                    return MappingsSnapshot(time, pid, image.mark, tuple(image.table))
+            case Executed(_, pid):
+                self._put(pid, CurrentImage())
+            case Forked(_, pid, parent):
+                known = self._of.get(parent)
+                if known is not None:
+                    self._put(pid, CurrentImage(known.base, known.generation, known.table.copy()))
+            case MappingsSnapshot(_, pid, mark, mappings):
+                return event._replace(mark=self._seen(pid, mark or mark_in(mappings), mappings))
+        return event
+
+    def _seen(self, pid: int, base: int, mappings: Iterable[Mapping]) -> int:
+        """The mark of a process with these mappings, and no others."""
+        image = self._image(pid)
+        if image.base != base:
+            image = CurrentImage(base)
+            self._put(pid, image)
+        code = [each for each in mappings if each.executable]
+        if image.add(code):
+            image.table = MappingTable()
+            image.add(code)
+        return image.mark
+
+    def _image(self, pid: int) -> CurrentImage:
+        found = self._of.get(pid)
+        if found is None:
+            found = CurrentImage()
+            self._put(pid, found)
+        return found
+
+    def _put(self, pid: int, image: CurrentImage) -> None:
+        self._of[pid] = image
+        while len(self._of) > _MOST:
+            self._of.popitem(last=False)
+
+
+def _differ(one: Mapping, other: Mapping) -> bool:
+    """Whether an address in both is in different files, or elsewhere in one."""
+    return _origin(one) != _origin(other)
+
+
+def _origin(mapping: Mapping) -> tuple[str, int, int] | None:
+    """None for memory that is no file's, in which no mapping names anything."""
+    if not mapping.is_object:
+        return None
+    return mapping.path, mapping.inode, mapping.start - mapping.offset
