@@ -15,6 +15,7 @@ from sonde.formats import perf_events as perf
 from sonde.frontends.d.report.text import TextReport
 from sonde.model.conversions import Conversion
 from sonde.model.probe import Internal, Probe
+from sonde.model.python_frames import PythonFrame
 from sonde.model.samples import SAMPLE_TYPE, SampledEvent
 from sonde.model.spec import (
     LITERAL,
@@ -69,6 +70,9 @@ class Names:
 
     def place(self, pid, address):
         return f"/lib/{NASTY}", 1
+
+    def python(self, word):
+        return PythonFrame(NASTY, NASTY, 1)
 
 
 class Shown:

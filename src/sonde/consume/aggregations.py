@@ -12,7 +12,7 @@ from functools import reduce
 from sonde.consume.events import Table, TableRow, Value
 from sonde.consume.options import Options
 from sonde.consume.order import sort_rows, truncation_order
-from sonde.consume.store import AggregationStore, Key, Snapshot
+from sonde.consume.store import AggregationStore, Canonical, Key, Snapshot
 from sonde.engines.base import Tracing
 from sonde.model.aggregating import merging_of, zero_words
 from sonde.model.aggregation_words import Words
@@ -77,13 +77,14 @@ class Aggregations:
     """The aggregations of one session."""
 
     def __init__(
-        self, spec: TracingSpec, tracing: Tracing, options: Options, label: Label | None, keeps_removed: bool = False
-    ) -> None:
+        self, spec: TracingSpec, tracing: Tracing, options: Options, label: Label | None, keeps_removed: bool = False,
+        canonical: Canonical | None = None,
+    ) -> None:  # fmt: skip
         self._specs = spec.aggregations
         self._options = options
         self._label = label
         self._stores = [
-            AggregationStore(one, spec.strings, tracing, options.aggpercpu, keeps_removed=keeps_removed)
+            AggregationStore(one, spec.strings, tracing, options.aggpercpu, None, keeps_removed, canonical)
             for one in spec.aggregations
         ]
         self._factors = [1] * len(self._stores)

@@ -45,7 +45,7 @@ from sonde.typed import TYPE_CHECKING, Any, cast
 if TYPE_CHECKING:
     from sonde.consume.aggregations import AggregationAction, Aggregations, Label, Moment
     from sonde.consume.sink import ShowingSink
-    from sonde.consume.store import Key
+    from sonde.consume.store import Canonical, Key
     from sonde.model.aggregation_words import Words
     from sonde.model.probe import Probe
 
@@ -74,14 +74,15 @@ def _closes(layout: RecordLayout) -> bool:
 
 
 def _aggregations(
-    spec: TracingSpec, tracing: Tracing, options: Options, label: Label | None, keeps_removed: bool
-) -> Aggregations | None:
+    spec: TracingSpec, tracing: Tracing, options: Options, label: Label | None, keeps_removed: bool,
+    canonical: Canonical | None,
+) -> Aggregations | None:  # fmt: skip
     if not spec.aggregations:
         return None
     # A program without aggregations is not to wait for this import.
     from sonde.consume.aggregations import Aggregations
 
-    return Aggregations(spec, tracing, options, label, keeps_removed)
+    return Aggregations(spec, tracing, options, label, keeps_removed, canonical)
 
 
 class Consumer:
@@ -92,6 +93,7 @@ class Consumer:
     `exit_status` is the argument of exit() once it was called (of the last call: END has the last word), else None.
     `set_option` carries out setopt(). `label` names symbols, so that keys shown alike are one. `status_rate` is in
     seconds. `keeps_removed`: what clear and trunc take away is to be had from `everything`.
+    `canonical`: stacks of processes that are shown alike are one.
     """
 
     def __init__(
@@ -104,6 +106,7 @@ class Consumer:
         label: Label | None = None,
         status_rate: float = STATUS_RATE,
         keeps_removed: bool = False,
+        canonical: Canonical | None = None,
     ) -> None:
         self.exit_status: int | None = None
         self.records = 0
@@ -115,7 +118,7 @@ class Consumer:
         self._layouts = {layout.number: layout for layout in spec.records}
         self._passive = {layout.number for layout in spec.records if is_passive(layout)}
         self._probes = {probe.id: probe for probe in spec.probes}
-        self._aggregations = _aggregations(spec, tracing, options, label, keeps_removed)
+        self._aggregations = _aggregations(spec, tracing, options, label, keeps_removed, canonical)
         self._counters = Counters(tracing)
         speculates = any(each.name == SPECULATIONS for each in spec.maps) and any(map(_closes, spec.records))
         self._speculations = Speculations(tracing, speculates)

@@ -8,7 +8,7 @@ the programs run on.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from sonde.consume.decode import key_reader
 from sonde.consume.events import Value
@@ -16,7 +16,7 @@ from sonde.engines.base import Tracing
 from sonde.model.aggregating import element_size, merging_of, zero_words
 from sonde.model.aggregation_words import Words, instances, merger
 from sonde.model.spec import AggregationSpec
-from sonde.typed import NamedTuple
+from sonde.typed import NamedTuple, cast
 
 Key = tuple[Value, ...]
 
@@ -25,6 +25,28 @@ _MOST_CPUS = 8192
 
 _AT_ONCE = 4096
 """Keys that are decoded in one go."""
+
+
+Canonical = Callable[[bytes], bytes]
+"""The one of all stacks of a process that are shown alike (`consume/stacks.py`)."""
+
+
+def _reader(
+    spec: AggregationSpec, strings: Sequence[bytes], canonical: Canonical | None
+) -> Callable[[Sequence[bytes]], list[Key]]:
+    """From the bytes of keys to their values."""
+    read = key_reader(spec.keys, strings, spec.key_size)
+    places = [place for place, field in enumerate(spec.keys) if field.kind == "ustack"]
+    if canonical is None or not places:
+        return read
+
+    def made(key: Key) -> Key:
+        values = list(key)
+        for place in places:
+            values[place] = canonical(cast("bytes", key[place]))
+        return tuple(values)
+
+    return lambda keys: list(map(made, read(keys)))
 
 
 class Snapshot(NamedTuple):
@@ -55,14 +77,15 @@ class AggregationStore:
         per_cpu: bool = False,
         cpu: int | None = None,
         keeps_removed: bool = False,
+        canonical: Canonical | None = None,
     ) -> None:
         self.spec = spec
-        self._strings = strings
+        self._strings, self._canonical = strings, canonical
         self._tracing = tracing
         self._per_cpu = per_cpu
         self._cpu = cpu
         self._each: list[AggregationStore] = []
-        self._decode = key_reader(spec.keys, strings, spec.key_size)
+        self._decode = _reader(spec, strings, canonical)
         merging = merging_of(spec)
         self._width = element_size(spec.function, spec.parameters, len(spec.keys))
         self._add = merging.add
@@ -86,9 +109,12 @@ class AggregationStore:
             cpus = len(contents[0][1]) // (8 * self._width)
             if cpus > _MOST_CPUS:
                 raise ValueError(f"values of {cpus} CPUs")
-            self._each = [AggregationStore(self.spec, self._strings, self._tracing, False, cpu) for cpu in range(cpus)]
+            self._each = [self._of_cpu(cpu) for cpu in range(cpus)]
         each = tuple([store.absorb(contents, is_final) for store in self._each])
         return self.absorb(contents, is_final)._replace(cpus=each)
+
+    def _of_cpu(self, cpu: int) -> AggregationStore:
+        return AggregationStore(self.spec, self._strings, self._tracing, False, cpu, canonical=self._canonical)
 
     def absorb(self, contents: Sequence[tuple[bytes, bytes]], is_final: bool) -> Snapshot:
         """The snapshot that the contents of the map amount to."""

@@ -1,7 +1,8 @@
 """Folded stacks: a line for each stack, its frames from the outermost with `;` between them, a blank, its number.
 
 The text that flamegraph.pl and most viewers of profiles take. A frame is written as D shows it without the offset,
-module`function, with `_[k]` behind functions of the kernel and `_[i]` behind inlined ones, as flamegraph.pl has it.
+module`function, with `_[k]` behind functions of the kernel and `_[i]` behind inlined ones, as flamegraph.pl has it,
+and `_[p]` behind those of Python, whose module is their file.
 No name can be taken for any of that: its `;` is written as `:`; what ends a line or steers a terminal, a module's "`",
 the `#` that begins a comment, and the bracket of a mark are escapes of C. A stack without frames, as that of the kernel
 is where a process was interrupted, is `[no stack]`.
@@ -11,13 +12,13 @@ from __future__ import annotations
 
 import re
 
-from sonde.formats.profile import INLINED, KERNEL, KEY, USER, Profile, ProfileError, ProfileFrame, ProfileFrames
+from sonde.formats.profile import INLINED, KERNEL, KEY, PYTHON, USER, Profile, ProfileError, ProfileFrame, ProfileFrames
 from sonde.visible import single_line
 
-_MARKS = {KERNEL: "_[k]", INLINED: "_[i]"}
+_MARKS = {KERNEL: "_[k]", INLINED: "_[i]", PYTHON: "_[p]"}
 _KINDS = {mark: kind for kind, mark in _MARKS.items()}
 _NO_STACK = "[no stack]"
-_MARK = re.compile(r"_\[([ki]\])\Z")
+_MARK = re.compile(r"_\[([kip]\])\Z")
 _TICK = "\\x60"
 _NUMBER = re.compile(r"(-?[0-9]{1,30})(\.[0-9]*)?")
 

@@ -11,7 +11,7 @@ import gzip
 import zlib
 from collections.abc import Iterator
 
-from sonde.formats.profile import INLINED, KERNEL, KEY, USER, Profile, ProfileError, ProfileFrame, ProfileFrames
+from sonde.formats.profile import INLINED, KERNEL, KEY, PYTHON, USER, Profile, ProfileError, ProfileFrame, ProfileFrames
 from sonde.formats.protobuf import WireError, fields, integer, numbers, packed, piece, signed, varint
 from sonde.untrusted import unpacked
 
@@ -20,9 +20,12 @@ _SAMPLE_TYPE, _SAMPLE, _MAPPING, _LOCATION, _FUNCTION, _STRING, _TIME, _DURATION
 _PERIOD_TYPE, _PERIOD = 11, 12
 _MAPPING_FILE, _MAPPING_HAS_FUNCTIONS = 5, 7
 _LOCATION_MAPPING, _LOCATION_LINE = 2, 4
-_FUNCTION_NAME, _FUNCTION_SYSTEM_NAME = 2, 3
+_FUNCTION_NAME, _FUNCTION_SYSTEM_NAME, _FUNCTION_FILE = 2, 3, 4
 
 _INLINED = " [inlined]"
+_PYTHON = "python:"
+"""What stands before the file of a function of Python's."""
+
 _LARGEST = 16 << 20
 """Bytes of a message: a few compressed ones can become any number."""
 
@@ -61,19 +64,26 @@ def write(profile: Profile) -> bytes:
 
 def _places(profile: Profile, strings: _Strings) -> Iterator[bytes]:
     """The mappings, locations and functions."""
-    files = dict.fromkeys(_file(frame) for frame in profile.frames if frame.module)
+    files = dict.fromkeys(_file(frame) for frame in profile.frames if _is_mapped(frame))
     # pprof takes the first for the program itself.
     mappings = {file: number for number, file in enumerate(sorted(files, key=_is_no_program), 1)}
     for number, frame in enumerate(profile.frames, 1):
-        mapping = mappings[_file(frame)] if frame.module else 0
+        mapping = mappings[_file(frame)] if _is_mapped(frame) else 0
         line = integer(1, number)
         yield piece(_LOCATION, integer(1, number) + integer(_LOCATION_MAPPING, mapping) + piece(_LOCATION_LINE, line))
         name = strings.number(frame.name + (_INLINED if frame.kind == INLINED else ""))
         names = integer(_FUNCTION_NAME, name) + integer(_FUNCTION_SYSTEM_NAME, name)
+        if frame.kind == PYTHON:
+            names += integer(_FUNCTION_FILE, strings.number(_PYTHON + frame.module))
         yield piece(_FUNCTION, integer(1, number) + names)
     for file, number in mappings.items():
         content = integer(1, number) + integer(_MAPPING_FILE, strings.number(file))
         yield piece(_MAPPING, content + integer(_MAPPING_HAS_FUNCTIONS, 1))
+
+
+def _is_mapped(frame: ProfileFrame) -> bool:
+    """Whether the frame's code is that of an object: of Python's functions the file is that of their source."""
+    return bool(frame.module) and frame.kind != PYTHON
 
 
 def _file(frame: ProfileFrame) -> str:
@@ -130,19 +140,27 @@ class _Reader:
     def _locations(self) -> dict[int, list[ProfileFrame]]:
         """The frames of each location by its number, the innermost first."""
         functions = {_id(each): self._string(_one(each, _FUNCTION_NAME)) for each in self._parts.get(_FUNCTION, ())}
+        sources = {
+            _id(each): source
+            for each in self._parts.get(_FUNCTION, ())
+            if (source := self._string(dict(fields(_bytes(each))).get(_FUNCTION_FILE, 0))).startswith(_PYTHON)
+        }
         modules = {_id(each): self._string(_one(each, _MAPPING_FILE)) for each in self._parts.get(_MAPPING, ())}
         found = {}
         for each in self._parts.get(_LOCATION, ()):
             module = modules.get(_one(each, _LOCATION_MAPPING), "")
             lines = [value for field, value in fields(_bytes(each)) if field == _LOCATION_LINE]
-            names = [functions[_one(line, 1)] for line in lines] or [hex(_one(each, 3))]
+            called = [_one(line, 1) for line in lines]
             # All lines of a location but the last are of functions inlined there.
-            whole = [_frame(name, module) for name in names]
+            whole = [_frame(functions[number], sources.get(number, module)) for number in called]
+            whole = whole or [_frame(hex(_one(each, 3)), module)]
             found[_id(each)] = [*[frame._replace(kind=INLINED) for frame in whole[:-1]], whole[-1]]
         return found
 
 
 def _frame(name: str, module: str) -> ProfileFrame:
+    if module.startswith(_PYTHON):
+        return ProfileFrame(name, module.removeprefix(_PYTHON), PYTHON)
     if name.endswith(_INLINED):
         return ProfileFrame(name.removesuffix(_INLINED), module, INLINED)
     if module.startswith("[") and module.endswith("]"):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from sonde.typed import NamedTuple
 
-KEY, USER, KERNEL, INLINED = "key", "user", "kernel", "inlined"
-"""What a frame stands for: a further key of the aggregation, or a function by where its code is."""
+KEY, USER, KERNEL, INLINED, PYTHON = "key", "user", "kernel", "inlined", "python"
+"""What a frame stands for: a further key of the aggregation, or a function by where its code is, or one of Python's,
+whose `module` is the file of its source."""
 
 
 class ProfileFrame(NamedTuple):

@@ -9,12 +9,14 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from sonde.formats.profile import INLINED, KERNEL, USER, Profile, ProfileError, ProfileFrame, ProfileFrames
+from sonde.formats.profile import INLINED, KERNEL, PYTHON, USER, Profile, ProfileError, ProfileFrame, ProfileFrames
 from sonde.typed import Any
 
 _SCHEMA = "https://www.speedscope.app/file-format-schema.json"
 _UNITS = ("bytes", "microseconds", "milliseconds", "nanoseconds", "seconds")
 _INLINED = " [inlined]"
+_PYTHON = "python:"
+"""What stands before the file of a function of Python's."""
 
 
 def write(profiles: Sequence[Profile], name: str, exporter: str) -> str:
@@ -35,6 +37,8 @@ def write(profiles: Sequence[Profile], name: str, exporter: str) -> str:
 def _frame(frame: ProfileFrame) -> dict[str, str]:
     name = frame.name + (_INLINED if frame.kind == INLINED else "")
     module = f"[{frame.module}]" if frame.kind == KERNEL and frame.module != "vmlinux" else frame.module
+    if frame.kind == PYTHON:
+        module = _PYTHON + module
     return {"name": name, "file": module} if module else {"name": name}
 
 
@@ -81,6 +85,8 @@ def _read_frame(frame: dict[str, Any]) -> ProfileFrame:
     name, module = str(frame["name"]), str(frame.get("file", ""))
     if name.endswith(_INLINED):
         return ProfileFrame(name.removesuffix(_INLINED), module, INLINED)
+    if module.startswith(_PYTHON):
+        return ProfileFrame(name, module.removeprefix(_PYTHON), PYTHON)
     if module == "vmlinux":
         return ProfileFrame(name, module, KERNEL)
     if module.startswith("[") and module.endswith("]"):

@@ -11,7 +11,7 @@ from sonde.typed import NamedTuple
 class Frame(NamedTuple):
     """A place in code. `function` and `module` (an object's path, or the kernel's module) are "" where they are not
     known; `offset` is into the function, else into the module. `file` and `line` are those of the source, "" and 0
-    without debug information."""
+    without debug information. A function of Python's has neither address nor module."""
 
     address: int
     function: str = ""
@@ -21,6 +21,8 @@ class Frame(NamedTuple):
     line: int = 0
 
     def __str__(self) -> str:
+        if not self.module and self.function:
+            return f"{self.function} {self.file.rpartition('/')[2]}:{self.line}" if self.file else self.function
         if not self.module:
             return f"0x{self.address:x}"
         module = self.module.rpartition("/")[2]
@@ -55,7 +57,7 @@ class Stack(Sequence[Frame]):
         return iter(self._frames)
 
     def _identity(self) -> tuple[object, ...]:
-        return self.pid, tuple(each.address for each in self._frames)
+        return self.pid, tuple(each.address or each for each in self._frames)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Stack) and self._identity() == other._identity()

@@ -20,7 +20,7 @@ from sonde.model.spec import (
     TracememAction,
     TypeSpec,
 )
-from sonde.report.callers import are_calls, kernel_place, user_place
+from sonde.report.callers import are_calls, kernel_place, python_frame, user_place
 from sonde.report.stack import GLUE
 from sonde.report.symbolizer import Symbolizer
 from sonde.typed import Any, NamedTuple
@@ -166,7 +166,12 @@ class Values:
         """The frames of a process's stack."""
         process, *found = addresses(stack) or (0,)
         calls = are_calls(self._symbolizer, process, found)
-        frames = [self.user_frame(process, each, call) for each, call in zip(found, calls, strict=True)]
+        frames = [
+            Frame(0, python.name, "", 0, python.file, python.line)
+            if (python := python_frame(self._symbolizer, each)) is not None
+            else self.user_frame(process, each, call)
+            for each, call in zip(found, calls, strict=True)
+        ]
         return Stack(frames, process_of(stack) & 0xFFFFFFFF)
 
     def kernel_frame(self, address: int, calls: bool = False) -> Frame:

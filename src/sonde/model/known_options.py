@@ -143,6 +143,8 @@ _ALL = (
     Option("unwind", TEXT, STARTING, CODE, "auto",
            "how user stacks are walked: by [tables](#stacks-without-frame-pointers) where code has them, else by frame "
            "pointers (`dwarf` is the same); or `frames`: by these alone", choices=("auto", "dwarf", "frames")),
+    Option("python", SWITCH, STARTING, CODE, True,
+           "`ustack()` shows [functions of Python](#functions-of-python) in the place of its interpreter's"),
     # What fires
     Option("scope", TEXT, STARTING, CODE, None,
            "whose [events](#samples-of-perf-events) are counted: `processes`, those of `-c` and `-p` and what they "

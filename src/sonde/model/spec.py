@@ -137,11 +137,12 @@ UNWIND_OBJECTS, UNWIND_BLOCKS, UNWIND_ROWS, UNWIND_RULES = (
 makes. Number 0 is an object without any. In the last pages of rows are frame descriptions as they are in files, of
 objects whose rows are still being made, where programs look at mappings themselves."""
 
-UNWIND_OBJECT = struct.Struct("<IIIIIIqqqq")
+UNWIND_OBJECT = struct.Struct("<IIIIIIqqqqII")
 """First row, first block, count of blocks, first rule. Of an object without rows: the first pair of addresses of its
 descriptions, and how many there are; what turns file offsets into addresses as pairs have them, counted from -2^31;
 the place from which pairs count descriptions; and those of the two beginnings that signals' frames and outermost ones
-have in common, -1 if there are none."""
+have in common, -1 if there are none. And the number of the interpreter of Python in it (`python_frames.py`), 0 if
+there is none."""
 
 UNWIND_PAGE = 4096
 """Bytes of entries in an element of an array of pages."""

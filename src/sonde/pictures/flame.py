@@ -9,15 +9,15 @@ from sonde.pictures.page import html_page, svg_file, when
 from sonde.pictures.tree import Node, Tree, tree_of
 from sonde.typed import Any
 
-_KINDS = (("u", "u0", "process"), ("k", "k0", "kernel"), ("i", "i0", "inlined"), ("g", "g0", "key"),
-          ("f", "f", "folded: too narrow"))  # fmt: skip
+_KINDS = (("u", "u0", "process"), ("k", "k0", "kernel"), ("i", "i0", "inlined"), ("p", "p0", "Python"),
+          ("g", "g0", "key"), ("f", "f", "folded: too narrow"))  # fmt: skip
 _CHANGES = (("d-4", "less than before"), ("d0", "the same share"), ("d4", "more than before"))
 
 
 def flame_html(profile: Profile, earlier: Profile | None = None) -> str:
     """A page with the picture of a profile, or of what has changed since an earlier one."""
     data = flame_data(profile, tree_of(profile, earlier), earlier)
-    return html_page(data["title"], data, "flame.js", style("ukigrfd"))
+    return html_page(data["title"], data, "flame.js", style("ukigprfd"))
 
 
 def flame_svg(profile: Profile, earlier: Profile | None = None) -> str:
@@ -25,7 +25,7 @@ def flame_svg(profile: Profile, earlier: Profile | None = None) -> str:
     tree = tree_of(profile, earlier)
     data = flame_data(profile, tree, earlier)
     view = flame_view(tree, data)
-    return svg_file(data["title"], data, "flame.js", style("ukigrfd"), view)
+    return svg_file(data["title"], data, "flame.js", style("ukigprfd"), view)
 
 
 def flame_data(profile: Profile, tree: Tree, earlier: Profile | None) -> dict[str, Any]:

@@ -8,9 +8,9 @@ from itertools import chain
 from sonde.consume.events import Value
 from sonde.consume.options import Options
 from sonde.consume.stacks import ADDRESS, addresses
-from sonde.formats.profile import INLINED, KERNEL, KEY, USER, ProfileFrame
+from sonde.formats.profile import INLINED, KERNEL, KEY, PYTHON, USER, ProfileFrame
 from sonde.model.spec import Field
-from sonde.report.callers import are_calls, kernel_place, user_place
+from sonde.report.callers import are_calls, interrupts, kernel_place, python_frame, user_place
 from sonde.report.stack import Addresses
 from sonde.report.symbolizer import Symbolizer
 from sonde.typed import cast
@@ -120,10 +120,13 @@ class KeyFrames:
 
     def _user_frames(self, process: int, address: int, is_innermost: bool) -> tuple[ProfileFrame, ...]:
         """A function and what is inlined there: at the address, or behind the call that returns to it."""
+        python = python_frame(self._symbolizer, address)
+        if python is not None:
+            return (ProfileFrame(visible(python.name), _module(python.file), PYTHON),)
         if self._options.noresolve:
             place = self._symbolizer.place(process, address)
             return (ProfileFrame(hex(place[1]), _module(place[0])) if place else ProfileFrame(hex(address)),)
-        if self._symbolizer.interrupts(process, address):
+        if interrupts(self._symbolizer, process, address):
             self._interrupting[process].add(address)
         found = user_place(self._symbolizer, process, address, not is_innermost)
         if found is None:

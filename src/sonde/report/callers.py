@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sonde.model.python_frames import FRAME, PythonFrame
 from sonde.report.symbolizer import Symbolizer
 
 _INTERRUPTED = ("asm_", "entry_", "error_", "ret_from_")
@@ -19,7 +20,7 @@ def user_place(symbolizer: Symbolizer, process: int, address: int, calls: bool) 
     if not calls or (exact is not None and exact[1] is not None and exact[2]):
         # Only at a symbol's first byte is the byte before another symbol's.
         return exact
-    before = None if symbolizer.interrupts(process, address) else symbolizer.user(process, address - 1)
+    before = None if interrupts(symbolizer, process, address) else symbolizer.user(process, address - 1)
     if before is None:
         return exact
     path, symbol, offset = before
@@ -41,4 +42,14 @@ def kernel_place(symbolizer: Symbolizer, address: int, calls: bool) -> tuple[str
 def are_calls(symbolizer: Symbolizer, process: int, frames: Sequence[int]) -> list[bool]:
     """Of each of a stack's frames, the innermost first, whether it is in a call: all but the first and what a signal
     has interrupted."""
-    return [number > 0 and not symbolizer.interrupts(process, frames[number - 1]) for number in range(len(frames))]
+    return [number > 0 and not interrupts(symbolizer, process, frames[number - 1]) for number in range(len(frames))]
+
+
+def interrupts(symbolizer: Symbolizer, process: int, address: int) -> bool:
+    """Whether the handler of a signal returns to this address; functions of Python have none."""
+    return python_frame(symbolizer, address) is None and symbolizer.interrupts(process, address)
+
+
+def python_frame(symbolizer: Symbolizer, address: int) -> PythonFrame | None:
+    """The function of Python's that stands in a process's stack in the place of an address, None if it is one."""
+    return symbolizer.python(address) if address >= FRAME else None

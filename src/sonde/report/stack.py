@@ -7,8 +7,9 @@ from collections.abc import Callable
 from sonde.consume.events import Value
 from sonde.consume.options import Options
 from sonde.consume.stacks import ADDRESS, addresses, process_of
+from sonde.model.python_frames import NOT_KNOWN, PythonFrame
 from sonde.model.spec import Field
-from sonde.report.callers import are_calls, kernel_place, user_place
+from sonde.report.callers import are_calls, interrupts, kernel_place, python_frame, user_place
 from sonde.report.symbolizer import Symbolizer
 from sonde.visible import single_line, visible
 
@@ -127,6 +128,12 @@ class Addresses:
         text = name + b"`" + self._encoded(symbol)
         return text if detail in ("usym", "ufunc") else text + _plus(offset)
 
+    def python(self, frame: PythonFrame) -> bytes:
+        """A function of Python's, by the name that its source gives it, and where in that it is."""
+        name, file, line = frame
+        text = self._encoded(name)
+        return text + b" " + self._encoded(file.rpartition("/")[2]) + b":%d" % line if file else text
+
     def _unresolved(self, pid: int, address: int) -> bytes:
         """The object and the offset into it: what the option noresolve wants."""
         found = self._symbolizer.place(pid, address)
@@ -209,7 +216,7 @@ class Addresses:
         inlined = (lambda at: self._inlined(process, at, before, margin)) if self._options.inlines else None
 
         def frame(address: int) -> tuple[bytes, bool]:
-            if self._symbolizer.interrupts(process, address):
+            if interrupts(self._symbolizer, process, address):
                 made.interrupting.add(address)
             return self._user_frame(process, address, not is_first)
 
@@ -218,6 +225,8 @@ class Addresses:
 
     def _inlined(self, process: int, address: int, before: int, margin: bytes) -> bytes:
         """What is inlined `before` bytes before the address of a frame."""
+        if python_frame(self._symbolizer, address) is not None:
+            return b""
         found = self._symbolizer.user(process, address)
         if found is None:
             return b""
@@ -230,5 +239,8 @@ class Addresses:
         return b"".join(line + b" [inlined]\n" for line in lines)
 
     def _user_frame(self, process: int, address: int, calls: bool) -> tuple[bytes, bool]:
+        found = python_frame(self._symbolizer, address)
+        if found is not None:
+            return self.python(found), found is not NOT_KNOWN
         is_known = self._options.noresolve or self._symbolizer.user(process, address) is not None
         return self.user((process, address), calls=calls), is_known

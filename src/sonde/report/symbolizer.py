@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from sonde.typed import Protocol
+from sonde.typed import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from sonde.model.python_frames import PythonFrame
 
 
 class Symbolizer(Protocol):
@@ -33,6 +36,10 @@ class Symbolizer(Protocol):
     def build(self, pid: int, address: int) -> tuple[str, int] | None:
         """(build id of the mapped file in hexadecimal digits, offset into the file), None if there is none."""
 
+    def python(self, word: int) -> PythonFrame | None:
+        """The function of Python's that a word of a stack stands for (`model/python_frames.py`), NOT_KNOWN if its name
+        is not known; None where stacks have none."""
+
 
 class NoNames:
     """A symbolizer that knows nothing: addresses are shown as numbers."""
@@ -55,4 +62,7 @@ class NoNames:
         return None
 
     def build(self, pid: int, address: int) -> tuple[str, int] | None:
+        return None
+
+    def python(self, word: int) -> PythonFrame | None:
         return None

@@ -41,6 +41,7 @@ def settings_of(options: OptionTable) -> Settings:
         nspec=options.number("nspec"),
         specsize=options.number("specsize"),
         unwinds_by_tables=options.text("unwind") != "frames",
+        python=options.on("python"),
         output=options.text("output"),
         scope=options.text("scope"),
         xdp=options.text("xdp"),

@@ -8,6 +8,7 @@ from sonde.model.options import OptionTable
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from sonde.model.python_frames import PythonFrame
     from sonde.symbols.mappings import Mapping
     from sonde.symbols.process_events import ProcessEvent
     from sonde.symbols.symbolizer import SystemSymbolizer
@@ -26,6 +27,7 @@ class Names:
         self._demangles = options.on("demangle")
         self._made: SystemSymbolizer | None = None
         self._make: Callable[[bool], SystemSymbolizer | None] = _nobodys
+        self._python: Callable[[int], PythonFrame] | None = None
 
     def _system(self) -> SystemSymbolizer:
         if self._made is None:
@@ -44,6 +46,13 @@ class Names:
     def come_from(self, make: Callable[[bool], SystemSymbolizer | None]) -> None:
         """Names are those of what this makes, given whether they are demangled; of this machine if that is None."""
         self._make = make
+
+    def show_python(self, find: Callable[[int], PythonFrame]) -> None:
+        """Functions of Python are named by this."""
+        self._python = find
+
+    def python(self, word: int) -> PythonFrame | None:
+        return self._python(word) if self._python is not None else None
 
     @property
     def changes(self) -> int:

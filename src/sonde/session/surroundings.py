@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from sonde.machine.device_watch import DeviceWatch
     from sonde.model.probe import Probe
     from sonde.symbols.following import Following, NameSource
+    from sonde.symbols.python.functions import PythonFunctions
     from sonde.symbols.unwinding.unwind_tables import UnwindTables
 
 _PREPARATION = 0.5
@@ -21,9 +22,13 @@ _PREPARATION = 0.5
 
 class SessionSurroundings:
     """Looked after by one session. `traced` are the processes of -c and -p; `names` is told what processes have
-    mapped, None where nobody asks for names."""
+    mapped, None where nobody asks for names. `python` takes up which functions of Python programs have met."""
 
-    def __init__(self, spec: TracingSpec, tracing: Tracing, traced: Sequence[int], names: NameSource | None) -> None:
+    def __init__(
+        self, spec: TracingSpec, tracing: Tracing, traced: Sequence[int], names: NameSource | None,
+        python: PythonFunctions | None = None,
+    ) -> None:  # fmt: skip
+        self._python = python
         self._spec, self._tracing, self._traced, self._names = spec, tracing, traced, names
         self._events: ProcessEvents | None = None
         self._following: Following | None = None
@@ -105,6 +110,8 @@ class SessionSurroundings:
         """Only that by which stacks are walked."""
         if self._tables is not None:
             self._tables.poll(self._traced)
+        if self._python is not None:
+            self._python.poll()
 
     def are_gone(self, tell: Callable[[str], None]) -> bool:
         """Say which devices have gone; whether no probe is left that can fire."""
@@ -122,6 +129,7 @@ class SessionSurroundings:
             ("mappings", mappings),
             ("unwinding", tables.lost if tables else 0),
             ("cut", tables.cut if tables else 0),
+            ("python", self._python.lost if self._python is not None else 0),
         )
         return ((kind, count) for kind, count in found if count)
 

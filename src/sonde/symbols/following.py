@@ -8,7 +8,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from sonde.symbols.mappings import Mapping
 from sonde.symbols.process_events import ProcessEvent
-from sonde.typed import Protocol
+from sonde.typed import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from sonde.model.python_frames import PythonFrame
 
 _FIRST_SLICE, _SLICE = 0.05, 0.005
 """Seconds spent on processes that ran before: when tracing begins, and each time records are looked for."""
@@ -41,6 +44,9 @@ class NameSource(Protocol):
 
     def mapping(self, pid: int, address: int) -> Mapping | None:
         """What a process has, or had, mapped at an address."""
+
+    def show_python(self, find: Callable[[int], PythonFrame]) -> None:
+        """Words of stacks that stand for functions of Python are named by `find`."""
 
     def remember(self, pid: int) -> bool:
         """Read what a process has mapped, False if it is gone."""

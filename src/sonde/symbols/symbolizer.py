@@ -11,7 +11,10 @@ from sonde.symbols.mappings import Mapping
 from sonde.symbols.process import ProcessNames
 from sonde.symbols.process_events import ProcessEvent
 from sonde.symbols.source_names.demangle import Demangler
-from sonde.typed import Protocol
+from sonde.typed import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from sonde.model.python_frames import PythonFrame
 
 _MOST = 1 << 18
 """Answers kept."""
@@ -95,6 +98,10 @@ class SystemSymbolizer:
     def interrupts(self, process: int, address: int) -> bool:
         """Whether the handler of a signal returns to this address."""
         return self._processes.code(process, address, len(unwinding.SIGNAL_RETURN)) == unwinding.SIGNAL_RETURN
+
+    def python(self, word: int) -> PythonFrame | None:
+        """Of functions of Python a session knows the names, not the system."""
+        return None
 
     def follow(self, pull: Callable[[], Iterable[ProcessEvent]]) -> None:
         """Ask `pull` what has happened to processes when an address is not known."""

@@ -20,7 +20,7 @@ class Settings(NamedTuple):
     layout has what the source calls its values. `marks_images`: addresses of processes tell what these have
     executed, beside their numbers. `records`: programs record their firings instead of what they trace
     (`codegen/basis/firing_records.py`); `record_reads`: with stacks, and strings that arguments point to, and with
-    `packet_bytes` of each packet at most.
+    `packet_bytes` of each packet at most. `python`: stacks of processes show functions of Python.
     `longest_text` are the bytes of the longest text of a probe (`Program.probe_texts`).
     """
 
@@ -41,6 +41,7 @@ class Settings(NamedTuple):
     maxloop: int = default_number("maxloop")
     specsize: int = default_number("specsize")
     unwinds_by_tables: bool = True
+    python: bool = True
     output: str = "auto"
     scope: str = ""
     xdp: str = ""

@@ -11,7 +11,7 @@ from sonde.codegen.expressions.callers import HELPER
 from sonde.codegen.intermediate.ir import Imm, Operand
 from sonde.model import firing_record
 from sonde.model.program import StackTrace
-from sonde.model.types import size_of
+from sonde.model.types import STACK, size_of
 
 USER_STACK = 1 << 8
 """BPF_F_USER_STACK (include/uapi/linux/bpf.h)."""
@@ -35,7 +35,8 @@ def stack_into(g: Generation, e: StackTrace, memory: Memory, room: int) -> None:
     if not e.is_user and not g.context.has_kernel_stack and HELPER not in g.lacks:
         zero(g, memory, size)
         return
-    call_stack(g, memory, size, USER_STACK if e.is_user else 0)
+    is_mixed = e.type == STACK and g.shared.settings.python
+    call_stack(g, memory, size, USER_STACK if e.is_user else 0, is_mixed)
 
 
 def place(g: Generation, e: StackTrace) -> Memory:
@@ -46,12 +47,13 @@ def place(g: Generation, e: StackTrace) -> Memory:
     return memory
 
 
-def call_stack(g: Generation, memory: Memory, size: int, flags: int) -> Operand:
-    """At most `size` bytes of addresses, the innermost first; how many bytes there are, or a negative error."""
+def call_stack(g: Generation, memory: Memory, size: int, flags: int, is_mixed: bool = False) -> Operand:
+    """At most `size` bytes of addresses, the innermost first; how many bytes there are, or a negative error. With
+    `is_mixed` functions of Python may stand among those of a process."""
     if REPLAYS in g.shared.target.features and RAW_STACKS not in g.shared.target.features:
         # A recording has stacks as they are to be shown.
         return g.call(HELPER, g.ctx, g.argument_of(memory.base, memory.offset), Imm(size), Imm(flags))
-    got = _called_stack(g, memory, size, flags)
+    got = _called_stack(g, memory, size, flags, is_mixed)
     if g.firing_record is not None:
         from sonde.codegen.basis import firing_records  # few programs record their firings
 
@@ -60,12 +62,12 @@ def call_stack(g: Generation, memory: Memory, size: int, flags: int) -> Operand:
     return got
 
 
-def _called_stack(g: Generation, memory: Memory, size: int, flags: int) -> Operand:
+def _called_stack(g: Generation, memory: Memory, size: int, flags: int, is_mixed: bool) -> Operand:
     # One frame is where the process is.
     if flags & USER_STACK and size > 8 and g.shared.settings.unwinds_by_tables and HELPER not in g.lacks:
         from sonde.codegen.expressions.unwinding import user_stack  # an import that most runs do without
 
-        return user_stack(g, memory, size, flags)
+        return user_stack(g, memory, size, flags, is_mixed)
     if flags & USER_STACK:
         return callers.user_stack(g, memory, size, flags + _marks(g))
     if g.context.own_frames >= 0:

@@ -9,11 +9,14 @@ from sonde.codegen.basis.identity import process
 from sonde.codegen.basis.places import Memory
 from sonde.codegen.expressions import callers
 from sonde.codegen.expressions.access import zero
+from sonde.codegen.expressions.images import image
 from sonde.codegen.expressions.probed_returns import probed_returns
 from sonde.codegen.expressions.structures import member_offset
 from sonde.codegen.intermediate.ir import Imm, MapDescriptor, Operand, Reg, SlotAddress
 from sonde.codegen.routines import unwinding
 from sonde.codegen.routines.mapped_files import MappingOffsets
+from sonde.model import python_frames
+from sonde.model.python_frames import PYTHON_CODES, PYTHON_KNOWN, PYTHON_RUNTIMES, PYTHON_STATE, PYTHON_THREADS
 from sonde.model.spec import (
     UNWIND_BLOCKS,
     UNWIND_CUT,
@@ -38,14 +41,17 @@ _MAPPING_PAGES, _PROCESSES, _WANTED = 512, 8192, 4096
 """Room for 65,536 mappings and so many processes, where programs do not look for mappings themselves."""
 
 
-def user_stack(g: Generation, memory: Memory, size: int, flags: int) -> Operand:
-    """At most `size` bytes of addresses, the innermost first, zeros behind them; how many bytes there are.
+def user_stack(g: Generation, memory: Memory, size: int, flags: int, is_mixed: bool) -> Operand:
+    """At most `size` bytes of addresses, the innermost first, zeros behind them; how many bytes there are. With
+    `is_mixed` functions of Python stand among them (`model/python_frames.py`).
 
     Of processes of 32 bits, and where mappings are the session's and not even that of the innermost function is known,
     frame pointers are followed by the helper get_stack with these `flags`.
     """
     result = g.b.copy(Imm(0))
-    work = g.framed(unwinding.FRAMES + size)
+    thread_pointer = member_offset(g, "task_struct", "thread", registers.THREAD_POINTER_MEMBER) if is_mixed else None
+    is_mixed = thread_pointer is not None
+    work = g.framed(unwinding.FRAMES + size + (python_frames.CODE.size if is_mixed else 0))
     _share_tables(g)
     simple, end = g.b.label(), g.b.label()
     saved = g.call("task_pt_regs", g.current_task(), pure="registers")
@@ -58,6 +64,12 @@ def user_stack(g: Generation, memory: Memory, size: int, flags: int) -> Operand:
         find = _in_files(g, work, offsets)
     else:
         find = _in_processes(g, work, _Again(asked, begin, simple))
+    if thread_pointer is not None:
+        find = f"mixed_{find}"
+        _share_python(g)
+        g.b.store(work.base, work.offset + unwinding.IMAGE, 8, image(g))
+        pointer = g.b.load(g.current_task(), thread_pointer, 8)
+        g.b.store(work.base, work.offset + unwinding.THREAD, 8, pointer)
     _walk(g, saved, work, size, find)
     missed, whole = g.b.load(work.base, work.offset + unwinding.MISSED, 8), g.b.label()
     g.b.branch("eq", missed, Imm(0), whole)
@@ -84,6 +96,15 @@ def _share_tables(g: Generation) -> None:
     for name, pages in ((UNWIND_BLOCKS, _BLOCK_PAGES), (UNWIND_ROWS, _ROW_PAGES), (UNWIND_RULES, _RULE_PAGES)):
         pool.add(MapSpec(name, kinds.ARRAY, 4, UNWIND_PAGE, pages))
     pool.add(MapSpec(UNWIND_CUT, kinds.ARRAY, 4, 8, 1))
+
+
+def _share_python(g: Generation) -> None:
+    pool, key = g.shared.maps, python_frames.KNOWN_KEY
+    pool.add(MapSpec(PYTHON_RUNTIMES, kinds.ARRAY, 4, python_frames.RUNTIME.size, python_frames.MOST_RUNTIMES))
+    pool.add(MapSpec(PYTHON_KNOWN, kinds.LRU_HASH, key, 8, python_frames.MOST_KNOWN))
+    pool.add(MapSpec(PYTHON_CODES, kinds.HASH, 4, python_frames.CODE.size, python_frames.MOST_CODES))
+    pool.add(MapSpec(PYTHON_STATE, kinds.ARRAY, 4, 16, 1))
+    pool.add(MapSpec(PYTHON_THREADS, kinds.LRU_HASH, 16, 8, python_frames.MOST_THREADS))
 
 
 def _offsets(g: Generation) -> MappingOffsets | None:

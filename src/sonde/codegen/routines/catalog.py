@@ -101,6 +101,10 @@ def routine(name: str) -> BpfFunction:
         return _of_elements(name)
     if name.startswith("unwind_"):
         return _unwinding(name)
+    if name.startswith("python_"):
+        from sonde.codegen.routines import python_frames  # few programs look at stacks
+
+        return python_frames.routine(name)
     if name.startswith("firing_"):
         return _of_records(name)
     if name.startswith("packet_"):
@@ -156,8 +160,8 @@ _OF_WALKS: dict[str, Callable[[str], BpfFunction]] = {
 
 
 def _unwinding(name: str) -> BpfFunction:
-    """`unwind_walk_FRAMES_FIND` and `unwind_step_...`; the offsets in the kernel's structures are the numbers of what
-    finds files and, behind it, of what finds the true return addresses."""
+    """`unwind_walk_FRAMES_FIND`, with `mixed_` before FIND, and `unwind_step_...`; the offsets in the kernel's
+    structures are the numbers of what finds files and, behind it, of what finds the true return addresses."""
     _, what, *words = name.split("_")
     if name in _OF_WALKS:
         return _OF_WALKS[name](name)
@@ -171,8 +175,11 @@ def _unwinding(name: str) -> BpfFunction:
     if what == "returned":
         return mapped_files.returned(name, mapped_files.ReturnOffsets(*numbers))
     frames, rest = int(words[0]), name.split("_", 3)[3]
+    is_mixed = rest.startswith("mixed_")
     if what == "walk":
-        return unwinding.walk(name, frames, f"unwind_step_{frames}_{rest}")
+        return unwinding.walk(name, frames, f"unwind_step_{frames}_{rest}", is_mixed)
+    rest = rest.removeprefix("mixed_")
     find, _, returned = rest.partition("_returned_")
     look_up = "unwind_rule" if find == "process" else "unwind_described"
-    return unwinding.step(name, frames, f"unwind_{find}", look_up, f"unwind_returned_{returned}" if returned else None)
+    known = f"unwind_returned_{returned}" if returned else None
+    return unwinding.step(name, frames, f"unwind_{find}", look_up, known, is_mixed)

@@ -20,17 +20,22 @@ from sonde.model.spec import UNWIND_BLOCKS, UNWIND_OBJECTS, UNWIND_PAGE, UNWIND_
 (
     PC, STACK, FRAME, LOOK, COUNT, START, END, BIAS, FIRST_ROW, FIRST_BLOCK, BLOCKS, FIRST_RULE, SPACE, MAPPINGS,
     MISSED, RETURNS, CALLER_AT, PROCESS, BASE, REGISTERS, FIRST_PAIR, PAIRS, ADDRESS, DESCRIPTIONS, SIGNALS, OUTERMOST,
-    TRAMPOLINE,
-) = range(0, 216, 8)  # fmt: skip
+    TRAMPOLINE, DEPTH, PYTHON, MODE, FOUND, PYTHON_FRAME, THREAD, IMAGE, INTERPRETER, STATE, USED, CODE, PLACE, NUMBER,
+) = range(0, 320, 8)  # fmt: skip
 """Words of the walk's state: the three registers in the frame, the address by which its rule is looked up, how many
-frames are known; the mapping that was found last and the tables of its object; where mappings are looked for; the
+frames are noted; the mapping that was found last and the tables of its object; where mappings are looked for; the
 number of the first frame whose table was missing, counted from 1; the innermost function whose return is probed; how
 far above the stack pointer the first frame's return address is, -1 if that is not known; the process; the base
 register; where the registers of the innermost frame are, 0 if programs cannot read there; the frame descriptions
-of an object that has no rows (`spec.UNWIND_OBJECT`); and what the return addresses are of functions whose return is
-probed."""
+of an object that has no rows (`spec.UNWIND_OBJECT`); what the return addresses are of functions whose return is
+probed; and how many frames the walk has come to.
 
-NODE, NODE_SIZE = 216, 256
+The others are those of `python_frames.py`: the number of the interpreter in the object, whether frames of Python are
+noted, whether the thread's state has been looked for, the frame of Python's that comes next; the thread pointer, and
+the process with the mark of what it executes; the interpreter and the state of a thread that are looked at, and the one
+that has been taken; the code object of a frame, the place in it, and its number."""
+
+NODE, NODE_SIZE = 320, 256
 """Behind them: a node of the tree of mappings, or what `frame_descriptions.py` keeps; and the addresses."""
 
 RULE = NODE
@@ -47,27 +52,42 @@ _POINTER, _BASE, _MORE, _KIND, _SAVED_BY = 4, 8, 12, 14, 15
 _NONE, _, _FROM_FRAME, _FROM_BASE, _FROM_REGISTER, _AT_FRAME, _AT_STACK, _SIGNAL, _LINKAGE, _END, _UNKNOWN = range(11)
 _BY_FRAME_POINTER = 2
 _WORD = 8
+_STEPS_OF_MIXED = 3
+"""For each frame that is noted one of the interpreter, which is not, and one around it."""
+
+_GIVEN_UP = 2
+"""What FOUND says where no frames of Python are to be had (`python_frames.FAILED`)."""
 
 
-def walk(name: str, frames: int, step: str) -> BpfFunction:
-    """(work): fill in at most `frames` addresses from the registers on, by the routine `step` for each."""
+def walk(name: str, frames: int, step: str, is_mixed: bool) -> BpfFunction:
+    """(work): fill in at most `frames` addresses from the registers on, by the routine `step` for each. With `is_mixed`
+    there are steps besides, to frames that are not noted."""
     b = Builder(name)
-    repeat(b, step, Imm(frames), b.function.parameters[0])
+    repeat(b, step, Imm(frames * _STEPS_OF_MIXED if is_mixed else frames), b.function.parameters[0])
     b.ret(Imm(0))
     return b.function
 
 
-def step(name: str, frames: int, find: str, look_up: str, returned: str | None) -> BpfFunction:
+def step(name: str, frames: int, find: str, look_up: str, returned: str | None, is_mixed: bool) -> BpfFunction:
     """Note the frame, and go to its caller's. The routine `find` puts the mapping of the address into the state, and
     returns 0 unless it is no code; `look_up` puts its rule there, and `returned` says where a function
-    returns to whose return is probed."""
+    returns to whose return is probed. With `is_mixed` frames of Python's are noted in the place of its interpreter's.
+    """
     b, _, work = step_of_loop(name)
-    count, pc = get(b, work, COUNT), get(b, work, PC)
-    stop_if(b, "ge", count, Imm(frames))
+    stop_if(b, "ge", get(b, work, COUNT), Imm(frames))
+    if is_mixed:
+        _note_python(b, work, frames)
+    pc, noted = get(b, work, PC), b.label()
     stop_if(b, "eq", pc, Imm(0))
     _find(b, work, find)
+    if is_mixed:
+        _enter_python(b, work, frames, noted)
+    count = get(b, work, COUNT)
+    stop_if(b, "ge", count, Imm(frames))
     b.store(at(b, work, FRAMES, b.alu("lsh", count, Imm(3))), 0, 8, pc)
     put(b, work, COUNT, b.alu("add", count, Imm(1)))
+    b.place(noted)
+    put(b, work, DEPTH, b.alu("add", get(b, work, DEPTH), Imm(1)))
     is_known, known, signal, done = b.call_local(look_up, work), b.label(), b.label(), b.label()
     b.branch("ne", is_known, Imm(0), known)
     _follow_frame_pointer(b, work, returned)
@@ -100,6 +120,39 @@ def step(name: str, frames: int, find: str, look_up: str, returned: str | None) 
     return b.function
 
 
+def _note_python(b: Builder, work: Reg, frames: int) -> None:
+    """Where the interpreter's frame has been met: note one of Python's."""
+    with b.when("ne", get(b, work, MODE), Imm(0)):
+        with b.when("ne", b.call_local("python_frame", work), Imm(0)):
+            with b.when("eq", b.call_local("python_known", work), Imm(0)):
+                b.call_local(f"python_note_{frames}", work)
+            b.call_local(f"python_show_{frames}", work)
+        b.ret(Imm(0))
+
+
+def _enter_python(b: Builder, work: Reg, frames: int, noted: int) -> None:
+    """Where the frame is the interpreter's and there are frames of Python for it, go on to `noted`: these come next. If
+    there are none to be had a remark is noted, once, and the frame itself."""
+    other = b.label()
+    b.branch("eq", get(b, work, PYTHON), Imm(0), other)
+    b.branch("eq", b.call_local("python_enter", work), Imm(0), other)
+    before = get(b, work, FOUND)
+    b.branch("eq", before, Imm(_GIVEN_UP), other)
+    ready = b.label()
+    b.branch("ne", get(b, work, PYTHON_FRAME), Imm(0), ready)
+    b.branch("ne", b.call_local("python_thread", work), Imm(0), ready)
+    put(b, work, FOUND, Imm(_GIVEN_UP))
+    # An interpreter that has just been called has no frame yet.
+    b.branch("ne", before, Imm(0), other)
+    put(b, work, NUMBER, Imm(0))
+    b.call_local(f"python_show_{frames}", work)
+    b.jump(other)
+    b.place(ready)
+    put(b, work, MODE, Imm(1))
+    b.jump(noted)
+    b.place(other)
+
+
 def _find(b: Builder, work: Reg, find: str) -> None:
     """The mapping, unless it is that of the frame before. The walk ends where an address is no code's: the frame before
     was not what it seemed. The first one is what the process executes, whatever is known of it."""
@@ -110,9 +163,10 @@ def _find(b: Builder, work: Reg, find: str) -> None:
     b.place(search)
     put(b, work, BLOCKS, Imm(0))
     put(b, work, PAIRS, Imm(0))
+    put(b, work, PYTHON, Imm(0))
     with b.when("ne", b.call_local(find, work), Imm(0)):
         put(b, work, END, Imm(0))
-        stop_if(b, "ne", get(b, work, COUNT), Imm(0))
+        stop_if(b, "ne", get(b, work, DEPTH), Imm(0))
     b.place(found)
 
 
@@ -146,7 +200,7 @@ def _follow_frame_pointer(b: Builder, work: Reg, returned: str | None) -> None:
     where the frame pointer is the caller's, by the stack pointer."""
     stack, pointer, inside, up = get(b, work, STACK), b.copy(get(b, work, FRAME)), b.label(), b.label()
     distance = get(b, work, CALLER_AT)
-    b.branch("ne", get(b, work, COUNT), Imm(1), inside)
+    b.branch("ne", get(b, work, DEPTH), Imm(1), inside)
     b.branch("slt", distance, Imm(0), inside)
     place = b.copy(b.alu("add", stack, distance))
     b.jump(up)
@@ -203,7 +257,7 @@ def frame(name: str) -> BpfFunction:
 def _innermost(b: Builder, work: Reg, rule: Reg) -> Operand:
     """A register of which only the innermost frame tells."""
     place, slot = get(b, work, REGISTERS), b.slot(8)
-    _end_if(b, "ne", get(b, work, COUNT), Imm(1), 0)
+    _end_if(b, "ne", get(b, work, DEPTH), Imm(1), 0)
     _end_if(b, "eq", place, Imm(0), 0)
     address = b.alu("add", place, b.load(rule, _MORE, 2))
     _end_if(b, "slt", b.call(NUMBERS["probe_read_kernel"], SlotAddress(slot), Imm(8), address), Imm(0), 0)
@@ -254,7 +308,7 @@ def row(name: str) -> BpfFunction:
 
 def note_missing(b: Builder, work: Reg) -> None:
     with b.when("eq", get(b, work, MISSED), Imm(0)):
-        put(b, work, MISSED, b.alu("add", get(b, work, COUNT), Imm(1)))
+        put(b, work, MISSED, b.alu("add", get(b, work, DEPTH), Imm(1)))
 
 
 def object_of(b: Builder, work: Reg, number: Operand) -> None:
@@ -268,6 +322,7 @@ def object_of(b: Builder, work: Reg, number: Operand) -> None:
         put(b, work, word, b.load(found, 4 * place, 4))
     for place, word in enumerate((ADDRESS, DESCRIPTIONS, SIGNALS, OUTERMOST)):
         put(b, work, word, b.load(found, 24 + 8 * place, 8))
+    put(b, work, PYTHON, b.load(found, 56, 4))
     b.place(unknown)
 
 

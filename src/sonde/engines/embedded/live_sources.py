@@ -104,7 +104,7 @@ class LiveSources:
             from sonde.engines.embedded.sources.sampling import Sampling  # likewise
 
             self._sampling = Sampling(
-                events, access.sampled, world.environment, world.buffers, self._timers, stops.task
+                events, access.sampled, world.environment, world.buffers, self._timers, stops.running_task
             )
 
     def _watch_threads(self, stops: StopSource, followed: FollowedGroup) -> None:

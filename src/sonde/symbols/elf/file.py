@@ -248,6 +248,10 @@ class ElfFile:
         """The symbols of a name: more than one where files of the program have a static of that name each."""
         return tuple(each for each in self.table.named(name) if each.name == name)
 
+    def find_exported(self, name: str) -> ElfSymbol | None:
+        """The symbol of that name in the dynamic table, which is small however large the other is."""
+        return next((each for each in self._dynamic.named(name) if each.name == name), None)
+
     @cached_property
     def table(self) -> SymbolTable:
         """The symbol table, the dynamic one if there is no other. Raises ElfError."""

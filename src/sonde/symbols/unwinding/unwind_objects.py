@@ -7,6 +7,7 @@ import struct
 import time
 from collections.abc import Callable, Generator
 
+from sonde.model.python_frames import PYTHON_RUNTIMES
 from sonde.model.spec import UNWIND_BLOCKS, UNWIND_OBJECT, UNWIND_OBJECTS, UNWIND_PAGE, UNWIND_ROWS, UNWIND_RULES
 from sonde.typed import TYPE_CHECKING, NamedTuple
 
@@ -81,12 +82,14 @@ class Pages:
 
 
 class Room(NamedTuple):
-    """How many objects there may be, and how many pages of rows, blocks and rules."""
+    """How many objects there may be, how many pages of rows, blocks and rules, and how many interpreters of Python are
+    told apart: none of number 0."""
 
     objects: int
     rows: int
     blocks: int
     rules: int
+    interpreters: int = 0
 
 
 class UnwindObjects:
@@ -97,6 +100,8 @@ class UnwindObjects:
         self._write, self._is_described = write, is_described
         self._most = room.objects
         self._used = 1
+        self._interpreters = 0
+        self._room_for_interpreters = room.interpreters
         self._rows = Pages(UNWIND_ROWS, room.rows, write)
         self._blocks = Pages(UNWIND_BLOCKS, room.blocks, write)
         self._rules = Pages(UNWIND_RULES, room.rules, write)
@@ -112,8 +117,10 @@ class UnwindObjects:
         try:
             with file.costs:
                 rows, path = kept_rows(file)
+            with file.costs:
+                interpreter = self._interpreter(file)
             if rows is None:
-                early = self._described(file)
+                early = self._described(file, interpreter)
                 yield early
                 rows = yield from _timed(file, made_rows(file, path), early)
         except ElfError:
@@ -122,13 +129,26 @@ class UnwindObjects:
             return early
         if not rows.rows:
             return early
-        number = self._put(rows)
+        number = self._put(rows, interpreter)
         if number != NONE and early != NONE:
             self._rows.give_back()
         self.lost += number == early == NONE
         return number or early
 
-    def _described(self, file: ElfFile) -> int:
+    def _interpreter(self, file: ElfFile) -> int:
+        """The number of the interpreter of Python in an object, 0 if there is none, or no room for it."""
+        if self._interpreters + 1 >= self._room_for_interpreters:
+            return 0
+        from sonde.symbols.python.runtimes import runtime_of  # as above
+
+        found = runtime_of(file)
+        if found is None:
+            return 0
+        self._interpreters += 1
+        self._write(PYTHON_RUNTIMES, struct.pack("<I", self._interpreters), found)
+        return self._interpreters
+
+    def _described(self, file: ElfFile, interpreter: int) -> int:
         """The number of an object by its descriptions, NONE if they are few, of another form, or there is no room."""
         from sonde.symbols.dwarf.plain_descriptions import plain_descriptions  # as above
         from sonde.symbols.dwarf.unwind_rows import SECTION
@@ -146,9 +166,9 @@ class UnwindObjects:
         data = start + len(found.pairs)
         signals, outermost = (data + each if each >= 0 else -1 for each in (found.signals, found.outermost))
         pairs = start // _PAIR, len(found.pairs) // _PAIR
-        return self._new(0, 0, 0, 0, *pairs, found.address, data + found.base, signals, outermost)
+        return self._new(0, 0, 0, 0, *pairs, found.address, data + found.base, signals, outermost, interpreter, 0)
 
-    def _put(self, rows: UnwindRows) -> int:
+    def _put(self, rows: UnwindRows, interpreter: int) -> int:
         """The number of an object by its rows, NONE if there is no room."""
         from sonde.symbols.dwarf.unwind_rows import RULE  # as above
 
@@ -158,7 +178,8 @@ class UnwindObjects:
         first_row = self._rows.append(rows.rows) // _ROW
         first_block = self._blocks.append(rows.blocks) // _BLOCK
         first_rule = self._rules.append(rows.rules) // RULE.size
-        return self._new(first_row, first_block, len(rows.blocks) // _BLOCK - 1, first_rule, 0, 0, 0, 0, -1, -1)
+        blocks = len(rows.blocks) // _BLOCK - 1
+        return self._new(first_row, first_block, blocks, first_rule, 0, 0, 0, 0, -1, -1, interpreter, 0)
 
     def _new(self, *words: int) -> int:
         number, self._used = self._used, self._used + 1

@@ -13,6 +13,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
 
+from sonde.model.python_frames import PYTHON_RUNTIMES
 from sonde.model.spec import (
     UNWIND_BLOCKS,
     UNWIND_CUT,
@@ -89,7 +90,13 @@ class UnwindTables:
         self._read, self._write, self._proc = read, write, proc
         self.is_by_process = UNWIND_PROCESSES in room
         self._tables = UnwindObjects(
-            Room(room[UNWIND_OBJECTS], room[UNWIND_ROWS], room[UNWIND_BLOCKS], room[UNWIND_RULES]),
+            Room(
+                room[UNWIND_OBJECTS],
+                room[UNWIND_ROWS],
+                room[UNWIND_BLOCKS],
+                room[UNWIND_RULES],
+                room.get(PYTHON_RUNTIMES, 0),
+            ),
             write,
             not self.is_by_process,
         )

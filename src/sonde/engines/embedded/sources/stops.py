@@ -114,6 +114,13 @@ class StopSource:
         """The thread of that number; None if it has gone before anything of it was known."""
         return self._threads.by_tid.get(tid) or self._threads.adopt(tid)
 
+    def running_task(self, tid: int) -> TracedTask | None:
+        """The same of a thread that runs: where it has thread-local data is not told."""
+        found = self.task(tid)
+        if found is not None:
+            self._threads.set_thread_pointer(found, bytes(8))
+        return found
+
     def _entry_handler(self) -> Handler:
         """What a call's entry does, as fast as can be."""
         by_number, others, environment, find, miss = (
@@ -135,7 +142,7 @@ class StopSource:
             if task is None:
                 return
             number &= _U64
-            if flags < _WITH_REGISTERS or not copy(flags):
+            if flags < _WITH_REGISTERS or not copy(flags, task):
                 fill(counter, stack, number, a, b, c, d, e, f)
             if flags & stops.FETCHED:
                 fetched.take(number, (a, b, c, d, e, f), lengths, place)
@@ -175,7 +182,7 @@ class StopSource:
             if task is None:
                 return
             value &= _U64
-            if flags < _WITH_REGISTERS or not copy(flags):
+            if flags < _WITH_REGISTERS or not copy(flags, task):
                 if number == sigreturn:
                     # It returns to another call or none: the kernel's sys_exit has this number there.
                     number = _NO_CALL
@@ -199,24 +206,26 @@ class StopSource:
 
         return returned
 
-    def _copy_registers(self, flags: int) -> bool:
+    def _copy_registers(self, flags: int, task: TracedTask) -> bool:
         """Take over the registers that came with a held stop; False if there are none."""
         found = self._hooks.registers(flags)
         if not found:
             return False
         self._buffers.registers[:] = found[: registers.SIZE]
+        pointer = registers.THREAD_POINTER
+        self._threads.set_thread_pointer(task, found[pointer : pointer + 8])
         return True
 
-    def _take_registers(self, flags: int) -> None:
+    def _take_registers(self, flags: int, task: TracedTask) -> None:
         """Those of this stop, zeros where they are not told, and in no case another thread's."""
-        if not self._copy_registers(flags):
+        if not self._copy_registers(flags, task):
             self._buffers.registers[:] = bytes(registers.SIZE)
 
     def _with_registers(self, handler: Callable[[Record, TracedTask], None]) -> Handler:
         def handle(record: Record) -> None:
             task = self.task(record[2])
             if task is not None:
-                self._take_registers(record[1])
+                self._take_registers(record[1], task)
                 handler(record, task)
 
         return handle
@@ -242,7 +251,7 @@ class StopSource:
         maker = self.task(tid)
         if maker is None:
             return
-        self._take_registers(flags)
+        self._take_registers(flags, maker)
         made = self._threads.made(child, maker, bool(is_thread))
         self.fire("sched_process_fork", maker, when, maker.address, made.address)
         early = self._early.pop(child, None)
@@ -264,7 +273,7 @@ class StopSource:
 
     def _returned_as_child(self, task: TracedTask, record: Record) -> None:
         _, flags, _, when, _, _, number, *_ = record
-        if not self._copy_registers(flags):
+        if not self._copy_registers(flags, task):
             call_registers.begin(self._buffers.registers, number if number >= 0 else system_calls.CLONE)
         number = int.from_bytes(self._buffers.registers[registers.CALL_NUMBER : registers.CALL_NUMBER + 8], "little")
         _TWO.pack_into(self._buffers.arguments, 0, self._buffers.registers_at, 0)
@@ -275,14 +284,14 @@ class StopSource:
         _, flags, tid, when, former, *_ = record
         task = self._threads.executed(tid, former, bool(flags & stops.HELD))
         if task is not None and not flags & BEFORE:
-            self._take_registers(flags)
+            self._take_registers(flags, task)
             self.fire("sched_process_exec", task, when, task.address, former or tid)
 
     def _exiting(self, record: Record) -> None:
         _, flags, tid, when, status, *_ = record
         task = self.task(tid)
         if task is not None:
-            self._take_registers(flags)
+            self._take_registers(flags, task)
             is_last = self._threads.ending(task, status)
             self.fire("sched_process_exit", task, when, task.address, int(is_last))
             if is_last and self._shots.tracepoints.get("signal_generate"):

@@ -91,6 +91,10 @@ class Threads:
             self._describe(task.process, found)
         return task
 
+    def set_thread_pointer(self, task: TracedTask, pointer: bytes) -> None:
+        """Where the thread has its thread-local data, as a word; 0 where it is not told."""
+        self._structures.set_thread_pointer(task.address, pointer)
+
     def rename(self, task: TracedTask, comm: bytes) -> None:
         task.comm = comm[:15].partition(b"\0")[0]
         self._structures.set_name(task.address, task.comm)

@@ -9,6 +9,7 @@ _LOST = {
     "variables": "Map full; can't update element: {lost} elements of maps found no room (max_map_keys)",
     "aggregations": "Map full; can't update element: {lost} updates of aggregations found no room (max_map_keys)",
     "cut": "{lost} stacks are shorter than they were: walked before the tables of an object of theirs were there",
+    "python": "{lost} functions of Python in stacks have no name: too many new ones came at once",
     "nested": "Lost {lost} firings, which interrupted others of the same processor",
 }
 

@@ -27,6 +27,7 @@ _DROPS = {
     "mappings": ("MAPPINGS", "mapping drop", " (addresses of processes that have ended may have no names)"),
     "waiting": ("WAITING", "unfinished firing", " (memory not resident; its system call had not returned)"),
     "cut": ("CUT", "shortened stack", " (walked before the tables of an object of theirs were there)"),
+    "python": ("PYTHON", "function drop", " (more new functions of Python at once than there is room for)"),
     "unwinding": ("UNWINDING", "unwinding drop", " (no room for tables: stacks are cut where one is missing)"),
 }
 """For each counter the tag without DTRACEDROP_, the thing lost (singular) and what follows it."""

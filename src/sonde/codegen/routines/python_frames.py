@@ -1,0 +1,440 @@
+"""Python's functions in the place of the interpreter's own frames, while a stack is walked (`unwinding.py`).
+
+Where a frame is that of the function which interprets Python's code, the frames of Python that it executes are noted
+instead: from the thread's state on, innermost first, as far as the one with which the interpreter was called. The
+thread's state is that of the thread whose thread pointer is its pthread_self(), which is looked for in the list of all
+threads. All is read from the process's memory while it stands at the probe, so nothing can change meanwhile but by
+other threads, which do not have this thread's frames. Where what is needed is in memory `model/python_frames.py` says.
+"""
+
+from __future__ import annotations
+
+from sonde.bpf.helpers import NUMBERS
+from sonde.codegen.intermediate.builder import Builder
+from sonde.codegen.intermediate.ir import BpfFunction, Imm, MapDescriptor, Operand, Reg, SlotAddress
+from sonde.codegen.routines.unwinding import (
+    BIAS,
+    CODE,
+    COUNT,
+    FOUND,
+    FRAMES,
+    IMAGE,
+    INTERPRETER,
+    LOOK,
+    MODE,
+    NODE,
+    NUMBER,
+    PLACE,
+    PYTHON,
+    PYTHON_FRAME,
+    STATE,
+    THREAD,
+    USED,
+)
+from sonde.codegen.routines.work import at, get, put, repeat, step_of_loop
+from sonde.model import python_frames as python
+from sonde.model.python_frames import PYTHON_CODES, PYTHON_KNOWN, PYTHON_RUNTIMES, PYTHON_STATE, PYTHON_THREADS
+from sonde.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+(
+    KIND, VERSION, REMARK, _INTERPRETERS, _CURRENT, _FOLLOWING, _THREADS, _NEXT, _THREAD, _FRAME, _THROUGH, _CODE,
+    _PREVIOUS, _PLACE, _MARK, _FUNCTION, _FILE, _LINE, _LINES, _START, _MODULE,
+) = range(python.LAYOUT, python.LAYOUT + 84, 4)  # fmt: skip
+"""Where an element of PYTHON_RUNTIMES has the members of `symbols/python/layouts.Layout`."""
+
+_RANGES, _RANGE_COUNT = 8, 4
+_NOT_LOOKED, _READY, _FAILED, _SECOND = range(4)
+"""What FOUND says of the thread's state: the last is that it is another one."""
+
+_READ, _WINDOW, _KEY = NODE, NODE + 128, NODE + 224
+"""In the place of a node: a frame, the part of a code object with the names, and the key of PYTHON_KNOWN."""
+
+_FRAME_SIZE, _FRAME_OBJECT_SIZE, _WINDOW_SIZE = 80, 112, 40
+_INTERPRETERS_OWN = 3
+"""From this number on the owner of a frame is the interpreter itself (enum _frameowner)."""
+
+_MOST_THREADS = 4096
+_TAGS = -8
+"""The bits of an address of an object beside those that references may have set (Py_TAG_BITS, 3.14)."""
+
+_MULTIPLIER = 0x9E3779B1
+_LASTI_IN_UNITS = 0x030A
+"""The version in which f_lasti counts instructions, not bytes."""
+
+_DICT_KEYS, _KEYS_SIZE, _KEYS_INDEXES, _ENTRY_KEY, _ENTRY_VALUE, _TEXT = 32, 8, 40, 8, 16, 48
+"""Of 3.9 and 3.10: where a dict has its keys, these their size and, behind the indexes, the entries; and a str its
+characters."""
+
+_FUNCTION_GLOBALS, _KEYS_HEAD, _TEXT_WITHOUT_WIDE = 16, 32, 40
+"""Since 3.11: where a function has its global variables, the keys of a dict their indexes, and since 3.12 a str its
+characters."""
+
+_NAME = int.from_bytes(b"__name__", "little")
+_PAGE = 4096
+
+
+def _runtime(b: Builder, work: Reg, absent: int) -> Reg:
+    """What is known of the interpreter."""
+    slot = b.slot(8)
+    b.store(slot, 0, 8, get(b, work, PYTHON))
+    found = b.call(NUMBERS["map_lookup_elem"], MapDescriptor(PYTHON_RUNTIMES), SlotAddress(slot))
+    b.release(slot)
+    b.branch("eq", found, Imm(0), absent)
+    return found
+
+
+def _ending(name: str, parameters: int = 1) -> tuple[Builder, Reg, int]:
+    """A routine of (work, ...), and a label at which it returns 0; `_done` places that."""
+    b = Builder(name, parameters)
+    return b, b.function.parameters[0], b.label()
+
+
+def _done(b: Builder, absent: int) -> BpfFunction:
+    b.place(absent)
+    b.ret(Imm(0))
+    return b.function
+
+
+def _member(b: Builder, found: Reg, base: Operand, member: int) -> Reg:
+    """The word of the process's memory at a member of the structure at `base`; 0 if there is none."""
+    return b.call_local("python_word", b.in_register(b.alu("add", base, b.load(found, member, 4))))
+
+
+def _field(b: Builder, work: Reg, found: Reg, member: int) -> Reg:
+    """A word of the frame that has been read."""
+    place = b.alu("and", b.load(found, member, 4), Imm(0x78))
+    return b.in_register(b.load(b.in_register(b.alu("add", work, place)), _READ, 8))
+
+
+def word(name: str) -> BpfFunction:
+    """(address): the word of the process's memory there; 0 if there is none."""
+    b = Builder(name)
+    slot = b.slot(8)
+    b.store(slot, 0, 8, Imm(0))
+    b.call(NUMBERS["probe_read_user"], SlotAddress(slot), Imm(8), b.function.parameters[0])
+    b.ret(b.load(slot, 0, 8))
+    return b.function
+
+
+def enter(name: str) -> BpfFunction:
+    """(work): whether the frame is one of the function that interprets Python's code."""
+    b, work, absent = _ending(name)
+    found = _runtime(b, work, absent)
+    offset = b.in_register(b.alu("sub", get(b, work, LOOK), get(b, work, BIAS)))
+    for place in range(_RANGES, _RANGES + 16 * _RANGE_COUNT, 16):
+        start = b.in_register(b.load(found, place, 8))
+        size = b.in_register(b.alu("sub", b.load(found, place + 8, 8), start))
+        with b.when("lt", b.in_register(b.alu("sub", offset, start)), size):
+            b.ret(Imm(1))
+    return _done(b, absent)
+
+
+def thread(name: str) -> BpfFunction:
+    """(work): have the innermost of the thread's frames of Python in the state; 1 if there is one. Called again it
+    looks once for another state of the thread, which has one in each interpreter that it has entered."""
+    b, work, absent = _ending(name)
+    found, again, listed = _runtime(b, work, absent), b.label(), b.label()
+    with b.when("eq", b.load(found, KIND, 4), Imm(python.IS_UNKNOWN)):
+        version = b.alu("lsh", b.load(found, VERSION, 4), Imm(python.REASON_BITS))
+        put(b, work, PLACE, b.alu("or", b.load(found, REMARK, 4), version))
+        b.ret(Imm(0))
+    put(b, work, PLACE, Imm(python.RUNNING))
+    b.branch("eq", get(b, work, THREAD), Imm(0), absent)
+    put(b, work, PLACE, Imm(python.NO_THREAD))
+    b.branch("ne", get(b, work, FOUND), Imm(_NOT_LOOKED), again)
+    put(b, work, FOUND, Imm(_READY))
+    runtime = b.in_register(b.alu("add", get(b, work, BIAS), b.load(found, 0, 8)))
+    put(b, work, INTERPRETER, _member(b, found, runtime, _INTERPRETERS))
+    key = b.slot(16)
+    b.store(key, 0, 8, get(b, work, IMAGE))
+    b.store(key, 8, 8, get(b, work, THREAD))
+    known = b.call(NUMBERS["map_lookup_elem"], MapDescriptor(PYTHON_THREADS), SlotAddress(key))
+    with b.when("ne", known, Imm(0)):
+        _try(b, work, b.in_register(b.load(known, 0, 8)))
+    with b.when("ne", b.load(found, _CURRENT, 4), Imm(0)):
+        _try(b, work, _member(b, found, runtime, _CURRENT))
+    b.jump(listed)
+    b.place(again)
+    b.branch("eq", get(b, work, FOUND), Imm(_SECOND), absent)
+    put(b, work, FOUND, Imm(_SECOND))
+    put(b, work, STATE, Imm(0))
+    runtime = b.in_register(b.alu("add", get(b, work, BIAS), b.load(found, 0, 8)))
+    put(b, work, INTERPRETER, _member(b, found, runtime, _INTERPRETERS))
+    b.store(key, 0, 8, get(b, work, IMAGE))
+    b.store(key, 8, 8, get(b, work, THREAD))
+    b.place(listed)
+    with b.when("ne", get(b, work, INTERPRETER), Imm(0)):
+        put(b, work, STATE, _member(b, found, get(b, work, INTERPRETER), _THREADS))
+    repeat(b, "python_search", Imm(_MOST_THREADS), work)
+    b.branch("eq", get(b, work, PYTHON_FRAME), Imm(0), absent)
+    state = b.slot(8)
+    b.store(state, 0, 8, get(b, work, STATE))
+    b.call(NUMBERS["map_update_elem"], MapDescriptor(PYTHON_THREADS), SlotAddress(key), SlotAddress(state), Imm(0))
+    b.ret(Imm(1))
+    return _done(b, absent)
+
+
+def _try(b: Builder, work: Reg, state: Reg) -> None:
+    """Take this state of a thread if it is that of this one, and has frames; the routine ends then."""
+    put(b, work, STATE, state)
+    with b.when("ne", b.call_local("python_try", work), Imm(0)):
+        b.ret(Imm(1))
+
+
+def try_state(name: str) -> BpfFunction:
+    """(work): whether STATE is that of this thread, and has frames: then the innermost is in the state."""
+    b, work, absent = _ending(name)
+    found, state = _runtime(b, work, absent), get(b, work, STATE)
+    b.branch("eq", state, Imm(0), absent)
+    b.branch("eq", state, get(b, work, USED), absent)
+    b.branch("ne", _member(b, found, state, _THREAD), get(b, work, THREAD), absent)
+    frame = b.copy(_member(b, found, state, _FRAME))
+    with b.when("ne", b.load(found, _THROUGH, 4), Imm(0)):
+        b.branch("eq", frame, Imm(0), absent)
+        b.move(frame, _member(b, found, b.alu("sub", frame, Imm(1)), _THROUGH))
+    b.branch("eq", frame, Imm(0), absent)
+    put(b, work, PYTHON_FRAME, frame)
+    put(b, work, USED, state)
+    b.ret(Imm(1))
+    return _done(b, absent)
+
+
+def search(name: str) -> BpfFunction:
+    """One state of a thread, or one interpreter, in the list of all; the loop ends where it is this thread's."""
+    b, _, work = step_of_loop(name)
+    absent, next_interpreter = b.label(), b.label()
+    found = _runtime(b, work, absent)
+    state = get(b, work, STATE)
+    b.branch("eq", state, Imm(0), next_interpreter)
+    with b.when("ne", b.call_local("python_try", work), Imm(0)):
+        b.ret(Imm(1))
+    put(b, work, STATE, _member(b, found, state, _NEXT))
+    b.ret(Imm(0))
+    b.place(next_interpreter)
+    interpreter = get(b, work, INTERPRETER)
+    b.branch("eq", interpreter, Imm(0), absent)
+    following = _member(b, found, interpreter, _FOLLOWING)
+    put(b, work, INTERPRETER, following)
+    b.branch("eq", following, Imm(0), absent)
+    put(b, work, STATE, _member(b, found, following, _THREADS))
+    b.ret(Imm(0))
+    b.place(absent)
+    b.ret(Imm(1))
+    return b.function
+
+
+def frame(name: str) -> BpfFunction:
+    """(work): read a frame of Python's and go to its caller's; 1 if it is one to show, whose code object and place are
+    then in the state, or if there is a remark."""
+    b, work, absent = _ending(name)
+    found, unreadable, owned, of_object, known = _runtime(b, work, absent), b.label(), b.label(), b.label(), b.label()
+    target, address = b.in_register(b.alu("add", work, Imm(_READ))), get(b, work, PYTHON_FRAME)
+    kind = b.in_register(b.load(found, KIND, 4))
+    read = b.call(NUMBERS["probe_read_user"], target, Imm(_FRAME_SIZE), address)
+    b.branch("slt", read, Imm(0), unreadable)
+    with b.when("eq", kind, Imm(python.IS_FRAME_OBJECT)):
+        read = b.call(NUMBERS["probe_read_user"], target, Imm(_FRAME_OBJECT_SIZE), address)
+        b.branch("slt", read, Imm(0), unreadable)
+    previous = _field(b, work, found, _PREVIOUS)
+    put(b, work, PYTHON_FRAME, previous)
+    with b.when("eq", previous, Imm(0)):
+        put(b, work, MODE, Imm(0))
+    code = b.in_register(b.alu("and", _field(b, work, found, _CODE), Imm(_TAGS)))
+    put(b, work, CODE, code)
+    b.branch("eq", kind, Imm(python.IS_FRAME_OBJECT), of_object)
+    shift = b.alu("lsh", b.alu("and", b.load(found, _MARK, 4), Imm(7)), Imm(3))
+    mark = b.in_register(b.alu("and", b.alu("rsh", _field(b, work, found, _MARK), shift), Imm(0xFF)))
+    place = b.copy(b.alu("sub", _field(b, work, found, _PLACE), b.alu("add", code, b.load(found, _START, 4))))
+    b.branch("eq", kind, Imm(python.IS_OWNED), owned)
+    with b.when("ne", mark, Imm(0)):
+        put(b, work, MODE, Imm(0))
+    b.jump(known)
+    b.place(owned)
+    with b.when("ge", mark, Imm(_INTERPRETERS_OWN)):
+        put(b, work, MODE, Imm(0))
+        b.ret(Imm(0))
+    b.jump(known)
+    b.place(of_object)
+    # Each call of the interpreter has one.
+    put(b, work, MODE, Imm(0))
+    b.move(place, b.alu("and", _field(b, work, found, _PLACE), Imm(0xFFFFFFFF)))
+    with b.when("eq", b.load(found, VERSION, 4), Imm(_LASTI_IN_UNITS)):
+        b.move(place, b.alu("lsh", place, Imm(1)))
+    b.place(known)
+    with b.when("ge", place, Imm(python.UNKNOWN_PLACE)):
+        b.move(place, Imm(python.UNKNOWN_PLACE))
+    put(b, work, PLACE, place)
+    b.ret(Imm(1))
+    b.place(unreadable)
+    _refuse(b, work, Imm(python.UNREADABLE))
+    return _done(b, absent)
+
+
+def _refuse(b: Builder, work: Reg, reason: Operand) -> None:
+    """The routine ends with a remark, and no more frames of Python are looked for in the stack."""
+    for state, value in ((MODE, Imm(0)), (FOUND, Imm(_FAILED)), (NUMBER, Imm(0)), (CODE, Imm(0))):
+        put(b, work, state, value)
+    put(b, work, PLACE, reason)
+    b.ret(Imm(1))
+
+
+def known(name: str) -> BpfFunction:
+    """(work): have the number of the code object in the state; 0 if it has none yet."""
+    b, work, absent = _ending(name)
+    found, unreadable, code = _runtime(b, work, absent), b.label(), get(b, work, CODE)
+    with b.when("eq", code, Imm(0)):
+        # A remark.
+        b.ret(Imm(1))
+    target = b.in_register(b.alu("add", work, Imm(_WINDOW)))
+    address = b.alu("add", code, b.load(found, _FILE, 4))
+    read = b.call(NUMBERS["probe_read_user"], target, Imm(_WINDOW_SIZE), address)
+    b.branch("slt", read, Imm(0), unreadable)
+    names = [get(b, work, _WINDOW + place) for place in range(0, 32, 8)]
+    total = names[0]
+    for each in names[1:]:
+        total = b.in_register(b.alu("add", b.alu("mul", total, b.copy(Imm(_MULTIPLIER))), each))
+    for place, value in ((0, get(b, work, IMAGE)), (8, code), (16, total)):
+        put(b, work, _KEY + place, value)
+    key = b.in_register(b.alu("add", work, Imm(_KEY)))
+    value = b.call(NUMBERS["map_lookup_elem"], MapDescriptor(PYTHON_KNOWN), key)
+    b.branch("eq", value, Imm(0), absent)
+    put(b, work, NUMBER, b.load(value, 0, 8))
+    b.ret(Imm(1))
+    b.place(unreadable)
+    _refuse(b, work, Imm(python.UNREADABLE))
+    return _done(b, absent)
+
+
+def note(name: str, frames: int) -> BpfFunction:
+    """(work): give the code object a number, and note what tells which function it is. What the interpreter makes for
+    itself, a frame around `__init__` for instance, has no line and its name for a file's."""
+    b, work, absent = _ending(name)
+    found, code, full = _runtime(b, work, absent), get(b, work, CODE), b.label()
+    key = b.in_register(b.alu("add", work, Imm(_KEY)))
+    value, number = b.slot(8), b.slot(8)
+    line = b.in_register(b.alu("and", _member(b, found, code, _LINE), Imm(0xFFFFFFFF)))
+    file = get(b, work, _WINDOW)
+    with b.when("eq", line, Imm(0)), b.when("eq", file, get(b, work, _WINDOW + 8)):
+        b.store(value, 0, 8, Imm(python.SKIPPED))
+        put(b, work, NUMBER, Imm(python.SKIPPED))
+        b.call(NUMBERS["map_update_elem"], MapDescriptor(PYTHON_KNOWN), key, SlotAddress(value), Imm(0))
+        b.ret(Imm(0))
+    state = b.map_value(PYTHON_STATE, 0)
+    b.store(number, 0, 8, b.alu("add", b.fetch_add(state, 0, Imm(1)), Imm(1)))
+    made = b.in_register(b.alu("add", work, Imm(FRAMES + 8 * frames)))
+    called, lines = b.copy(get(b, work, _WINDOW + 16)), _member(b, found, code, _LINES)
+    module = b.copy(b.alu("and", _field(b, work, found, _FUNCTION), Imm(_TAGS)))
+    in_globals, noted = b.label(), b.label()
+    b.branch("eq", b.load(found, KIND, 4), Imm(python.IS_FRAME_OBJECT), in_globals)
+    variables = b.in_register(b.alu("add", module, Imm(_FUNCTION_GLOBALS)))
+    b.move(module, _member(b, found, module, _MODULE))
+    # Code that was not made by `def`, in 3.11.
+    b.branch("ne", module, Imm(0), noted)
+    b.move(module, b.call_local("python_of_module", b.call_local("python_word", variables)))
+    b.jump(noted)
+    b.place(in_globals)
+    b.move(called, get(b, work, _WINDOW + 8))
+    b.move(module, b.call_local("python_module", module))
+    b.place(noted)
+    for place, what in enumerate((get(b, work, IMAGE), code, file, called, module, lines)):
+        b.store(made, 8 * place, 8, what)
+    b.store(made, 48, 4, line)
+    b.store(made, 52, 4, b.load(found, VERSION, 4))
+    for place, size, address in (
+        (python.FILE, python.FILE_SIZE, file), (python.NAME, python.NAME_SIZE, called),
+        (python.MODULE, python.NAME_SIZE, module), (python.LINES, python.LINES_SIZE, lines),
+    ):  # fmt: skip
+        b.call_local(f"python_copy_{size}", b.in_register(b.alu("add", made, Imm(place))), address)
+    update = NUMBERS["map_update_elem"]
+    written = b.call(update, MapDescriptor(PYTHON_CODES), SlotAddress(number), made, Imm(0))
+    b.branch("slt", written, Imm(0), full)
+    written = b.call(update, MapDescriptor(PYTHON_KNOWN), key, SlotAddress(number), Imm(0))
+    b.branch("slt", written, Imm(0), full)
+    put(b, work, NUMBER, b.load(number, 0, 8))
+    b.ret(Imm(0))
+    b.place(full)
+    b.atomic_add(b.map_value(PYTHON_STATE, 0), 8, Imm(1))
+    put(b, work, NUMBER, Imm(0))
+    put(b, work, PLACE, Imm(python.NO_ROOM))
+    return _done(b, absent)
+
+
+def module(name: str) -> BpfFunction:
+    """(globals): the value of `__name__` in a dict of 3.9 or 3.10, 0 if it is not its first entry, as in modules."""
+    b, variables, absent = _ending(name)
+    keys = b.call_local("python_word", b.in_register(b.alu("add", variables, Imm(_DICT_KEYS))))
+    size = b.call_local("python_word", b.in_register(b.alu("add", keys, Imm(_KEYS_SIZE))))
+    indexes = b.copy(size)
+    with b.when("gt", size, Imm(0xFF)):
+        b.move(indexes, b.alu("lsh", size, Imm(1)))
+    with b.when("gt", size, Imm(0xFFFF)):
+        b.move(indexes, b.alu("lsh", size, Imm(2)))
+    entry = b.in_register(b.alu("add", b.alu("add", keys, indexes), Imm(_KEYS_INDEXES)))
+    key = b.call_local("python_word", b.in_register(b.alu("add", entry, Imm(_ENTRY_KEY))))
+    text = b.call_local("python_word", b.in_register(b.alu("add", key, Imm(_TEXT))))
+    b.branch("ne", text, b.copy(Imm(_NAME)), absent)
+    b.ret(b.call_local("python_word", b.in_register(b.alu("add", entry, Imm(_ENTRY_VALUE)))))
+    return _done(b, absent)
+
+
+def of_module(name: str) -> BpfFunction:
+    """(globals): the same in a dict of 3.11 or later, whose entries have no hash where all keys are texts."""
+    b, variables, absent = _ending(name)
+    keys = b.call_local("python_word", b.in_register(b.alu("add", variables, Imm(_DICT_KEYS))))
+    head = b.call_local("python_word", b.in_register(b.alu("add", keys, Imm(_KEYS_SIZE))))
+    indexes = b.alu("lsh", b.copy(Imm(1)), b.alu("and", b.alu("rsh", head, Imm(8)), Imm(31)))
+    entry = b.copy(b.alu("add", b.alu("add", keys, indexes), Imm(_KEYS_HEAD)))
+    with b.when("eq", b.alu("and", b.alu("rsh", head, Imm(16)), Imm(0xFF)), Imm(0)):
+        b.move(entry, b.alu("add", entry, Imm(8)))
+    key = b.call_local("python_word", entry)
+    value = b.call_local("python_word", b.in_register(b.alu("add", entry, Imm(8))))
+    for text in (_TEXT, _TEXT_WITHOUT_WIDE):
+        found = b.call_local("python_word", b.in_register(b.alu("add", key, Imm(text))))
+        with b.when("eq", found, b.copy(Imm(_NAME))):
+            b.ret(value)
+    b.jump(absent)
+    return _done(b, absent)
+
+
+def copy(name: str, size: int) -> BpfFunction:
+    """(target, address): so many bytes of the process's memory, or those to the end of the page; else zeros."""
+    b = Builder(name, 2)
+    target, address = b.function.parameters
+    read = b.call(NUMBERS["probe_read_user"], target, Imm(size), address)
+    with b.when("slt", read, Imm(0)):
+        rest = b.in_register(b.alu("sub", Imm(_PAGE), b.alu("and", address, Imm(_PAGE - 1))))
+        with b.when("lt", rest, Imm(size)):
+            b.call(NUMBERS["probe_read_user"], target, rest, address)
+    b.ret(Imm(0))
+    return b.function
+
+
+def show(name: str, frames: int) -> BpfFunction:
+    """(work): put the function, or the remark, behind the frames of the stack."""
+    b, work, absent = _ending(name)
+    count, number = get(b, work, COUNT), get(b, work, NUMBER)
+    b.branch("ge", count, Imm(frames), absent)
+    b.branch("eq", number, b.copy(Imm(python.SKIPPED)), absent)
+    mark = b.alu("or", b.alu("lsh", number, Imm(python.PLACE_BITS)), b.copy(Imm(-python.FRAME)))
+    b.store(at(b, work, FRAMES, b.alu("lsh", count, Imm(3))), 0, 8, b.alu("or", mark, get(b, work, PLACE)))
+    put(b, work, COUNT, b.alu("add", count, Imm(1)))
+    return _done(b, absent)
+
+
+ROUTINES: dict[str, Callable[[str], BpfFunction]] = {
+    "python_enter": enter, "python_frame": frame, "python_known": known, "python_module": module,
+    "python_of_module": of_module, "python_search": search, "python_thread": thread, "python_try": try_state,
+    "python_word": word,
+}  # fmt: skip
+
+
+def routine(name: str) -> BpfFunction:
+    """The routine of that name, which may end in a number."""
+    if name in ROUTINES:
+        return ROUTINES[name](name)
+    # What is the same but for the room that a stack has.
+    _, what, number = name.split("_")
+    return {"copy": copy, "note": note, "show": show}[what](name, int(number))

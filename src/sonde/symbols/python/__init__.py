@@ -1,0 +1,1 @@
+"""Python's own functions in the memory of processes that CPython runs in."""

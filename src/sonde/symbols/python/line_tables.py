@@ -1,0 +1,93 @@
+"""Which line an instruction of Python's is of, by the tables that code objects have: co_lnotab up to 3.9
+(Objects/lnotab_notes.txt), co_linetable of 3.10 (PEP 626) and since 3.11 (Objects/locations.md, PEP 657).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+
+Rows = tuple[tuple[int, int], ...]
+"""Where in the code, in bytes, another line begins, and which."""
+
+_BY_UNITS, _OF_LOCATIONS = 0x030A, 0x030B
+_NO_LINE = -128
+_ENTRY, _MORE = 0x80, 0x40
+_NONE, _LONG, _NO_COLUMNS, _ONE_LINE = 15, 14, 13, 10
+
+
+def rows(table: bytes, first: int, version: int) -> Rows:
+    """The rows of a table; of a table that is cut off as far as it goes. `first` is the function's first line."""
+    made = _locations if version >= _OF_LOCATIONS else _units if version >= _BY_UNITS else _bytes
+    found: list[tuple[int, int]] = []
+    for place, line in made(table, first):
+        if found and found[-1][0] == place:
+            found.pop()
+        if not found or found[-1][1] != line:
+            found.append((place, line))
+    return tuple(found)
+
+
+def line_at(found: Rows, place: int) -> int:
+    """The line of an instruction, 0 if the table does not say."""
+    index = bisect_right(found, (place, 1 << 62))
+    return found[index - 1][1] if index else 0
+
+
+def _bytes(table: bytes, first: int) -> Iterator[tuple[int, int]]:
+    place, line = 0, first
+    yield place, line
+    for forth, down in zip(table[::2], table[1::2], strict=False):
+        place += forth
+        line += down - 256 if down > 127 else down
+        yield place, line
+
+
+def _units(table: bytes, first: int) -> Iterator[tuple[int, int]]:
+    place, line = 0, first
+    for size, down in zip(table[::2], table[1::2], strict=False):
+        change = down - 256 if down > 127 else down
+        if change != _NO_LINE:
+            line += change
+            if size:
+                yield place, line
+        place += size
+
+
+def _locations(table: bytes, first: int) -> Iterator[tuple[int, int]]:
+    place, line, at = 0, first, 0
+    while at < len(table) and table[at] & _ENTRY:
+        kind, size = table[at] >> 3 & 15, (table[at] & 7) + 1
+        at += 1
+        has_line = kind != _NONE
+        if kind in (_LONG, _NO_COLUMNS):
+            change, at = _signed(table, at)
+            line += change
+            for _ in range(3 if kind == _LONG else 0):
+                _, at = _number(table, at)
+        elif has_line:
+            line += kind - _ONE_LINE if kind >= _ONE_LINE else 0
+            at += 2 if kind >= _ONE_LINE else 1
+        if at > len(table):
+            return
+        if has_line:
+            yield place, line
+        place += 2 * size
+
+
+def _number(table: bytes, at: int) -> tuple[int, int]:
+    """A number of six bits a byte, and where the next one is: beyond the table if it is cut off."""
+    value = shift = 0
+    while at < len(table):
+        byte = table[at]
+        at += 1
+        value |= (byte & _MORE - 1) << shift
+        if not byte & _MORE:
+            return value, at
+        shift += 6
+    return 0, len(table) + 1
+
+
+def _signed(table: bytes, at: int) -> tuple[int, int]:
+    value, at = _number(table, at)
+    return (-(value >> 1) if value & 1 else value >> 1), at
