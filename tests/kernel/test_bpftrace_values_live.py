@@ -23,7 +23,7 @@ begin / most(7) > 2 / {
     print(($i, sizeof({ print("never"); (int8)1 }), cpu("mine"), cpu() >= 0));
     told(1); _ = { print("value"); 1 } != 1;
     $r = (a=1, b="x"); $r = (b={ print("b"); "xyz" }, a={ print("a"); 1000 }); print($r);
-    let $s: string[8] = "abcdefghij"; $bytes = (uint8[4])"abc";
+    let $s: string[11] = "abcdefghij"; $bytes = (uint8[4])"abc";
     printf("%s %s %s %s %s %s|%5s\n", (1, $s), $bytes, -7, true, (uint8*)16, (uint64)-1, ());
     print((config.max_strlen, config.stack_mode, config.print_maps_on_exit));
     print(((bool)"", (bool)"x", sizeof(string[64]), (1,()))); @[()] = 1; print(@); clear(@);

@@ -83,6 +83,11 @@ begin { if (pid) { unroll(3) { «continue;» } } } ;; 'continue' statement is no
 begin { while (1) { break; } «break;» } ;; 'break' statement is not allowed in a probe
 macro leaves() { «return;» } begin { leaves(); } ;; 'return' statement is not allowed in a macro
 macro leaves() { «break;» 5 } begin { while (1) { leaves() } } ;; 'break' statement is not allowed in a macro
+begin { if (a«=»1) { } } ;; expected ')'
+begin { while (pid«,» tid) { } } ;; expected ')'
+begin { «$» 5; } ;; expected identifier after '$'
+begin { print(8u«k»); } ;; invalid integer suffix 'k'
+macro m(«comm») { 1 } begin { } ;; builtin 'comm' can't be used as a macro argument
 """
 
 PROBES = """
@@ -189,7 +194,7 @@ begin { $s = "abc"; $s++; } ;; operator can not be used ;; 1:21-25
 begin { @v = «pid > 3 ? 1 : "x"»; } ;; Branches must return the same type or compatible types: have 'int8' and 'string
 begin { @v = «pid > 3 ? "x" : 1»; } ;; Branches must return the same type
 begin { @v = «pid > 3 ? (1, 2) : ("x", 2)»; } ;; Branches must return the same type
-begin «/ "text" /» { exit() } ;; Invalid condition: string
+begin «/ kstack /» { exit() } ;; Invalid condition: kstack
 begin { @k[1] = 1; «@k[1, 2]» = 1; } ;; Argument mismatch for @k
 begin { @k[1] = 1; «@k["x"]» = 1; } ;; Argument mismatch for @k
 begin { @k[1, "x"] = 1; «@k["x", 1]» = 1; } ;; Argument mismatch for @k
@@ -228,7 +233,7 @@ begin { $v = 1; for («$v» : 0..3) { } } ;; Loop declaration shadows existing v
 begin { print(«@m»); } ;; Undefined map: @m
 begin { clear(«@m»); } ;; Undefined map: @m
 begin { zero(«@m»); } ;; Undefined map: @m
-begin { @x = «@m»; } ;; Undefined map: @m
+begin { print(«@m»); } ;; Undefined map: @m
 begin { «nosuch()»; } ;; Unknown function: 'nosuch'
 begin { @x = «nosuch(1, 2)»; } ;; Unknown function: 'nosuch'
 begin { print(«arg0»); } ;; The arg0 builtin can only be used with 'kprobes', 'uprobes' and 'usdt' probes
@@ -239,7 +244,7 @@ begin { print(«args».x); } ;; The args builtin can only be used with tracepoin
 begin { print(«ctx»); } ;; The ctx builtin can not be used with 'begin' probes
 config = { «no_such_key = 5» } begin { } ;; no_such_key: not a known configuration option
 config = { «max_map_keys = many» } begin { } ;; max_map_keys: expecting a number, got many
-«let @a = potato(5)»; begin { @a[1] = 1 } ;; Invalid bpf map type: potato
+«let @a = potato(5);» begin { @a[1] = 1 } ;; Invalid bpf map type: potato
 macro one($v) { $v } begin { print(«one(5)»); } ;; one() has arguments that do not match any definition
 macro one(@v) { @v } begin { $x = 1; print(«one($x)»); } ;; one() has arguments that do not match any definition
 macro two(a, b) { a + b } begin { print(«two(5)»); } ;; two() has
@@ -283,7 +288,7 @@ begin { «printf()»; } ;; printf() requires at least one argument (0 provided)
 begin { «printf(5)»; } ;; printf() expects a string literal
 begin { «printf("%d")»; } ;; not enough arguments for format string (0 supplied, 1 expected)
 begin { «printf("x", 5)»; } ;; too many arguments for format string (1 supplied, 0 expected)
-begin { «printf("%d", "x")»; } ;; %d
+begin { «printf("%d", "x")»; } ;; unsupported format specifier for type 'string': d
 begin { «system("true")»; } ;; system() is an unsafe function
 begin { «print()»; } ;; print() requires at least one argument (0 provided)
 begin { «print(1, 2)»; } ;; Non-map print() only takes 1 argument, 2 found
@@ -311,6 +316,33 @@ fn f(): void { «return 1;» } begin { f(); } ;; Function f() is void and return
 fn f(): void { @ = 1; } begin { print(«f()»); } ;; Function f has no value
 fn f(): int64 { return «{ return 2; 3 }»; } begin { print(f()); } ;; not allowed in a block that is a value
 fn f(): int64 { return 1; } «fn f(): int64 »{ return 2; } begin { print(f()); } ;; Redefinition of function: f
+begin { @a = sum(7); «@b = @a»; } ;; Map value 'sum_t' cannot be assigned from one map to another
+begin { @a = lhist(7, 0, 9, 3); «@b = @a»; } ;; e.g. `@b = lhist(rand %10, 0, 10, 1);`
+begin { @a = stats(7); «let $b = @a»; } ;; Value 'stats_t' cannot be assigned to a scratch variable.
+begin { @a = hist(7); «$b = @a»; } ;; Value 'hist_t' cannot be assigned to a scratch variable.
+begin { @a["x"] = stats(7); «print(@a["x"])»; } ;; Map type stats_t cannot print the value of individual keys
+begin { @a = hist(7); if («@a» < 3) { } } ;; Type mismatch for '<': comparing hist_t with int8 ;; 1:27-33
+begin { @a = stats(7); $x = «(uint8)»@a; } ;; Cannot cast from "stats_t" to "uint8"
+begin { @a = hist(7); «@b[@a]» = 1; } ;; Value 'hist_t' cannot be used as a map key.
+begin { let $n: int8; «$n = 700»; } ;; Type mismatch for $n: trying to assign value of type 'int16'
+begin { let $n: uint32; «$n = -3»; } ;; Type mismatch for $n
+begin { «let $s: string[4] = "long one"»; } ;; trying to assign value of type 'string[9]'
+begin { let $s: string[4] = "abc"; «$s = "abcd"»; } ;; Type mismatch for $s
+begin { $x = «~false»; } ;; The ~ operator can not be used on expressions of type 'bool'
+begin { print(«strftime("%H", -7)»); } ;; strftime() does not accept negative timestamps
+begin { print(«strftime("%H", nsecs(monotonic))»); } ;; strftime() can not take a monotonic timestamp
+begin { «printf("%d", strerror(2))»; } ;; unsupported format specifier for type
+begin { «printf("%x", username)»; } ;; unsupported format specifier for type
+begin { «printf("%f", 3)»; } ;; unsupported format specifier: f
+begin { «printf("%w", 3)»; } ;; too many arguments for format string (1 supplied, 0 expected)
+begin { $m = «macaddr("abcdef")»; } ;; macaddr() does not support literal string arguments
+begin { $a = (int8[2])(int16)1; print(«$a[-2]»); } ;; only accepts non-negative integer indices
+begin { if comptime (cpu == 3) { } } ;; Unable to resolve comptime expression ;; 1:12-31
+begin { print(«typeinfo(7)»); } ;; typeinfo feature is not enabled by default
+config = { «stack_mode = blob» } begin { } ;; stack_mode
+config = { «max_probes = many» } begin { } ;; expecting a number, got many
+config = { «vmlinux = "x"» } begin { } ;; can only be set as an environment variable
+config = { «unstable_tseries = maybe» } begin { } ;; valid values are enable, warn, and error
 """
 
 MISTAKES = tuple(line for part in (SYNTAX, PROBES, TYPES, NAMES, CALLS) for line in part.strip().splitlines())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sonde.frontends.bpftrace.check.builtins import is_in_process
+from sonde.frontends.bpftrace.check.address_spaces import is_in_process
 from sonde.frontends.bpftrace.check.conversions import constant, integer_value, literal_text
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.check.types import INTEGERS, UINT32, UINT64, is_scalar, is_string, spelled, structure_of

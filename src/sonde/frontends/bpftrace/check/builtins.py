@@ -10,7 +10,7 @@ from sonde.frontends.bpftrace.check.types import INT64, UINT32, UINT64
 from sonde.frontends.bpftrace.errors import SourceSpan
 from sonde.model import program as tree
 from sonde.model.errors import SourceError
-from sonde.model.probe import KernelFunction, StaticPattern, StaticProbe, Syscall, Uprobe
+from sonde.model.probe import KernelFunction, StaticPattern, Syscall, Uprobe
 from sonde.model.program import Expr
 from sonde.model.types import STRING, VOID, Pointer, Type
 
@@ -205,8 +205,3 @@ def _located(name: str, span: SourceSpan, scope: BtScope) -> Expr:
     if any(each != found[0] for each in found):
         scope.needs_each = True
     return tree.ProbeVariable(found[0].type, scope.at(span), f"args.{name}", found[0].pieces, found[0].is_user)
-
-
-def is_in_process(scope: BtScope) -> bool:
-    """Whether numbers that are addresses are of the process: at its own probes and at its system calls."""
-    return all(isinstance(each.firing, (Uprobe, StaticProbe, Syscall)) for each in scope.attached.probes)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from sonde.frontends.bpftrace.check.address_spaces import is_in_process
 from sonde.frontends.bpftrace.check.aggregating import NAMES as AGGREGATING
-from sonde.frontends.bpftrace.check.builtins import builtin, is_in_process
+from sonde.frontends.bpftrace.check.aggregating import shown_function
+from sonde.frontends.bpftrace.check.builtins import builtin
 from sonde.frontends.bpftrace.check.conversions import (
     arguments_spelled,
     constant,
@@ -136,7 +138,11 @@ def _has_key(call: nodes.Call, scope: BtScope) -> Expr:
 
 def _element(call: nodes.Call, scope: BtScope) -> tree.Element | tree.Aggregated:
     """The element that a map and a key, or an element as it is written, tell of."""
-    from sonde.frontends.bpftrace.check.maps import key_values, keys_of, of_tuple  # many programs have no maps
+    from sonde.frontends.bpftrace.check.maps import (
+        key_values,
+        keys_of,
+        of_tuple,
+    )  # many programs have no maps
 
     arguments = require(call, scope, 1, 2)
     first = arguments[0]
@@ -224,11 +230,14 @@ def _print(call: nodes.Call, scope: BtScope) -> Statement:
     if isinstance(first, nodes.MapName) and first.keys is None:
         use = scope.map(first.name, first.at)
         rest = [integer_value(each, scope, "print()") for each in arguments[1:]]
-        if use.keys and not use.function and use.value is None:
+        if not use.function and use.value is None:
             scope.known.is_guessed = True
             raise scope.mistake(f"Undefined map: {use.name}", first.at)
         if use.keys or use.function:
             return tree.Show(at, scope.storage(use), *rest)
+    if function := shown_function(first, scope):
+        text = f"Map type {function}_t cannot print the value of individual keys. You must print the whole map."
+        raise scope.mistake(text, call.at)
     if len(arguments) > 1:
         raise scope.mistake("Non-map print() only takes 1 argument, " + f"{len(arguments)} found", call.at)
     e = scope.expression(first, scope)

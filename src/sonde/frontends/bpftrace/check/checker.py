@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from sonde.frontends.bpftrace.check.trials import TrialProbes
     from sonde.frontends.bpftrace.series import Series
 
-_MOST_PASSES = 12
+_MOST_PASSES = 64
 """So often types may grow: from int8 over all integers of a chain of assignments."""
 
 _HIDDEN = SourceSpan(1, 1, 1, 2)
@@ -93,10 +93,12 @@ def check(items: Sequence[nodes.Item], given: CheckInput) -> CheckedProgram:
         scope.kept = {each.name: _kept(each, given) for each in items if isinstance(each, nodes.MapDeclaration)}
         known.changed = not known.maps and not known.scratch
         started_unknown = known.changed
-        known.put_off = None
+        known.put_off, known.has_unknown = None, False
         clauses = _clauses(probes, scope)
-        if not known.changed or (started_unknown and not known.maps and not known.scratch):
+        is_over = not known.changed or (started_unknown and not known.maps and not known.scratch)
+        if is_over and (known.settled or not known.has_unknown):
             break
+        known.settled = is_over
     if known.put_off is not None:
         raise known.put_off
     _require_kinds(items, known, given)

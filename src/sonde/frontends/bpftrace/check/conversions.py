@@ -103,6 +103,8 @@ def string(e: Expr) -> Expr:
 def test(node: nodes.Expr, scope: BtScope, span: SourceSpan | None) -> Expr:
     """A condition; `span` is where a mistake is told, if not at its expression."""
     e = scope.expression(node, scope)
+    if isinstance(e, tree.StringConst):
+        return constant(int(bool(e.value)), e.position)
     if not is_scalar(e.type):
         raise scope.mistake(f"Invalid condition: {spelled(e.type)}", span or node.at)
     return bare(e)

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from sonde.frontends.bpftrace.check.aggregating import shown_function
 from sonde.frontends.bpftrace.check.builtins import WITHOUT_NAMES, argument, builtin
 from sonde.frontends.bpftrace.check.calls import is_bare
 from sonde.frontends.bpftrace.check.calls import value as call_value
 from sonde.frontends.bpftrace.check.conversions import constant, converted, member_of, of_space, string, wide
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.check.type_names import type_named, unevaluated
-from sonde.frontends.bpftrace.check.types import INT64, UINT64, is_bool, is_integer, is_scalar, is_text, spelled
+from sonde.frontends.bpftrace.check.types import (
+    INT64,
+    UINT64,
+    is_bool,
+    is_composed,
+    is_integer,
+    is_scalar,
+    is_text,
+    merged,
+    spelled,
+)
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.frontends.bpftrace.syntax.lexer import number_of
 from sonde.model import program as tree
@@ -140,7 +151,7 @@ def _index(node: nodes.Index, scope: BtScope) -> Expr:
         if member is None:
             raise scope.mistake(_no_member(base, str(subscript.value)), node.at)
         return tree.MemberOf(member.type, scope.at(node.at), of, member)
-    if not is_integer(subscript.type):
+    if not is_integer(subscript.type) or (isinstance(subscript, tree.Const) and subscript.value < 0):
         text = f"The array index operator [] only accepts non-negative integer indices. Got: {spelled(subscript.type)}"
         raise scope.mistake(text, node.at)
     at = scope.at(node.at)
@@ -167,6 +178,11 @@ def _offset(node: nodes.Offset, scope: BtScope) -> Expr:
     return offset(node, scope)
 
 
+def _type(node: nodes.TypeName, scope: BtScope) -> Expr:
+    """What a macro's parameter stands for where a value is wanted."""
+    raise scope.mistake("a type is no value", node.at)
+
+
 def _comptime(node: nodes.Comptime, scope: BtScope) -> Expr:
     """A constant; what is not known yet, since types are not, may be known when they are."""
     e = unevaluated(node.operand, scope)
@@ -182,8 +198,16 @@ def _comptime(node: nodes.Comptime, scope: BtScope) -> Expr:
 
 
 def _cast(node: nodes.Cast, scope: BtScope) -> Expr:
+    if node.type.words == "username_t" and not node.type.suffixes:
+        from sonde.frontends.bpftrace.check.shown_numbers import user  # few programs have it
+
+        return user(scope.expression(node.operand, scope))
     kind = type_named(node.type, scope)
+    if function := shown_function(node.operand, scope):
+        raise scope.mistake(f'Cannot cast from "{function}_t" to "{spelled(kind)}"', node.at)
     operand = scope.expression(node.operand, scope)
+    if isinstance(resolve(kind), Pointer) and is_text(operand.type):
+        return tree.Cast(kind, scope.at(node.at), operand)
     if is_scalar(kind) and is_scalar(operand.type):
         _require_variant(kind, operand, node, scope)
         base = resolve(operand.type)
@@ -195,6 +219,8 @@ def _cast(node: nodes.Cast, scope: BtScope) -> Expr:
     if is_bool(kind) and is_text(operand.type):
         empty = tree.StringConst(STRING, operand.position, b"")
         return tree.Cast(BOOL, operand.position, tree.Binary(INT, operand.position, "!=", string(operand), empty))
+    if is_composed(kind) and merged(kind, operand.type) == kind:
+        return converted(operand, kind)
     from sonde.frontends.bpftrace.check.arrays import array_cast  # few programs have such casts
 
     array = array_cast(kind, operand, node.at, scope)
@@ -213,7 +239,7 @@ def _require_variant(kind: Type, operand: Expr, node: nodes.Cast, scope: BtScope
 
 
 def _kept(kind: Any, node: nodes.Cast, operand: Expr, scope: BtScope) -> Expr:
-    from sonde.frontends.bpftrace.check.builtins import is_in_process
+    from sonde.frontends.bpftrace.check.address_spaces import is_in_process
 
     base = resolve(kind)
     if isinstance(base, Pointer) and not isinstance(resolve(operand.type), Pointer) and is_in_process(scope):
@@ -224,5 +250,5 @@ def _kept(kind: Any, node: nodes.Cast, operand: Expr, scope: BtScope) -> Expr:
 _CHECKS: dict[type, Any] = {
     nodes.Number: _number, nodes.StringLiteral: _text, nodes.Positional: _positional, nodes.Name: _name,
     nodes.Member: _member, nodes.Index: _index, nodes.Call: _call, nodes.Cast: _cast, nodes.Offset: _offset,
-    nodes.Comptime: _comptime,
+    nodes.Comptime: _comptime, nodes.TypeName: _type,
 }  # fmt: skip

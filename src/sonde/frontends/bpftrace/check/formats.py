@@ -6,7 +6,7 @@ import re
 
 from sonde.frontends.bpftrace.check.conversions import string, wide
 from sonde.frontends.bpftrace.check.scope import BtScope
-from sonde.frontends.bpftrace.check.shown_numbers import flags_of, is_shown, noted, plain
+from sonde.frontends.bpftrace.check.shown_numbers import flags_of, is_made_text, is_shown, noted, plain
 from sonde.frontends.bpftrace.check.types import is_integer, is_object, is_of, is_scalar, is_text, spelled
 from sonde.frontends.bpftrace.errors import SourceSpan
 from sonde.frontends.bpftrace.syntax import nodes
@@ -15,10 +15,12 @@ from sonde.model.conversions import Conversion
 from sonde.model.program import Expr
 
 _CONVERSION = re.compile(
-    r"%(?P<flags>[-+ #0]*)(?P<width>\d*)(?:\.(?P<precision>\d*))?(?P<letters>r[xh]?|gr|(?:hh|h|ll|l|j|z|t)?[a-zA-Z]|%)"
+    r"%(?P<flags>[-+ #0]*)(?:\*|(?P<width>\d*))(?:\.(?:\*|(?P<precision>\d*)))?"
+    r"(?P<letters>r[xh]?|gr|(?:hh|h|ll|l|j|z|t)?[a-zA-Z]|%)"
 )
 _INTEGERS = frozenset("diuxXopc")
 _OF_BYTES = ("r", "rx", "rh")
+_OF_FRACTIONS = frozenset("eEfFgGaAn")
 _OF_FLAGS = "gr"
 """Flags of allocations of memory, gfp_t, by their names."""
 
@@ -31,7 +33,11 @@ def conversions(text: bytes, span: SourceSpan, scope: BtScope) -> tuple[Conversi
         literal += format_[start:percent]
         match = _CONVERSION.match(format_, percent)
         if match is None or not _is_known(match["letters"]):
-            raise scope.mistake(f"printf: Unknown format string token: {format_[percent : percent + 3]}", span)
+            if match is not None and match["letters"][-1] in _OF_FRACTIONS:
+                raise scope.mistake(f"unsupported format specifier: {match['letters'][-1]}", scope.call or span)
+            # It stands for itself.
+            literal, start = literal + "%", percent + 1
+            continue
         start = match.end()
         if match["letters"] == "%":
             literal += "%"
@@ -81,7 +87,7 @@ def _value(node: nodes.Expr | nodes.TypeName, letters: str, name: str, scope: Bt
         return e
     if letters == _OF_FLAGS and is_integer(e.type):
         return noted(flags_of(e))
-    if letters[-1] in _INTEGERS and letters not in _OF_BYTES and is_scalar(e.type):
+    if letters[-1] in _INTEGERS and letters not in _OF_BYTES and is_scalar(e.type) and not is_made_text(e):
         return wide(e)
     if letters[-1] == "s" and is_scalar(e.type):
         return noted(e if is_shown(e) else plain(e))
@@ -89,5 +95,5 @@ def _value(node: nodes.Expr | nodes.TypeName, letters: str, name: str, scope: Bt
         return string(e)
     if letters[-1] == "s" and is_object(e.type):
         return e
-    text = f"{name}(): unsupported format specifier for type '{spelled(e.type)}': %{letters}"
+    text = f"{name}(): unsupported format specifier for type '{spelled(e.type)}': {letters}"
     raise scope.mistake(text, scope.call or node.at)

@@ -153,7 +153,8 @@ VALUES: dict[str, Values] = {
     **dict.fromkeys(("bswap", "uptr", "kptr", "nsecs"), _numbers),
     **dict.fromkeys(("getopt",), _parameters),
     **dict.fromkeys(
-        ("is_ptr", "is_array", "is_str", "is_integer", "is_unsigned_integer", "is_literal", "is_err"), _predicates
+        ("is_ptr", "is_array", "is_str", "is_integer", "is_unsigned_integer", "is_literal", "is_scalar", "is_err"),
+        _predicates,
     ),
     **dict.fromkeys(
         ("strftime", "strerror", "signal_name", "syscall_name", "cgroup_path", "macaddr", "ntop"), _shown_numbers

@@ -17,17 +17,16 @@ def expanded(call: nodes.Call | nodes.Name, scope: BtScope) -> nodes.BlockValue 
     """What a call of a macro or function stands for, None where there is none: a block, with a value if it has
     one."""
     arguments = call.arguments if isinstance(call, nodes.Call) else ()
-    macro = scope.macros.get((call.name, len(arguments)))
-    if macro is None:
+    macros = scope.macros.get((call.name, len(arguments)))
+    if macros is None:
         if not isinstance(call, nodes.Call) or call.name not in scope.functions:
             return None
         from sonde.frontends.bpftrace.check.functions import expansion  # few programs have functions
 
         return expansion(call, scope)
+    macro = _best(macros, arguments, call, scope)
     scope.expansions += 1
-    replaced = dict(
-        _bound(parameter, each, call, scope) for parameter, each in zip(macro.parameters, arguments, strict=True)
-    )
+    replaced: dict[str, Any] = dict(zip(macro.parameters, arguments, strict=True))
     body = _rewritten(macro.body, replaced, scope.expansions)
     if macro.value is None:
         return nodes.Block(call.at, body)
@@ -46,14 +45,21 @@ def no_definition(call: nodes.Call | nodes.Name, scope: BtScope, why: str) -> Bt
     return scope.mistake(text, call.at, why)
 
 
-def _bound(parameter: str, argument: Any, call: nodes.Call | nodes.Name, scope: BtScope) -> tuple[str, Any]:
-    """The parameter and what takes its place."""
-    if parameter.startswith("$") and not isinstance(argument, nodes.ScratchVariable):
-        raise no_definition(call, scope, f"{parameter} wants a variable")
-    is_map = isinstance(argument, nodes.MapName) and argument.keys is None
-    if parameter.startswith("@") and not is_map:
-        raise no_definition(call, scope, f"{parameter} wants a map")
-    return parameter, argument
+def _best(
+    macros: Sequence[nodes.Macro], arguments: Sequence[Any], call: nodes.Call | nodes.Name, scope: BtScope
+) -> nodes.Macro:
+    """Of macros with one name the one that takes the arguments, and says most about them. Raises BtError."""
+    fitting = [each for each in macros if all(map(_fits, each.parameters, arguments))]
+    if fitting:
+        return max(fitting, key=lambda macro: sum(each[0] in "$@" for each in macro.parameters))
+    wrong = next(each for each, given in zip(macros[0].parameters, arguments, strict=True) if not _fits(each, given))
+    raise no_definition(call, scope, f"{wrong} wants a {'variable' if wrong[0] == '$' else 'map'}")
+
+
+def _fits(parameter: str, argument: Any) -> bool:
+    if parameter.startswith("$"):
+        return isinstance(argument, nodes.ScratchVariable)
+    return not parameter.startswith("@") or (isinstance(argument, nodes.MapName) and argument.keys is None)
 
 
 def _rewritten(node: Any, replaced: Mapping[str, Any], number: int) -> Any:
@@ -65,6 +71,11 @@ def _rewritten(node: Any, replaced: Mapping[str, Any], number: int) -> Any:
         raise BtError(f"Variable declaration shadows macro arg {node.name}", node.declared_at)
     if isinstance(node, nodes.Name) and node.name in replaced:
         return replaced[node.name]
+    if isinstance(node, nodes.TypeName) and (found := replaced.get(node.words.split(" ")[-1])) is not None:
+        return _type(node, found)
+    if isinstance(node, nodes.Offset):
+        path = tuple(part for each in node.path for part in _path(each, replaced))
+        return node._replace(of=_rewritten(node.of, replaced, number), path=path)
     if isinstance(node, nodes.MapName):
         found = replaced.get(node.name)
         if found is None:
@@ -82,16 +93,41 @@ def _rewritten(node: Any, replaced: Mapping[str, Any], number: int) -> Any:
     return type(node)(**changes)
 
 
+def _type(node: nodes.TypeName, argument: Any) -> nodes.TypeName:
+    """A parameter as the name of a type, also as what is behind `struct`."""
+    keyword = node.words.rpartition(" ")[0]
+    if keyword and isinstance(argument, nodes.TypeName):
+        inner = argument.of if isinstance(argument.of, (nodes.TypeName, nodes.Name)) else argument
+        name = inner.name if isinstance(inner, nodes.Name) else inner.words
+        return node._replace(words=f"{keyword} {name}")
+    return node._replace(words="", of=argument)
+
+
+def _path(part: str, replaced: Mapping[str, Any]) -> tuple[str, ...]:
+    """A part of the way to a member, which may be a parameter."""
+    node, found = replaced.get(part), []
+    while isinstance(node, nodes.Member):
+        found.append(node.name)
+        node = node.object
+    return (node.name, *reversed(found)) if isinstance(node, nodes.Name) else (part,)
+
+
 def _own(name: str, number: int) -> str:
     """What a variable of the body is called in the program."""
     return f"{name} {number}"
 
 
-def of_items(macros: Sequence[nodes.Macro]) -> dict[tuple[str, int], nodes.Macro]:
+def of_items(macros: Sequence[nodes.Macro]) -> dict[tuple[str, int], list[nodes.Macro]]:
     """Macros by their names and numbers of parameters. Raises BtError."""
-    found: dict[tuple[str, int], nodes.Macro] = {}
+    found: dict[tuple[str, int], list[nodes.Macro]] = {}
     for each in macros:
-        if (each.name, len(each.parameters)) in found:
+        others = found.setdefault((each.name, len(each.parameters)), [])
+        if any(_kinds(each) == _kinds(other) for other in others):
             raise BtError(f"Redefinition of macro: {each.name}", each.at)
-        found[each.name, len(each.parameters)] = each
+        others.append(each)
     return found
+
+
+def _kinds(macro: nodes.Macro) -> list[str]:
+    """Of its parameters: maps, variables, and others."""
+    return [each[0] if each[0] in "$@" else "" for each in macro.parameters]

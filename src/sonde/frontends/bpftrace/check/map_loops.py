@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from sonde.frontends.bpftrace.check.maps import NUMBERS, number_type, stored
+from sonde.frontends.bpftrace.check.aggregating import NUMBERS
+from sonde.frontends.bpftrace.check.maps import number_type, stored
 from sonde.frontends.bpftrace.check.scope import BtScope, MapUse
 from sonde.frontends.bpftrace.check.tuples import tuple_of
 from sonde.frontends.bpftrace.check.types import is_composed, is_scalar, is_text

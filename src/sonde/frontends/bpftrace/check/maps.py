@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from sonde.frontends.bpftrace.check.conversions import converted, member_of, string
-from sonde.frontends.bpftrace.check.scope import BtScope, MapUse
+from sonde.frontends.bpftrace.check.aggregating import NUMBERS, shown_function
+from sonde.frontends.bpftrace.check.conversions import converted, member_of, string, wrapped
+from sonde.frontends.bpftrace.check.scope import BtScope, Local, MapUse
 from sonde.frontends.bpftrace.check.told_lookups import LOOKUP, told
 from sonde.frontends.bpftrace.check.tuples import text_size
-from sonde.frontends.bpftrace.check.types import INT64, UINT64, is_object, is_scalar, is_string, is_text, spelled
+from sonde.frontends.bpftrace.check.types import (
+    INT64,
+    UINT64,
+    is_integer,
+    is_object,
+    is_scalar,
+    is_string,
+    is_text,
+    spelled,
+)
 from sonde.frontends.bpftrace.errors import SourceSpan
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model import program as tree
 from sonde.model.program import Expr
-from sonde.model.types import Int, Pointer, Struct, Type, is_signed, resolve, size_of
+from sonde.model.types import Array, Int, Pointer, Struct, Type, is_signed, resolve, size_of
 
 
 def keys_of(node: nodes.MapName, scope: BtScope, use: MapUse) -> tuple[Expr, ...]:
@@ -19,6 +29,10 @@ def keys_of(node: nodes.MapName, scope: BtScope, use: MapUse) -> tuple[Expr, ...
     written = node.keys or ()
     if len(written) == 1 and isinstance(written[0], nodes.Tuple) and written[0].items:
         written = written[0].items
+    for each in written:
+        function = shown_function(each, scope)
+        if function:
+            raise scope.mistake(f"Value '{function}_t' cannot be used as a map key.", node.at)
     values = [scope.expression(each, scope) for each in written]
     return key_values(of_tuple(values), node.at, scope, use)
 
@@ -61,11 +75,11 @@ def element(node: nodes.MapName, scope: BtScope) -> Expr:
     if use.function:
         return aggregated(node, use, keys, scope)
     if use.value is None:
-        if scope.known.changed:
-            # Set further on in the program: the next pass knows.
-            scope.known.is_guessed = True
-            return tree.Const(INT64, scope.at(node.at), 0)
-        raise scope.mistake(f"Undefined map: {node.name}", node.at)
+        # Set further on in the program, of which the next pass knows, or nowhere.
+        scope.known.is_guessed = scope.known.has_unknown = True
+        if scope.known.settled:
+            scope.learn_value(use, INT64, node.at)
+        return tree.Const(INT64, scope.at(node.at), 0)
     found = tree.Element(use.value, scope.at(node.at), scope.array(use), keys)
     told(found, LOOKUP, node.at, scope)
     return found
@@ -81,10 +95,6 @@ def aggregated(node: nodes.MapName, use: MapUse, keys: tuple[Expr, ...], scope: 
 def number_type(use: MapUse) -> Type:
     """The type of an aggregation's number."""
     return INT64 if use.is_signed else UINT64
-
-
-NUMBERS = frozenset({"count", "sum", "min", "max", "avg"})
-"""Functions that come to a number."""
 
 
 def assign_map(node: nodes.Assign | nodes.Increment, target: nodes.MapName, value: Expr, scope: BtScope) -> Expr:
@@ -134,9 +144,28 @@ def assign_scratch(
     if local.stands_for is not None:
         raise scope.mistake(f"{name} is the element that the loop is at, and cannot be assigned to", node.at)
     value = _value(value, node.at, scope)
+    _require_room(local, value, node.at, scope)
     kind = scope.learn_local(local, value.type, node.at)
     target = tree.Var(kind, scope.at(node.at), scope.local_variable(local))
     return tree.Assign(kind, scope.at(node.at), target, converted(value, kind))
+
+
+def _require_room(local: Local, value: Expr, span: SourceSpan, scope: BtScope) -> None:
+    """Raises BtError for a literal that a variable of a declared type has no room for."""
+    declared = local.declared
+    if declared is None:
+        return
+    base = resolve(declared)
+    if isinstance(value, tree.Const) and isinstance(base, Int) and is_integer(value.type):
+        has_room = wrapped(value.value, declared) == value.value
+        given = spelled(value.type)
+    elif isinstance(value, tree.StringConst) and isinstance(base, Array):
+        has_room, given = len(value.value) < (base.length or 0), f"string[{len(value.value) + 1}]"
+    else:
+        return
+    if not has_room:
+        text = f"Type mismatch for {local.name}: trying to assign value of type '{given}' when variable already has a "
+        raise scope.mistake(f"{text}type '{spelled(declared)}'", span)
 
 
 def increment(node: nodes.Increment, scope: BtScope) -> Expr:

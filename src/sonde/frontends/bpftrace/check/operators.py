@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from sonde.frontends.bpftrace.check.aggregating import shown_function
 from sonde.frontends.bpftrace.check.blocks import Branch, either, unhurried
 from sonde.frontends.bpftrace.check.conversions import (
     bare,
@@ -20,6 +21,7 @@ from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.check.types import (
     INT64,
     UINT64,
+    is_bool,
     is_integer,
     is_scalar,
     is_text,
@@ -53,10 +55,28 @@ def binary(node: nodes.Binary, scope: BtScope) -> Expr:
             return _decided(node, left, (before, right), scope)
         made = tree.Binary(INT, scope.at(node.at), node.op, bare(left), bare(right))
         return tree.Cast(BOOL, made.position, made)
+    if node.op in _EQUALITY and _are_type_information(node.left, node.right):
+        from sonde.frontends.bpftrace.check.type_information import are_alike  # few programs ask for types
+
+        return are_alike(node, scope)
+    functions = shown_function(node.left, scope), shown_function(node.right, scope)
+    if any(functions):
+        sides = (
+            f"{function}_t" if function else spelled(scope.expression(side, scope).type)
+            for function, side in zip(functions, (node.left, node.right), strict=True)
+        )
+        raise scope.mistake(f"Type mismatch for '{node.op}': comparing {' with '.join(sides)}", node.at)
     left, right = scope.expression(node.left, scope), scope.expression(node.right, scope)
     if node.op in _COMPARING:
         return _comparison(node, left, right, scope)
     return arithmetic(node.op, left, right, node, scope)
+
+
+_EQUALITY = ("==", "!=")
+
+
+def _are_type_information(*sides: nodes.Expr) -> bool:
+    return all(isinstance(each, nodes.Call) and each.name == "typeinfo" for each in sides)
 
 
 def _decided(node: nodes.Binary, left: Expr, right: Branch, scope: BtScope) -> Expr:
@@ -163,7 +183,7 @@ def unary(node: nodes.Unary, scope: BtScope) -> Expr:
         return tree.AddressOf(Pointer(operand.type), at, operand)
     if node.op == "!" and is_scalar(operand.type):
         return tree.Cast(BOOL, at, tree.Unary(INT, at, "!", bare(operand)))
-    if not is_integer(operand.type):
+    if not is_integer(operand.type) or is_bool(operand.type):
         raise scope.mistake(
             f"The {node.op} operator can not be used on expressions of type '{spelled(operand.type)}'", node.at
         )
@@ -180,6 +200,11 @@ def _dereferenced(node: nodes.Unary, pointer: Expr, scope: BtScope) -> Expr:
     base = resolve(pointer.type)
     if isinstance(base, Pointer):
         return of_space(tree.Deref(base.to, scope.at(node.at), pointer))
+    if is_integer(pointer.type) and not is_bool(pointer.type):
+        from sonde.frontends.bpftrace.check.address_spaces import is_in_process  # few programs follow plain numbers
+
+        at = scope.at(node.at)
+        return tree.Deref(UINT64, at, tree.Cast(Pointer(UINT64, is_in_process(scope)), at, pointer))
     raise scope.mistake(f"Can not dereference type '{spelled(pointer.type)}'. Did you forget a cast?", node.at)
 
 

@@ -59,6 +59,18 @@ def is_literal(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) ->
     return tree.Const(BOOL, scope.at(call.at), int(found))
 
 
+def is_without_keys(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Expr:
+    """is_scalar(@map)."""
+    given = arguments[0]
+    if not isinstance(given, nodes.MapName) or given.keys is not None:
+        raise scope.mistake("is_scalar() expects a map argument", call.at)
+    use = scope.map(given.name, given.at)
+    if use.keys is None:
+        scope.known.is_guessed = True
+        raise scope.mistake(f"Undefined map: {given.name}", given.at)
+    return tree.Const(BOOL, scope.at(call.at), int(not use.keys))
+
+
 def is_error(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Expr:
     """is_err(pointer): whether it is a negative errno that the kernel gives as a pointer."""
     at = scope.at(call.at)
@@ -166,6 +178,7 @@ VALUES: dict[str, ValueCall] = {
     "is_integer": ValueCall(1, 1, of_type(is_integer_type)),
     "is_unsigned_integer": ValueCall(1, 1, of_type(is_unsigned)),
     "is_literal": ValueCall(1, 1, is_literal),
+    "is_scalar": ValueCall(1, 1, is_without_keys),
     "is_err": ValueCall(1, 1, is_error),
 }
 

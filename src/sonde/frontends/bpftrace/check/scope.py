@@ -65,6 +65,10 @@ class Knowledge:
         self.options: dict[str, ProgramOption] = {}
         """What the program reads of the command line, by name."""
         self.changed = False
+        self.settled = False
+        """The pass before has found nothing more: maps that nothing is assigned to hold numbers."""
+        self.has_unknown = False
+        """The program asks for elements of a map of which nothing is known yet."""
         self.is_guessed = False
         """A type was taken for granted in the statement that is being checked."""
         self.put_off: BtError | None = None
@@ -80,6 +84,8 @@ class Local:
         self.name = name
         self.number = number
         self.type = type_
+        self.declared: Type | None = None
+        """The type that the program declares it with."""
 
 
 class BtScope:
@@ -124,7 +130,7 @@ class BtScope:
         """Bytes of the longest string, with its NUL."""
         self.kept: Mapping[str, Kept] = {}
         """How maps are kept that are declared."""
-        self.macros: Mapping[tuple[str, int], nodes.Macro] = {}
+        self.macros: Mapping[tuple[str, int], Sequence[nodes.Macro]] = {}
         self.functions: Mapping[str, nodes.SubprogramItem] = {}
         self.remarks: dict[SourceSpan, BtError] = {}
         self.types = KnownTypes(catalog)
@@ -239,7 +245,10 @@ class BtScope:
 
     def learn_value(self, use: MapUse, type_: Type, span: SourceSpan) -> Type:
         if use.function:
-            raise self.mistake(f"Type mismatch for {use.name}: {use.function}() is assigned to it elsewhere", span)
+            text = (
+                f"Type mismatch for {use.name}: trying to assign value of type '{spelled(type_)}' when map already has "
+            )
+            raise self.mistake(f"{text}a type '{use.function}_t'", span)
         whole = type_ if use.value is None else merged(use.value, type_)
         if whole is None:
             assert use.value is not None

@@ -7,16 +7,20 @@ integer, and becomes text where it is shown (`report/number_forms.py`).
 
 from __future__ import annotations
 
+from sonde.frontends.bpftrace.check.address_spaces import is_in_process
 from sonde.frontends.bpftrace.check.conversions import constant, converted, integer_value, is_of_process, literal_text
 from sonde.frontends.bpftrace.check.scope import BtScope
-from sonde.frontends.bpftrace.check.types import INT64, UINT32, UINT64, structure_of
+from sonde.frontends.bpftrace.check.types import INT64, INTEGERS, UINT32, UINT64, is_scalar, spelled, structure_of
 from sonde.frontends.bpftrace.check.value_call import ValueCall
 from sonde.frontends.bpftrace.errors import SourceSpan
 from sonde.frontends.bpftrace.number_forms import FORM
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model import program as tree
 from sonde.model.program import Expr
-from sonde.model.types import BOOL, INT, STRING, TEXT, Array, Enum, Pointer, Type, is_signed, resolve
+from sonde.model.types import BOOL, INT, STRING, TEXT, Array, Enum, Pointer, Type, is_signed, resolve, size_of
+
+_OF_LINK = 6
+"""Bytes of an address of Ethernet."""
 
 _BYTES = {2: 4, 10: 16}
 """Of an address of each family: AF_INET, AF_INET6 (include/linux/socket.h)."""
@@ -25,6 +29,15 @@ _BYTES = {2: 4, 10: 16}
 def is_shown(e: Expr) -> bool:
     """Whether the value is one of these numbers, or an enumerator, which is shown by its name."""
     return isinstance(resolve(e.type), Enum)
+
+
+def is_made_text(e: Expr) -> bool:
+    """Whether the value is one that is text for the language, and no number."""
+    kind = resolve(e.type)
+    return isinstance(kind, Enum) and kind.name.startswith(FORM) and kind.name.removeprefix(FORM).split()[0] in _TEXTS
+
+
+_TEXTS = ("strftime", "cgroup", "strerror", "signal", "syscall", "username", "mac")
 
 
 def noted(e: Expr) -> Expr:
@@ -60,7 +73,15 @@ def plain(e: Expr) -> Expr:
 def strftime(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Expr:
     """strftime(format, ns): a time since the system was started, in local time."""
     text = literal_text(arguments[0], scope, "strftime()", call.at).decode(errors="surrogateescape")
-    return _shown(f"strftime {text}", integer_value(arguments[1], scope, "strftime()"))
+    given = arguments[1]
+    if isinstance(given, nodes.Call) and any(
+        isinstance(each, nodes.Name) and each.name == "monotonic" for each in given.arguments
+    ):
+        raise scope.mistake("strftime() can not take a monotonic timestamp", call.at)
+    time = integer_value(given, scope, "strftime()")
+    if isinstance(time, tree.Const) and time.value < 0:
+        raise scope.mistake("strftime() does not accept negative timestamps", call.at)
+    return _shown(f"strftime {text}", time)
 
 
 def flags_of(e: Expr) -> Expr:
@@ -97,14 +118,27 @@ def username(span: SourceSpan, scope: BtScope) -> Expr:
     return _shown("username", converted(tree.Builtin(UINT32, scope.at(span), "uid"), UINT64))
 
 
+def user(e: Expr) -> Expr:
+    """The name of the user with a number."""
+    return _shown("username", converted(e, UINT64))
+
+
 def macaddr(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Expr:
     """macaddr(six bytes)."""
     e, at = scope.expression(arguments[0], scope), scope.at(call.at)
     kind = resolve(e.type)
-    if not isinstance(kind, Array) or kind.length != 6:
-        raise scope.mistake("macaddr() only supports array or pointer arguments of 6 bytes", call.at)
+    if isinstance(e, tree.StringConst):
+        raise scope.mistake("macaddr() does not support literal string arguments", call.at)
+    if is_scalar(kind):
+        is_user = kind.user if isinstance(kind, Pointer) else is_in_process(scope)
+        kind = Array(INTEGERS["uint8"], _OF_LINK)
+        e = tree.Deref(kind, at, tree.Cast(Pointer(kind, is_user), at, e))
+    if not isinstance(kind, Array):
+        raise scope.mistake(f"macaddr() only supports array or pointer arguments ({spelled(kind)} provided)", call.at)
+    if (kind.length or 0) * size_of(kind.of) < _OF_LINK:
+        raise scope.mistake("macaddr() argument must be at least 6 bytes in size", call.at)
     whole: Expr = constant(0, at, UINT64)
-    for number in range(6):
+    for number in range(_OF_LINK):
         byte = tree.Index(kind.of, at, e, constant(number, at, INT64))
         low = tree.Binary(UINT64, at, "&", converted(byte, UINT64), constant(0xFF, at, UINT64))
         moved = tree.Binary(UINT64, at, "<<", low, constant(8 * number, at, UINT64))

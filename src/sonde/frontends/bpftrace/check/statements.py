@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sonde.frontends.bpftrace.check.aggregating import is_aggregating
+from sonde.frontends.bpftrace.check.aggregating import NUMBERS, is_aggregating
 from sonde.frontends.bpftrace.check.calls import action
 from sonde.frontends.bpftrace.check.conversions import constant, converted, test, wide, wrapped
 from sonde.frontends.bpftrace.check.macros import expanded, require_end
@@ -91,8 +91,13 @@ def _assign(node: nodes.Assign, scope: BtScope) -> list[Statement]:
         from sonde.frontends.bpftrace.check.aggregations import aggregate  # many programs have none
 
         return [aggregate(node.target, node.value, scope)]
-    from sonde.frontends.bpftrace.check.maps import assign_map, assign_scratch  # many programs have no variables
+    from sonde.frontends.bpftrace.check.maps import (
+        assign_map,
+        assign_scratch,
+    )  # many programs have no variables
 
+    if not node.op:
+        _refuse_aggregation(node, node.value, node.target, scope)
     value = scope.expression(node.value, scope)
     if isinstance(node.value, nodes.MapName) and scope.known.is_guessed:
         return _put_off(node, node.value, scope)
@@ -108,6 +113,31 @@ def _assign(node: nodes.Assign, scope: BtScope) -> list[Statement]:
     return [tree.Evaluate(scope.at(node.at), made)]
 
 
+def _refuse_aggregation(node: nodes.Assign | nodes.Let, value: nodes.Expr, target: nodes.Expr, scope: BtScope) -> None:
+    """Raises BtError where what a function has made of a map is assigned as it is, not as a number."""
+    if not isinstance(value, nodes.MapName):
+        return
+    function = scope.map(value.name, value.at).function
+    if isinstance(target, nodes.MapName) and function in NUMBERS:
+        if scope.map(target.name, target.at).value is not None:
+            return
+        # Elsewhere it may be assigned a number, and hold one then.
+        scope.known.is_guessed = True
+    if isinstance(target, nodes.MapName) and function:
+        call = f"{target.name} = {_CALLS_OF_FUNCTIONS.get(function, f'{function}(retval)')}"
+        text = f"Map value '{function}_t' cannot be assigned from one map to another. The function that returns this "
+        raise scope.mistake(f"{text}type must be called directly e.g. `{call};`.", node.at)
+    if function and function not in NUMBERS:
+        raise scope.mistake(f"Value '{function}_t' cannot be assigned to a scratch variable.", node.at)
+
+
+_CALLS_OF_FUNCTIONS = {
+    "count": "count()", "lhist": "lhist(rand %10, 0, 10, 1)", "stats": "stats(arg2)",
+    "tseries": "tseries(rand %10, 10s, 1)",
+}  # fmt: skip
+"""Examples for messages."""
+
+
 def _put_off(node: nodes.Assign, value: nodes.MapName, scope: BtScope) -> list[Statement]:
     """Until the map is assigned to, further on, it has no type that the target could have."""
     scope.known.put_off = scope.mistake(f"Undefined map: {value.name}", value.at)
@@ -120,21 +150,31 @@ def _let(node: nodes.Let, scope: BtScope) -> list[Statement]:
     if scope.find(node.name) is not None:
         text = f"Variable {node.name} was already declared. Variable shadowing is not allowed."
         raise scope.mistake(text, node.declared_at)
+    if node.value is not None:
+        _refuse_aggregation(node, node.value, nodes.ScratchVariable(node.at, node.name), scope)
     value = None if node.value is None else scope.expression(node.value, scope)
-    kind = None if node.type is None else type_named(node.type, scope)
-    kind = STRING if kind is not None and is_text(kind) else kind
+    scope.known.is_guessed = False
+    declared = None if node.type is None else type_named(node.type, scope)
+    if scope.known.is_guessed and node.type is not None:
+        scope.known.put_off = scope.mistake("Could not resolve the type of this variable", node.type.at)
+        scope.declare(node.name, None)
+        return []
+    kind = STRING if declared is not None and is_text(declared) else declared
     if kind is not None and value is not None:
         value = _of_declared(value, kind, node, scope)
     if value is None:
         local = scope.declare(node.name, kind)
+        local.declared = declared
         if kind is None or not is_scalar(kind):
             return []
         target = tree.Var(kind, scope.at(node.at), scope.local_variable(local))
         zero = tree.Assign(kind, scope.at(node.at), target, constant(0, scope.at(node.at), kind))
         return [tree.Evaluate(scope.at(node.at), zero)]
-    from sonde.frontends.bpftrace.check.maps import assign_scratch  # as above
+    from sonde.frontends.bpftrace.check.maps import assign_scratch  # as above, NUMBERS
 
-    return [tree.Evaluate(scope.at(node.at), assign_scratch(node, node.name, value, scope, True))]
+    local = scope.declare(node.name, None)
+    local.declared = declared
+    return [tree.Evaluate(scope.at(node.at), assign_scratch(node, node.name, value, scope))]
 
 
 def _of_declared(value: Expr, kind: Type, node: nodes.Let, scope: BtScope) -> Expr:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.check.type_names import type_of
 from sonde.frontends.bpftrace.check.types import is_bool, is_composed, is_text, spelled
+from sonde.frontends.bpftrace.errors import SourceSpan
 from sonde.frontends.bpftrace.syntax import nodes
+from sonde.model import program as tree
 from sonde.model.program import Expr
-from sonde.model.types import Array, Enum, Int, Pointer, Struct, Type, resolve
+from sonde.model.types import BOOL, Array, Enum, Int, Pointer, Struct, Type, resolve
 
 _STACKS = ("kstack", "ustack")
 
@@ -25,6 +27,7 @@ def described_part(call: nodes.Call, node: nodes.Member, scope: BtScope) -> Expr
     return scope.expression(found[node.name], scope)
 
 
+_NOWHERE = SourceSpan(1, 1, 1, 1)
 _PARTS = ("btf_id", "base_type", "full_type")
 
 
@@ -35,7 +38,8 @@ def _record(call: nodes.Call, scope: BtScope) -> nodes.RecordExpression:
     if len(call.arguments) != 1:
         raise scope.mistake(f"typeinfo() requires one argument ({len(call.arguments)} provided)", call.at)
     kind = type_of(call.arguments[0], scope)
-    base, whole = (nodes.StringLiteral(call.at, each.encode()) for each in (_base(kind), spelled(kind)))
+    # The same text at one place, so that equal types are equal nodes.
+    base, whole = (nodes.StringLiteral(_NOWHERE, each.encode()) for each in (_base(kind), spelled(kind)))
     return nodes.RecordExpression(call.at, _PARTS, (nodes.Number(call.at, 0), base, whole))
 
 
@@ -54,3 +58,11 @@ def _base(kind: Type) -> str:
     if isinstance(base, Struct) and is_composed(base):
         return next((each for each in _STACKS if base.keyword.startswith(each)), base.keyword)
     return "c_type" if isinstance(base, Struct) else "void"
+
+
+def are_alike(node: nodes.Binary, scope: BtScope) -> Expr:
+    """Whether two types are the same, as `==` or `!=` asks, which is known when the program is compiled."""
+    assert isinstance(node.left, nodes.Call)
+    assert isinstance(node.right, nodes.Call)
+    same = _record(node.left, scope).items[1:] == _record(node.right, scope).items[1:]
+    return tree.Const(BOOL, scope.at(node.at), int(same == (node.op == "==")))

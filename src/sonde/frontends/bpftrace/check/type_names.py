@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sonde.frontends.bpftrace.check.scope import BtScope
-from sonde.frontends.bpftrace.check.types import INTEGERS
+from sonde.frontends.bpftrace.check.types import INTEGERS, structure_of
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.frontends.bpftrace.syntax.types import KERNEL_INTEGERS
 from sonde.model.program import Expr
@@ -36,6 +36,11 @@ def type_of(node: nodes.Expr | nodes.TypeName, scope: BtScope) -> Type:
     """The type that a name stands for, which may be one that only C knows, or that of an expression."""
     if isinstance(node, nodes.TypeName):
         return type_named(node, scope)
+    if isinstance(node, nodes.MapName) and node.keys is None and (use := scope.map(node.name, node.at)).keys:
+        # That of its keys.
+        keys = tuple(Array(CHAR, size) if size else kind for kind, size in zip(use.keys, use.sizes, strict=True))
+        names = tuple(str(number) for number in range(len(keys)))
+        return use.keys[0] if len(keys) == 1 else structure_of("tuple", names, keys)
     known = scope.types.type_named(node.name) if isinstance(node, nodes.Name) else None
     return known or unevaluated(node, scope).type
 

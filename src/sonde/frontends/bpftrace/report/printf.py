@@ -37,7 +37,11 @@ def _convert(conversion: Conversion, argument: ConversionArgument, escaping: Esc
     if letter == "c":
         return _sized(conversion, code("bytes(({} & 255,))", argument.source))
     if letter == "p":
-        return _sized(conversion, code("b'0x%x' % ({} & {})", argument.source, constant((1 << 64) - 1)))
+        # A zero has no base before it, as streams of C++ show it.
+        whole = (1 << 64) - 1
+        return _sized(
+            conversion, code("b'0x%x' % ({} & {}) if {} else b'0'", argument.source, constant(whole), argument.source)
+        )
     return _integer(conversion, letter, argument)
 
 

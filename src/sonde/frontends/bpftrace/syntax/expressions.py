@@ -229,20 +229,29 @@ def _named(stream: Stream) -> nodes.Expr:
         return nodes.Name(stream.span(token), token.text)
     arguments: list[nodes.Expr | nodes.TypeName] = []
     while not stream.at(")"):
-        arguments.append(_argument(stream))
+        arguments.append(type_first(stream) if token.text in _OF_TYPES else type_or_expression(stream))
         if not stream.accept(","):
             break
     stream.expect(")")
     return nodes.Call(stream.since(token.start), token.text, tuple(arguments))
 
 
-def _argument(stream: Stream) -> nodes.Expr | nodes.TypeName:
+_OF_TYPES = ("sizeof", "typeof", "typeinfo", "offsetof")
+
+
+def type_first(stream: Stream) -> nodes.Expr | nodes.TypeName:
+    """Where types are looked at: a name with `*` or a length behind it is one, known or not."""
+    token, behind = stream.peek(), stream.peek(1)
+    is_pointer = behind.text == "*" and stream.peek(2).text in (")", ",", "*", "[")
+    is_array = behind.text == "[" and stream.peek(2).kind == "number" and stream.peek(3).text == "]"
+    if token.kind == "name" and (is_pointer or is_array):
+        return type_name(stream)
     return type_or_expression(stream)
 
 
 def _offset(stream: Stream, start: int) -> nodes.Expr:
     stream.expect("(")
-    of = type_or_expression(stream)
+    of = type_first(stream)
     stream.expect(",")
     path = [stream.name().text]
     while stream.accept("."):

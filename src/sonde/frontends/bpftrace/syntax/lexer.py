@@ -11,7 +11,7 @@ from sonde.typed import NamedTuple
 
 _SPACE = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/)+", re.DOTALL)
 _TOKEN = re.compile(
-    r"""(?P<number>0[xX][0-9a-fA-F_]+[uUlL]*|[0-9][0-9_]*(?:[eE][0-9]+)?[a-zA-Z]*)
+    r"""(?P<number>0[xX][0-9a-fA-F_]+[uUlL]*|[0-9][0-9_]*(?:[eE][0-9][0-9_]*)?[a-zA-Z]*)
     |(?P<map>@[A-Za-z_]\w*|@)
     |(?P<scratch>\$[A-Za-z_]\w*)
     |(?P<positional>\$[0-9]+|\$\#)
@@ -24,7 +24,8 @@ _TOKEN = re.compile(
 _UNITS = {
     "ns": 1, "us": MICROSECOND, "ms": MILLISECOND, "s": SECOND, "m": MINUTE, "h": HOUR, "d": DAY,
 }  # fmt: skip
-_C_SUFFIXES = frozenset({"", "u", "l", "ul", "lu", "ll", "ull", "llu"})
+_C_SUFFIX = re.compile("[uU]?[lL]{0,2}")
+"""Behind a number of C, as far as the language knows it."""
 _ESCAPE = rb"(?s)\\(x[0-9a-fA-F]{1,2}|[0-7]{1,3}|.)"
 _ESCAPES = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b'"': b'"', b"\\": b"\\", b"a": b"\a", b"b": b"\b"}
 _LARGEST = (1 << 64) - 1
@@ -73,7 +74,9 @@ def token_at(source: SourceText, offset: int) -> BtToken:
         character = source.text[start]
         what = "unterminated string" if character == '"' else f"invalid character '{character}'"
         if character == "$":
-            raise BtError("syntax: expected identifier after '$'", source.span(start + 1, start + 2))
+            # Where a statement begins it is the sign itself that is wrong, elsewhere what follows it.
+            place = start if source.text[:start].rstrip()[-1:] in ("{", ";", "}") else start + 1
+            raise BtError("syntax: expected identifier after '$'", source.span(place, place + 1))
         raise BtError(f"syntax: {what}", source.span(start, start + 1))
     return BtToken(found.lastgroup or "", found[0], start, found.end())
 
@@ -100,9 +103,11 @@ def number_of(text: str, span: SourceSpan) -> tuple[int, bool]:
         value = int(digits.replace("_", ""))
     if suffix in _UNITS:
         value *= _UNITS[suffix]
-    elif suffix.lower() not in _C_SUFFIXES:
-        place = span._replace(column=span.column + len(digits))
-        raise BtError(f"syntax: invalid integer suffix '{suffix}'", place)
+    elif rest := suffix[_C_SUFFIX.match(suffix).end() :]:  # type: ignore[union-attr]
+        if rest in ("e", "E"):
+            raise BtError(f"syntax: invalid trailing bytes: {text}", span)
+        place = span._replace(column=span.column + len(text) - len(rest))
+        raise BtError(f"syntax: invalid integer suffix '{rest}'", place)
     if value > _LARGEST:
         raise BtError(f"syntax: overflow error, maximum value is {_LARGEST}: {text}", span)
     return value, "u" in suffix.lower() and suffix not in _UNITS
@@ -126,7 +131,7 @@ def _split(text: str) -> tuple[str, str]:
     if text[:2] in ("0x", "0X"):
         digits = text.rstrip("uUlL")
         return digits, text[len(digits) :]
-    found = re.fullmatch(r"([0-9][0-9_]*(?:[eE][0-9]+)?)([a-zA-Z]*)", text)
+    found = re.fullmatch(r"([0-9][0-9_]*(?:[eE][0-9][0-9_]*)?)([a-zA-Z]*)", text)
     assert found is not None
     return found[1], found[2]
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from sonde.frontends.bpftrace.errors import BtError
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.frontends.bpftrace.syntax.descriptions import attach_points
-from sonde.frontends.bpftrace.syntax.expressions import expression, type_or_expression
+from sonde.frontends.bpftrace.syntax.expressions import expression, type_first
 from sonde.frontends.bpftrace.syntax.lexer import BtToken, number_of, skip_space, text_of
 from sonde.frontends.bpftrace.syntax.statements import block, block_value, if_value, macro_body
 from sonde.frontends.bpftrace.syntax.stream import Grammar, Stream
@@ -19,7 +19,7 @@ _TYPEDEF = r"(\w+)\s*(?:\[[^\]]*\])*\s*;\s*$|\(\s*\*\s*(\w+)\s*\)\s*\("
 
 def stream_of(text: str, arguments: Sequence[str] = ()) -> Stream:
     """The tokens of a program; `arguments` are $1 ..."""
-    return Stream(text, Grammar(type_or_expression, block_value, if_value), arguments)
+    return Stream(text, Grammar(type_first, block_value, if_value), arguments)
 
 
 def items(stream: Stream) -> Iterator[nodes.Item]:
@@ -154,10 +154,18 @@ def _map_declaration(stream: Stream) -> nodes.Item:
     if size.kind != "number":
         stream.fail("syntax: expected positive integer for map declaration max entries", size)
     stream.expect(")")
-    at = stream.since(start)
     stream.expect(";")
+    at = stream.since(start)
     entries, _ = number_of(size.text, stream.span(size))
     return nodes.MapDeclaration(at, name.text, kind, entries)
+
+
+BUILTINS = frozenset({
+    "args", "arg0", "arg1", "arg2", "arg3", "arg4", "arg5", "arg6", "arg7", "arg8", "arg9", "cgroup", "comm", "cpid",
+    "cpu", "ctx", "curtask", "elapsed", "func", "gid", "jiffies", "kstack", "ncpus", "nsecs", "numaid", "pid", "probe",
+    "rand", "retval", "tid", "uid", "usermode", "username", "ustack",
+})  # fmt: skip
+"""Variables of the language, which no parameter of a macro may be called by."""
 
 
 def _macro(stream: Stream) -> nodes.Item:
@@ -169,6 +177,8 @@ def _macro(stream: Stream) -> nodes.Item:
         token = stream.next()
         if token.kind not in ("name", "scratch", "map"):
             stream.fail("syntax: expected a parameter", token)
+        if token.text in BUILTINS:
+            stream.fail(f"syntax: builtin '{token.text}' can't be used as a macro argument", token)
         if token.text in parameters:
             kind = {"name": "Ident", "scratch": "Variable", "map": "Map"}[token.kind]
             stream.fail(f"{kind} for macro argument has already been used: {token.text}", token)

@@ -131,7 +131,7 @@ def _let(stream: Stream) -> nodes.Statement:
 def _if(stream: Stream) -> tuple[nodes.If, nodes.Expr | None]:
     """`if` as a statement and, where all its branches have values at their ends, as a value."""
     start = stream.next().start
-    test = expression(stream)
+    test = _condition(stream)
     then, value = _contents(stream)
     otherwise: tuple[nodes.Statement, ...] = ()
     other: nodes.Expr | None = None
@@ -151,6 +151,21 @@ def _if(stream: Stream) -> tuple[nodes.If, nodes.Expr | None]:
     if value is None or other is None:
         return statement, None
     return statement, nodes.Ternary(at, test, nodes.BlockValue(at, then, value), other, True)
+
+
+def _condition(stream: Stream) -> nodes.Expr:
+    """Of `if` and `while`: what stands in parentheses is an expression, and neither a tuple nor a record."""
+    if not stream.at("("):
+        return expression(stream)
+    start = stream.next().start
+    if stream.peek().kind == "name" and stream.peek(1).text == "=":
+        stream.next()
+        stream.missing("')'")
+    expression(stream)
+    if stream.at(","):
+        stream.missing("')'")
+    stream.jump(start)
+    return expression(stream)
 
 
 def if_value(stream: Stream) -> nodes.Expr:
@@ -192,7 +207,7 @@ def _for(stream: Stream) -> nodes.Statement:
 
 def _while(stream: Stream) -> nodes.Statement:
     start = stream.next().start
-    test = expression(stream)
+    test = _condition(stream)
     return nodes.While(stream.since(start), test, block(stream))
 
 
