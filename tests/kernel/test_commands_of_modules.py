@@ -55,6 +55,8 @@ TEXTS = {
     "codegen.subroutines.numbered_tasks": (["bt", "-e", "begin { print(comm(2)); }"], "kthreadd"),
     "frontends.bpftrace.check.held_values": (["bt", "-e", "begin { print(comm(2)); }"], "kthreadd"),
     "frontends.bpftrace.check.timers": (["bt", "-e", "i:ms:1 { print(7); exit(); }"], "7"),
+    "frontends.bpftrace.formatting.layout": (["bt", "--fmt", "-e", "begin{exit()}"], "  exit()"),
+    "library.bpftrace_layout": (["bt", "--fmt", "-e", "begin{exit()}"], "  exit()"),
     "frontends.bpftrace.check.type_information": (
         ["bt", "-e", "config = { unstable_typeinfo = enable } begin { print(typeinfo(7)); }"], ".base_type = int"),
     "frontends.bpftrace.check.counted_events": (["bt", "-e", "software:faults:1 { exit(); }"], "Attached 1 probe"),

@@ -27,10 +27,10 @@ _NOTIFY = "__BPFTRACE_NOTIFY_PROBES_ATTACHED"
 """An environment variable by which bpftrace's own tests ask for a line when all is attached."""
 
 _REFUSED = {
-    "fmt": "--fmt",
-    "--aot": "--aot", "--debuginfo": "--debuginfo",
-    "--traceable-functions": "--traceable-functions",
-}  # fmt: skip
+    "--traceable-functions": "sonde asks the kernel itself which of its functions can be probed",
+    "--debuginfo": "debug information is found beside a file, below /usr/lib/debug, and by what files say of it",
+}
+"""Options of bpftrace that are not there, and why."""
 
 
 def trace_bt(words: Sequence[str], messages: Messages, export: ExportRequest | None = None) -> int:
@@ -58,6 +58,13 @@ def _asked(arguments: BtArguments, messages: BtMessages, name: str, export: Expo
         show(info(_VERSION.split()[1]))
         return 0
     _require_supported(arguments)
+    if "fmt" in arguments.flags or arguments.values.get("--mode") == "format":
+        if arguments.program is None:
+            raise FatalError("USAGE: filename or -e 'program' required.")
+        from sonde.library.bpftrace_layout import laid_out_program
+
+        show(laid_out_program(arguments.program))
+        return 0
     if "list" in arguments.flags:
         from sonde.cli.bt_listing import list_bt
 
@@ -145,11 +152,9 @@ def _tell_attached(count: int, is_json: bool, messages: BtMessages) -> None:
 
 def _require_supported(arguments: BtArguments) -> None:
     """Raises FatalError for an option that is not there."""
-    for name in (*sorted(arguments.flags), *arguments.values):
+    for name in arguments.values:
         if name in _REFUSED:
-            raise FatalError(f"{_REFUSED[name]} is not supported by `sonde bt`")
-    if arguments.values.get("--mode") == "format":
-        raise FatalError("--mode format is not supported by `sonde bt`")
+            raise FatalError(f"{name} is not supported by `sonde bt`: {_REFUSED[name]}")
 
 
 def _options(arguments: BtArguments) -> OptionTable:

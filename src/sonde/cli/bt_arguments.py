@@ -15,7 +15,7 @@ _FLAGS = {
 }  # fmt: skip
 _VALUES = (
     "-e", "-c", "-p", "-f", "-o", "-B", "-d", "-I", "--include", "--probe-filter", "--aot", "--mode", "--engine",
-    "--no-feature", "--debuginfo", "--traceable-functions",
+    "--no-feature", "--debuginfo", "--traceable-functions", "--dwarf-pid",
 )  # fmt: skip
 _SYNONYMS = {"--pid": "-p", "--output": "-o", "--cmd": "-c", "--debug": "-d"}
 _OFTEN = ("-I", "--include", "-d", "--debuginfo")

@@ -41,7 +41,7 @@ def check(
     given = wanted(programs)
     file = given.file
     words = parameters(arguments)
-    files = ProgramFiles(given.given if file is None else _content(file), file, words.numbered)
+    files = ProgramFiles(given.given if file is None else content(file), file, words.numbered)
     machine = Machine(catalog, process or 0)
     try:
         made = _checked(files, given, words, machine, options)
@@ -123,14 +123,15 @@ def points_of(
 def parsed(programs: Sequence[tuple[str, str]], words: Parameters, made: Callable[[Sequence[tree_of.Item]], _T]) -> _T:
     """What is made of a program's syntax tree. Raises ProgramError."""
     given = wanted(programs)
-    files = ProgramFiles(given.given if given.file is None else _content(given.file), given.file, words.numbered)
+    files = ProgramFiles(given.given if given.file is None else content(given.file), given.file, words.numbered)
     try:
         return made(tuple(files.items()))
     except SourceError as error:
         raise _told(error, files.text) from None
 
 
-def _content(path: str) -> str:
+def content(path: str) -> str:
+    """The text of a program's file. Raises ProgramError."""
     try:
         return text_of(read_named(path, LARGEST_PROGRAM))
     except OSError as error:

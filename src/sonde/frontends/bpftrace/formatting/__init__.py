@@ -1,0 +1,1 @@
+"""Programs of bpftrace's language in one layout (--fmt)."""
