@@ -1,20 +1,23 @@
-"""Each example of docs/library.md, run in its order."""
+"""Each example of docs/library.md and docs/python-probes.md, run in its order."""
 
 import doctest
 import os
 from pathlib import Path
 
-PAGE = Path(__file__).parents[2] / "docs" / "library.md"
+import pytest
+
+PAGES = Path(__file__).parents[2] / "docs"
 
 
-def test_the_examples_are_as_they_say(tmp_path, monkeypatch):
+@pytest.mark.parametrize(("name", "least"), [("library.md", 30), ("python-probes.md", 10)])
+def test_the_examples_are_as_they_say(name, least, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("NO_COLOR", "1")
-    text = PAGE.read_text()
-    test = doctest.DocTestParser().get_doctest(text, {}, "library.md", str(PAGE), 0)
+    page = PAGES / name
+    test = doctest.DocTestParser().get_doctest(page.read_text(), {}, name, str(page), 0)
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
     said = []
     runner.run(test, out=said.append)
     assert not runner.failures, "".join(said)
-    assert sum(bool(example.want) for example in test.examples) >= 30
+    assert sum(bool(example.want) for example in test.examples) >= least
     assert os.getcwd() == str(tmp_path)

@@ -110,8 +110,9 @@ class LiveAggregation(Mapping[Key, Any]):
     """One aggregation of a run, or a map of bpftrace's language, as it is at the moment of each look; after the run as
     it was at its end.
 
-    Keys are tuples, () of an aggregation without keys; one that is no tuple is taken for a tuple of one. Each look
-    reads the whole map: for several of one moment take `snapshot()`.
+    `title` says in words what it shows, where the program does. Keys are tuples, () of an aggregation without keys; one
+    that is no tuple is taken for a tuple of one. Each look reads the whole map: for several of one moment take
+    `snapshot()`.
     """
 
     def __init__(
@@ -121,6 +122,7 @@ class LiveAggregation(Mapping[Key, Any]):
         self._types = types
         self.name = plain_name(spec)
         self.function = "" if isinstance(spec, ArraySpec) else spec.function
+        self.title = "" if isinstance(spec, ArraySpec) else spec.title
         self._spec = spec
         self._read: Read | None = read
         self._ask = ask

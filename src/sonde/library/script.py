@@ -13,7 +13,7 @@ from sonde.library.outputs import NO_FILES, Files
 from sonde.library.request import Request
 from sonde.library.run import Run, run_of
 from sonde.library.settings import OptionValue, option_table
-from sonde.library.sources import Programs, Source, given_source
+from sonde.library.sources import Programs, Source, given_source, lines_of
 from sonde.model.options import OptionTable
 from sonde.model.spec import TracingSpec
 from sonde.typed import TYPE_CHECKING, Any
@@ -65,8 +65,7 @@ class Script:
         """The eBPF of each program, each piece below the line of source it came from."""
         from sonde.library.disassembly import machine_code
 
-        text = next((text for kind, text in self.source.programs if kind == "text"), "")
-        return machine_code(self.spec, {None: text.split("\n")})
+        return machine_code(self.spec, lines_of(self.source))
 
     def verify(self, listing: bool = False) -> tuple[Verdict, ...]:
         """What sonde's own verifier says of each program; the kernel's is asked when it is run. With `listing` each

@@ -73,3 +73,14 @@ def given_source(
 
 
 _OF_FUNCTIONS = "python"
+
+
+def lines_of(source: Source) -> Mapping[str | None, Sequence[str]]:
+    """The lines of what was given as a text, by the files that programs name in their places."""
+    texts = [text for kind, text in source.programs if kind == "text"]
+    if source.language != _OF_FUNCTIONS:
+        return {None: texts[0].split("\n") if texts else []}
+    from sonde.frontends.python.captured import program_of  # few programs are functions
+    from sonde.frontends.python.programs.lines import CapturedLines
+
+    return CapturedLines(each for text in texts for each in program_of(text).functions).by_file()

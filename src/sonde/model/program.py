@@ -46,7 +46,8 @@ class Aggregation(Node):
 
     `parameters` are the constants of the function: lquantize (base, limit, step), llquantize (factor, low, high,
     steps), else (). `keys` are the types of the tuple. `name` is without the `@`; `@` alone is `_`.
-    With `kept` it has room for so many elements, else for as many as the option aggsize says.
+    With `kept` it has room for so many elements, else for as many as the option aggsize says. `title` is what it shows,
+    in words, "" where the program does not say.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Aggregation(Node):
     parameters: tuple[int, ...]
     keys: tuple[Type, ...]
     kept: Kept | None = None
+    title: str = ""
 
 
 # Expressions

@@ -505,7 +505,7 @@ class AggregationSpec(NamedTuple):
     An aggregation without keys is an array of one element, which is there from the start. Where its words may all be
     zero though it has been used, one more stands behind them, which is then not zero. `key_types` are indexes into
     `TracingSpec.types`, where the keys' types are wanted, `key_names` the source texts of their parts, "" where it does
-    not say, none where they are not wanted.
+    not say, none where they are not wanted. `title` is what it shows, in words, "" where the program does not say.
     """
 
     name: str
@@ -518,6 +518,7 @@ class AggregationSpec(NamedTuple):
     replaceable: bool
     key_types: tuple[int, ...] = ()
     key_names: tuple[str, ...] = ()
+    title: str = ""
 
 
 class ArraySpec(NamedTuple):

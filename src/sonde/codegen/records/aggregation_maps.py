@@ -82,7 +82,7 @@ def _describe(shared: Shared, aggregation: Aggregation) -> AggregationSpec:
     name, index = shared.aggregations[aggregation]
     return AggregationSpec(
         aggregation.name, aggregation.function, aggregation.parameters, fields, key_size if fields else 4,
-        words(aggregation), element_name(name, index or 0), index is not None,
+        words(aggregation), element_name(name, index or 0), index is not None, title=aggregation.title,
     )  # fmt: skip
 
 

@@ -178,11 +178,13 @@ class ScopedVariable(Node):
 
 
 class Aggregation(Node):
-    """`@name[keys]`; `keys` is None without brackets; `@` alone is named `_`."""
+    """`@name[keys]`; `keys` is None without brackets; `@` alone is named `_`. `title` is what it shows, which D
+    does not say."""
 
     position: Position
     name: str
     keys: tuple[Expr, ...] | None
+    title: str = ""
 
 
 class Unary(Node):

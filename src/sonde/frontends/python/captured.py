@@ -28,11 +28,12 @@ class Meaning(NamedTuple):
 
 
 class CapturedAggregation(NamedTuple):
-    """`parameters` are those of lquantize() and llquantize(), else ()."""
+    """`parameters` are those of lquantize() and llquantize(), else (); `title` says in words what it shows."""
 
     name: str
     function: str
     parameters: tuple[int, ...]
+    title: str
 
 
 class CapturedFunction(NamedTuple):
@@ -72,7 +73,7 @@ def program_of(text: str) -> CapturedProgram:
     functions, aggregations, clauses = json.loads(text)
     return CapturedProgram(
         tuple(_function(*each) for each in functions),
-        tuple(CapturedAggregation(name, function, tuple(numbers)) for name, function, numbers in aggregations),
+        tuple(CapturedAggregation(name, how, tuple(numbers), title) for name, how, numbers, title in aggregations),
         tuple(clauses),
     )
 

@@ -76,6 +76,8 @@ def _family(spec: AggregationSpec | ArraySpec, number: int, names: MetricNames, 
     parts = [*spec.key_names] or [""] * len(spec.keys)
     key = f"[{', '.join(part or '...' for part in parts)}]" if parts else ""
     shown = f"{shown_name(spec)}{key}" + (f" = {function}()" if function else "")
+    if isinstance(spec, AggregationSpec) and spec.title:
+        shown = f"{spec.title}: {shown.removeprefix('@')}"
     return Family(name, kind, shown, label_names(parts), spec, number)
 
 

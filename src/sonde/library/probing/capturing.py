@@ -87,7 +87,7 @@ class _Capture:
         if is_new:
             name = self._own_name(path, "aggregations")
             parameters = aggregation.parameters
-            self.aggregations.append(CapturedAggregation(name, aggregation.function, parameters))
+            self.aggregations.append(CapturedAggregation(name, aggregation.function, parameters, aggregation.title))
         return number
 
     def _own_name(self, path: str, what: str) -> str:

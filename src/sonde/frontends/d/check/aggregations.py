@@ -27,7 +27,8 @@ def aggregate(use: AggregationUse, assigned: Operand, scope: Scope, position: Po
     value, parameters, increment = _value(assigned), _parameters(assigned, known), _increment(assigned)
     if known is None:
         kinds = tuple(v.type for v in values)
-        made = Aggregation(use.name, len(scope.aggregations), assigned.name, parameters, kinds)
+        number = len(scope.aggregations)
+        made = Aggregation(use.name, number, assigned.name, parameters, kinds, title=use.title)
         known = scope.aggregations[use.name] = AggregationEntry(made, position)
         scope.origins[use.name] = position
     converted = tuple(stored(v, kind) for v, kind in zip(values, known.aggregation.keys, strict=True))

@@ -92,7 +92,7 @@ def _aggregation(node: syntax.Aggregation, scope: Scope) -> Operand:
 
 def aggregation_use(node: syntax.Aggregation) -> AggregationUse:
     """The aggregation, which need not be there yet."""
-    return AggregationUse(AGGREGATION, node.position, node.name, node.keys)
+    return AggregationUse(AGGREGATION, node.position, node.name, node.keys, node.title)
 
 
 # Operators

@@ -38,6 +38,7 @@ class AggregationUse(NamedTuple):
     position: Position
     name: str
     keys: tuple[syntax.Expr, ...] | None
+    title: str = ""
 
 
 class ActionCall(NamedTuple):

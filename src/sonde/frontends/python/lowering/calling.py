@@ -122,7 +122,7 @@ def counted(node: ast.Call, of: Counted, context: Lowering) -> None:
     if len(given) > 1 and made.function == "lquantize" and len(constants) == 2:
         constants.append(integer(1, at))
     function = syntax.Call(at, syntax.Identifier(at, made.function), (*given[:1], *constants, *given[1:]))
-    target = syntax.Aggregation(at, made.name, of.keys)
+    target = syntax.Aggregation(at, made.name, of.keys, made.title)
     context.run(syntax.Assign(at, "=", target, function), of.names)
 
 
