@@ -2,21 +2,25 @@
 
 Integers are those of docs/language.md of bpftrace 0.26: literals have the smallest signed type, arithmetic is done in
 64 bits, unsigned where both sides are and nothing is subtracted, and what is assigned to a name is cast to its type.
+Literals that are not negative, and variables that hold nothing else, are signed as what stands on the other side is;
+what is made of literals alone is exact.
 """
 
 import random
 from typing import NamedTuple
 
 SIZES = (8, 16, 32, 64)
-EDGES = (0, 1, 2, 3, 7, 11, 97, 127, 128, 129, 255, 256, 32767, 32768, 65535, 65537, 2**31 - 1, 2**31, 2**32 - 1, 2**32)
+EDGES = (0, 1, 2, 3, 7, 11, 97, 127, 128, 129, 255, 256, 32767, 32768, 65535, 65537, 2**31 - 1, 2**31, 2**32 - 1, 2**32,
+         2**63 - 101, 2**63, 2**64 - 106)  # fmt: skip
 WORDS = ("", "a", "ab", "three", "seventeen letters", "13 columns...")
 
 
 class Kind(NamedTuple):
-    """A type of integers."""
+    """A type of integers; `flexible` ones are signed as others are."""
 
     bits: int
     signed: bool
+    flexible: bool = False
 
     def __str__(self):
         return f"{'' if self.signed else 'u'}int{self.bits}"
@@ -36,18 +40,32 @@ class Value(NamedTuple):
     text: str
     kind: Kind
     value: int
+    is_literal: bool = False
 
 
-def literal(number):
-    kind = next(Kind(bits, True) for bits in SIZES if -(1 << (bits - 1)) <= number < 1 << (bits - 1))
-    return Value(str(number), kind, number)
+def literal(number, text=None):
+    kinds = (Kind(bits, True, number >= 0) for bits in SIZES if -(1 << (bits - 1)) <= number < 1 << (bits - 1))
+    return Value(text or str(number), next(kinds, ULONG), number, True)
 
 
 def common(op, left, right):
     """The type that an operation is done in: of a shift that of what is shifted."""
-    if op in ("<<", ">>"):
+    known = [each for each in (left, right) if not each.flexible]
+    if op in ("<<", ">>") and not left.flexible:
         return LONG if left.signed else ULONG
-    return LONG if op == "-" or left.signed or right.signed else ULONG
+    return LONG if op == "-" or not known or any(each.signed for each in known) else ULONG
+
+
+def folded(op, left, right):
+    """What two literals come to, None where no type holds it."""
+    if op in ("/", "%"):
+        value = divided(op, left, right)
+    elif op == "<<":
+        value = (LONG if left < 0 else ULONG).wrap(left << right)
+    else:
+        value = {"+": left + right, "-": left - right, "*": left * right, "&": left & right, "|": left | right,
+                 "^": left ^ right, ">>": left >> right if op == ">>" else 0}[op]  # fmt: skip
+    return value if -(1 << 63) <= value < 1 << 64 else None
 
 
 def divided(op, left, right):
@@ -95,7 +113,12 @@ class Generator:
 
     def signed(self, depth):
         of = self.number(depth + 1)
+        if of.kind == BOOL:
+            of = self.casted(self.random.choice(KINDS), of)
         op = self.random.choice("-~")
+        if of.is_literal:
+            value = ULONG.wrap(~of.value) if op == "~" else -of.value
+            return literal(value, f"({op}({of.text}))") if value >= -(1 << 63) else of
         kind = ULONG if op == "~" and not of.kind.signed else LONG
         return Value(f"({op}({of.text}))", kind, kind.wrap(-of.value if op == "-" else ~of.value))
 
@@ -116,7 +139,7 @@ class Generator:
             other, op = self.random.choice(WORDS), self.random.choice(("==", "!="))
             return Value(f'({name} {op} "{other}")', BOOL, int((word == other) == (op == "==")))
         left, right = self.number(depth + 1), self.number(depth + 1)
-        kind = LONG if left.kind.signed or right.kind.signed else ULONG
+        kind = common("", left.kind, right.kind)
         one, other = kind.wrap(left.value), kind.wrap(right.value)
         op = self.random.choice(("==", "!=", "<", ">", "<=", ">="))
         holds = {"==": one == other, "!=": one != other, "<": one < other, ">": one > other, "<=": one <= other,
@@ -137,6 +160,10 @@ class Generator:
             right = literal(self.random.randrange(63))
         elif op in ("/", "%"):
             right = literal(self.random.choice((1, 2, 3, 7, 97, 1000)))
+        text = f"({left.text} {op} {right.text})"
+        if left.is_literal and right.is_literal:
+            value = folded(op, left.value, right.value)
+            return literal(value, text) if value is not None else left
         kind = common(op, left.kind, right.kind)
         one, other = kind.wrap(left.value), kind.wrap(right.value)
         match op:
@@ -149,7 +176,7 @@ class Generator:
             case _:
                 value = {"+": one + other, "-": one - other, "*": one * other, "&": one & other, "|": one | other,
                          "^": one ^ other}[op]  # fmt: skip
-        return Value(f"({left.text} {op} {right.text})", kind, kind.wrap(value))
+        return Value(text, kind, kind.wrap(value))
 
     # Statements
 
@@ -159,6 +186,12 @@ class Generator:
         made = self.casted(kind, self.number())
         self.numbers[name] = Value(name, kind, made.value)
         self.body.append(f"{name} = {made.text};")
+
+    def assign_literal(self):
+        """A variable that is signed as others are."""
+        name, of = f"$f{self.fresh()}{self.name}", literal(self.random.choice(EDGES))
+        self.numbers[name] = Value(name, of.kind, of.value)
+        self.body.append(f"{name} = {of.text};")
 
     def assign_text(self):
         name = f"$t{self.random.choice('xy')}{self.name}"
@@ -278,9 +311,9 @@ class Generator:
 
 
 STATEMENTS = (
-    Generator.assign, Generator.assign, Generator.assign, Generator.assign_text, Generator.show, Generator.show,
-    Generator.show_tuple, Generator.show_record, Generator.put, Generator.add, Generator.branch, Generator.loop,
-    Generator.count_down,
+    Generator.assign, Generator.assign, Generator.assign, Generator.assign_literal, Generator.assign_text,
+    Generator.show, Generator.show, Generator.show_tuple, Generator.show_record, Generator.put, Generator.add,
+    Generator.branch, Generator.loop, Generator.count_down,
 )  # fmt: skip
 
 CONVERSIONS = (

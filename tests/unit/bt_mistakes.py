@@ -161,6 +161,9 @@ begin, «wrong:x» { } ;; Invalid probe type: wrong
 """
 
 TYPES = """
+begin { print(«18446744073709551615 + 1»); } ;; unable to fold literals due to overflow or underflow
+begin { print(«5 << 64»); } ;; unable to fold literals due to overflow or underflow
+begin { print(«1 / 0»); } ;; unable to fold literals due to overflow or underflow
 begin { «return "x";» } ;; Probe return values can only be integers. Found string
 struct s { int a[3]; } begin { $x = (struct s *)0; print(«$x.a[5]»); } ;; the index 5 is out of bounds for array
 struct s { int a[3]; } begin { $x = (struct s *)0; print(«$x.a["x"]»); } ;; The array index operator [] only accepts

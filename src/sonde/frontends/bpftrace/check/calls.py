@@ -16,7 +16,7 @@ from sonde.frontends.bpftrace.check.conversions import (
 from sonde.frontends.bpftrace.check.function_table import ACTIONS, action_call, value_call
 from sonde.frontends.bpftrace.check.macros import no_definition
 from sonde.frontends.bpftrace.check.scope import BtScope
-from sonde.frontends.bpftrace.check.types import INT32, INT64, UINT64, is_integer, is_text, spelled
+from sonde.frontends.bpftrace.check.types import INT32, INT64, UINT64, fixed, is_integer, is_text, spelled
 from sonde.frontends.bpftrace.errors import BtError, SourceSpan
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model import program as tree
@@ -241,7 +241,7 @@ def _print(call: nodes.Call, scope: BtScope) -> Statement:
     if len(arguments) > 1:
         raise scope.mistake("Non-map print() only takes 1 argument, " + f"{len(arguments)} found", call.at)
     e = scope.expression(first, scope)
-    return tree.Print(e.type, at, e, False)
+    return tree.Print(fixed(e.type), at, e, False)
 
 
 def _exit(call: nodes.Call, scope: BtScope) -> Statement:

@@ -36,7 +36,7 @@ def over_map(node: nodes.ForMap, scope: BtScope, body: Body) -> list[Statement]:
         return []
     if use.function and use.function not in NUMBERS:
         raise scope.mistake(f"Loop expression does not support type: {use.function}_t", of.at)
-    return _loop(node, use, use.keys, scope, body)
+    return _loop(node, use, use.key_types, scope, body)
 
 
 def _loop(node: nodes.ForMap, use: MapUse, kinds: tuple[Type, ...], scope: BtScope, body: Body) -> list[Statement]:

@@ -10,6 +10,7 @@ from sonde.frontends.bpftrace.check.tuples import text_size
 from sonde.frontends.bpftrace.check.types import (
     INT64,
     UINT64,
+    flexible_like,
     is_integer,
     is_object,
     is_scalar,
@@ -110,7 +111,7 @@ def _kept(kind: Type) -> Type:
     """Maps hold integers of 64 bits, so that what is added to them has room."""
     base = resolve(kind)
     if isinstance(base, Int) and base.name.removeprefix("u").startswith("int"):
-        return INT64 if base.signed else UINT64
+        return flexible_like(INT64 if base.signed else UINT64, kind)
     return kind
 
 

@@ -22,11 +22,12 @@ from sonde.frontends.bpftrace.check.types import (
     INT64,
     UINT64,
     is_bool,
+    is_flexible,
     is_integer,
+    is_literal,
     is_scalar,
     is_text,
     merged,
-    smallest,
     spelled,
 )
 from sonde.frontends.bpftrace.errors import BtError
@@ -124,25 +125,41 @@ def arithmetic(op: str, left: Expr, right: Expr, node: nodes.Binary | nodes.Assi
     if not (is_integer(left.type) and is_integer(right.type)):
         raise _mismatch(node, left, right, scope)
     at = scope.at(node.at)
+    literals = [each.value for each in (left, right) if isinstance(each, tree.Const) and is_literal(each.type)]
+    if len(literals) == 2:
+        return constant(_folded(op, literals[0], literals[1], node, scope), at)
     # What is shifted has the type of the whole, as in C: an unsigned number is filled up with zeros.
-    is_negative = is_signed(left.type) if op in ("<<", ">>") else op == "-" or _are_signed(left, right)
+    is_fixed = op in ("<<", ">>") and not is_flexible(left.type)
+    is_negative = is_signed(left.type) if is_fixed else op == "-" or _are_signed(left, right)
     kind = INT64 if is_negative else UINT64
     if isinstance(left, tree.Const) and isinstance(right, tree.Const):
         known = _known(op, wrapped(left.value, kind), wrapped(right.value, kind))
         if known is not None:
-            are_literals = left.type == smallest(left.value) and right.type == smallest(right.value)
-            return constant(wrapped(known, kind), at, None if are_literals else kind)
+            return constant(wrapped(known, kind), at, kind)
     return tree.Binary(kind, at, op, converted(left, kind), converted(right, kind))
 
 
 def _are_signed(left: Expr, right: Expr) -> bool:
-    """Whether what is made of both is signed: literals that are not negative are what the other one is."""
-    signed = [each for each in (left, right) if is_signed(each.type)]
-    return bool(signed) and (len(signed) == 2 or not _is_flexible(signed[0]))
+    """Whether what is made of both is signed: what is flexible is what the other one is."""
+    known = [each.type for each in (left, right) if not is_flexible(each.type)]
+    return not known or any(map(is_signed, known))
 
 
-def _is_flexible(e: Expr) -> bool:
-    return isinstance(e, tree.Const) and e.value >= 0 and e.type == smallest(e.value)
+def _folded(op: str, left: int, right: int, node: nodes.Binary | nodes.Assign, scope: BtScope) -> int:
+    """What is made of two literals, exactly. Raises BtError for one that no type holds."""
+    is_shift = op in ("<<", ">>")
+    value = None if is_shift and not 0 <= right < _BITS else _known(op, left, right)
+    if op == "<<" and value is not None:
+        # What is shifted out is lost, as with other numbers.
+        value = wrapped(value, UINT64 if left >= 0 else INT64)
+    if value is None or not _LEAST <= value <= _MOST:
+        raise scope.mistake("unable to fold literals due to overflow or underflow", node.at)
+    return value
+
+
+_BITS = 64
+_LEAST, _MOST = -(1 << _BITS - 1), (1 << _BITS) - 1
+"""The numbers that there are types for."""
 
 
 def _known(op: str, left: int, right: int) -> int | None:
@@ -190,10 +207,21 @@ def unary(node: nodes.Unary, scope: BtScope) -> Expr:
     if node.op == "+":
         return operand
     kind = UINT64 if node.op == "~" and not is_signed(operand.type) else INT64
+    if isinstance(operand, tree.Const) and is_literal(operand.type):
+        return _unary_literal(node, operand.value, scope)
     if isinstance(operand, tree.Const):
         known = -operand.value if node.op == "-" else ~operand.value
-        return constant(wrapped(known, kind), at, None if node.op == "-" else kind)
+        return constant(wrapped(known, kind), at, kind)
     return tree.Unary(kind, at, node.op, converted(operand, kind))
+
+
+def _unary_literal(node: nodes.Unary, value: int, scope: BtScope) -> Expr:
+    """A literal that is `~` of one is not negative."""
+    if node.op == "~":
+        return constant(wrapped(~value, UINT64), scope.at(node.at))
+    if -value < _LEAST:
+        raise scope.mistake("negative value will underflow", node.at)
+    return constant(-value, scope.at(node.at))
 
 
 def _dereferenced(node: nodes.Unary, pointer: Expr, scope: BtScope) -> Expr:

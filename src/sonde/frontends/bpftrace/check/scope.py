@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from sonde.frontends.bpftrace.check.known_types import KnownTypes
-from sonde.frontends.bpftrace.check.types import INT64, UINT64, merged, spelled
+from sonde.frontends.bpftrace.check.types import INT64, UINT64, fixed, learned, merged, spelled
 from sonde.frontends.bpftrace.errors import BtError, SourceSpan, position
 from sonde.frontends.bpftrace.program_text import ProgramText
 from sonde.frontends.bpftrace.syntax import nodes
@@ -54,6 +54,11 @@ class MapUse:
         self.is_signed = False
         """Whether values of the function are signed numbers."""
         self.parameters: tuple[int, ...] = ()
+
+    @property
+    def key_types(self) -> tuple[Type, ...]:
+        """The types of the keys as they are kept."""
+        return tuple(map(fixed, self.keys or ()))
 
 
 class Knowledge:
@@ -189,6 +194,7 @@ class BtScope:
 
     def learn_local(self, local: Local, type_: Type, span: SourceSpan) -> Type:
         """The variable's type, where a value of `type_` is assigned to it."""
+        type_ = learned(type_)
         whole = type_ if local.type is None else merged(local.type, type_)
         if whole is None:
             assert local.type is not None
@@ -202,7 +208,7 @@ class BtScope:
     def local_variable(self, local: Local) -> Variable:
         assert local.type is not None
         # Each clause has its own: nothing is handed on from one to the next.
-        return self._variable((self.clause, local.number), "this", f"{local.name[1:]}", local.type, None, None)
+        return self._variable((self.clause, local.number), "this", f"{local.name[1:]}", fixed(local.type), None, None)
 
     # Maps
 
@@ -216,6 +222,7 @@ class BtScope:
         self, use: MapUse, keys: tuple[Type, ...], sizes: tuple[int, ...], span: SourceSpan
     ) -> tuple[Type, ...]:
         """The types of a map's keys, where it is used with these; `sizes` are the bytes of those that are strings."""
+        keys = tuple(map(learned, keys))
         if use.keys is None:
             whole: tuple[Type | None, ...] = keys
         elif len(use.keys) != len(keys):
@@ -249,6 +256,7 @@ class BtScope:
                 f"Type mismatch for {use.name}: trying to assign value of type '{spelled(type_)}' when map already has "
             )
             raise self.mistake(f"{text}a type '{use.function}_t'", span)
+        type_ = learned(type_)
         whole = type_ if use.value is None else merged(use.value, type_)
         if whole is None:
             assert use.value is not None
@@ -274,11 +282,11 @@ class BtScope:
     def array(self, use: MapUse) -> Variable:
         assert use.value is not None
         assert use.keys is not None
-        return self._variable(use.name, "global", use.name[1:], use.value, use.keys, use.kept)
+        return self._variable(use.name, "global", use.name[1:], fixed(use.value), use.key_types, use.kept)
 
     def aggregation(self, use: MapUse) -> Aggregation:
         function = model_function(use.function)
-        return self._aggregation(use.name, function, use.parameters, use.keys or (), use.kept)
+        return self._aggregation(use.name, function, use.parameters, use.key_types, use.kept)
 
     def _aggregation(
         self, name: str, function: str, parameters: tuple[int, ...], keys: tuple[Type, ...], kept: Kept | None
@@ -301,7 +309,7 @@ class BtScope:
         from sonde.frontends.bpftrace.series import LAST, MODEL, entries, made_of  # few programs have them
 
         shape = made_of(use.parameters)
-        keys = (*(use.keys or ()), UINT64)
+        keys = (*use.key_types, UINT64)
         kept = Kept(entries(shape, use.kept.entries if use.keys else 1), evicts=True)
         if shape.function == LAST:
             value = INT64 if use.is_signed else UINT64

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sonde.frontends.bpftrace.check.conversions import converted
 from sonde.frontends.bpftrace.check.scope import BtScope
-from sonde.frontends.bpftrace.check.types import is_object, is_scalar, is_text, spelled, structure_of
+from sonde.frontends.bpftrace.check.types import fixed, is_object, is_scalar, is_text, spelled, structure_of
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model import program as tree
 from sonde.model.errors import Position
@@ -27,7 +27,7 @@ def composed(node: nodes.Tuple | nodes.RecordExpression, scope: BtScope) -> Expr
 
 def tuple_of(parts: Sequence[tuple[str, Expr]], at: Position, scope: BtScope) -> Expr:
     """A tuple of values that can be members, each with its number."""
-    kinds = tuple(Array(CHAR, text_size(each, scope)) if is_text(each.type) else each.type for _, each in parts)
+    kinds = tuple(Array(CHAR, text_size(each, scope)) if is_text(each.type) else fixed(each.type) for _, each in parts)
     kind = structure_of("tuple", tuple(name for name, _ in parts), kinds)
     values = tuple(converted(each, kind) for (_, each), kind in zip(parts, kinds, strict=True))
     return tree.Compose(kind, at, values)
@@ -38,7 +38,7 @@ def _member(value: Expr, node: nodes.Expr, scope: BtScope) -> Type:
     if is_text(value.type):
         return Array(CHAR, text_size(value, scope))
     if is_scalar(value.type) or is_object(value.type):
-        return value.type
+        return fixed(value.type)
     raise scope.mistake(f"{spelled(value.type)} cannot be part of a tuple", node.at)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sonde.frontends.bpftrace.check.scope import BtScope
-from sonde.frontends.bpftrace.check.types import INTEGERS, structure_of
+from sonde.frontends.bpftrace.check.types import INTEGERS, fixed, structure_of
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.frontends.bpftrace.syntax.types import KERNEL_INTEGERS
 from sonde.model.program import Expr
@@ -38,11 +38,11 @@ def type_of(node: nodes.Expr | nodes.TypeName, scope: BtScope) -> Type:
         return type_named(node, scope)
     if isinstance(node, nodes.MapName) and node.keys is None and (use := scope.map(node.name, node.at)).keys:
         # That of its keys.
-        keys = tuple(Array(CHAR, size) if size else kind for kind, size in zip(use.keys, use.sizes, strict=True))
+        keys = tuple(Array(CHAR, size) if size else kind for kind, size in zip(use.key_types, use.sizes, strict=True))
         names = tuple(str(number) for number in range(len(keys)))
-        return use.keys[0] if len(keys) == 1 else structure_of("tuple", names, keys)
+        return use.key_types[0] if len(keys) == 1 else structure_of("tuple", names, keys)
     known = scope.types.type_named(node.name) if isinstance(node, nodes.Name) else None
-    return known or unevaluated(node, scope).type
+    return known or fixed(unevaluated(node, scope).type)
 
 
 def unevaluated(node: nodes.Expr, scope: BtScope) -> Expr:

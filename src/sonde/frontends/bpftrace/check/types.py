@@ -16,6 +16,7 @@ from sonde.model.types import (
     Pointer,
     Struct,
     Type,
+    Typedef,
     align_of,
     is_signed,
     resolve,
@@ -38,11 +39,44 @@ def integer(size: int, signed: bool) -> Int:
     return INTEGERS[f"{'' if signed else 'u'}int{8 * size}"]
 
 
-def smallest(value: int) -> Int:
-    """The smallest signed type that holds a literal; beyond these it is unsigned."""
+_FLEXIBLE = {size: Typedef(f"flexible int{8 * size}", integer(size, True)) for size in (1, 2, 4, 8)}
+"""Signed types of what is made of literals that are not negative alone: with a number of another sign it has that."""
+_NEGATIVE = {size: Typedef(f"negative int{8 * size}", integer(size, True)) for size in (1, 2, 4, 8)}
+_LARGEST = Typedef("large uint64", UINT64)
+_LITERAL = frozenset((*_FLEXIBLE.values(), *_NEGATIVE.values(), _LARGEST))
+"""Types of literals, which numbers that are cast to a type have not."""
+
+
+def is_flexible(kind: Type) -> bool:
+    return isinstance(kind, Typedef) and kind in _FLEXIBLE.values()
+
+
+def is_literal(kind: Type) -> bool:
+    """Whether it is the type of a literal, or of what nothing but literals is assigned to."""
+    return isinstance(kind, Typedef) and kind in _LITERAL
+
+
+def fixed(kind: Type) -> Type:
+    """The type as programs know it."""
+    return resolve(kind) if is_literal(kind) else kind
+
+
+def learned(kind: Type) -> Type:
+    """The type of what holds such a value."""
+    return kind if is_flexible(kind) else fixed(kind)
+
+
+def flexible_like(kind: Type, other: Type) -> Type:
+    """The integer type `kind`, flexible if the other one is."""
+    return _FLEXIBLE[size_of(kind)] if is_flexible(other) else kind
+
+
+def smallest(value: int) -> Type:
+    """The type of a literal: the smallest signed type that holds it; beyond these it is unsigned."""
     if value >= _FIRST_INT64_BEHIND:
-        return UINT64
-    return next(integer(size, True) for size in (1, 2, 4, 8) if -(1 << 8 * size - 1) <= value < 1 << 8 * size - 1)
+        return _LARGEST
+    size = next(size for size in (1, 2, 4, 8) if -(1 << 8 * size - 1) <= value < 1 << 8 * size - 1)
+    return (_FLEXIBLE if value >= 0 else _NEGATIVE)[size]
 
 
 def is_bool(kind: Type) -> bool:
@@ -122,6 +156,8 @@ def is_of(kind: Type, keywords: tuple[str, ...]) -> bool:
 def merged(old: Type, new: Type) -> Type | None:
     """The type that holds values of both, None if there is none."""
     one, other = resolve(old), resolve(new)
+    if isinstance(one, Int) and isinstance(other, Int) and not (is_bool(one) or is_bool(other)):
+        return _wider(old, new)
     if one == other:
         return old
     if is_bool(one) or is_bool(other):
@@ -161,6 +197,11 @@ def _whole(one: Struct, other: Struct) -> Type | None:
 
 def _wider(one: Type, other: Type) -> Type:
     size = max(size_of(one), size_of(other))
+    if is_flexible(one) or is_flexible(other):
+        known = other if is_flexible(one) else one
+        return flexible_like(integer(size, is_signed(known)), known)
+    if resolve(one) == resolve(other):
+        return fixed(one)
     if is_signed(one) == is_signed(other):
         return integer(size, is_signed(one))
     unsigned = one if not is_signed(one) else other
