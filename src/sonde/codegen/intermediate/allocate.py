@@ -1,8 +1,9 @@
 """Register allocation: priority-based colouring of the interference graph (Chow and Hennessy 1990).
 
 Registers that live across a call can only have r6 to r9, the others any of r0 to r9. The most used for their length of
-life choose first, each preferring the register its copies and calls want it in. Those that find none live on the stack;
-r0 and r5 are then kept out of the allocation, to load and store them with.
+life choose first, each preferring the register its copies and calls want it in. Those that find none live on the stack,
+in a slot with others that do not live at the same time; r0 and r5 are then kept out of the allocation, to load and
+store them with.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ _ORDERED = ("sub", "div", "mod", "sdiv", "smod", "lsh", "rsh", "arsh")
 
 
 class Allocation(NamedTuple):
-    """`registers` maps virtual to machine registers; those in `spilled` live in an 8-byte stack slot each. `addresses`
-    are those that hold addresses in the stack."""
+    """`registers` maps virtual to machine registers, `spilled` those that live on the stack to the numbers of their
+    8-byte slots. `addresses` are those that hold addresses in the stack."""
 
     registers: dict[Reg, int]
-    spilled: tuple[Reg, ...]
+    spilled: dict[Reg, int]
     addresses: frozenset[Reg]
 
 
@@ -206,4 +207,13 @@ def _colour(graph: _Graph, reserved: tuple[int, ...]) -> Allocation:
             continue
         wanted = [registers[c] for c in graph.copies.get(reg, ()) if c in registers] + graph.wants.get(reg, [])
         registers[reg] = next((m for m in wanted if m in free), free[0])
-    return Allocation(registers, tuple(spilled), frozenset(graph.addresses))
+    return Allocation(registers, _slots(graph, spilled), frozenset(graph.addresses))
+
+
+def _slots(graph: _Graph, spilled: list[Reg]) -> dict[Reg, int]:
+    """The first slot for each that no other one has that lives at the same time."""
+    slots: dict[Reg, int] = {}
+    for reg in spilled:
+        taken = {slots[other] for other in graph.neighbours[reg] if other in slots}
+        slots[reg] = next(number for number in range(len(spilled)) if number not in taken)
+    return slots

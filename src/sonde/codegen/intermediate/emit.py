@@ -89,9 +89,9 @@ class _Emitter:
             if slot in used:
                 depth += slot.size
                 self.slots[slot] = -depth
-        for reg in allocation.spilled:
-            depth += 8
-            self.home[reg] = -depth
+        for reg, number in allocation.spilled.items():
+            self.home[reg] = -depth - 8 * (number + 1)
+        depth += 8 * (max(allocation.spilled.values(), default=-1) + 1)
         if depth > STACK_LIMIT:
             raise TooLargeError(f"{self.function.name} needs {depth} bytes of stack, eBPF has {STACK_LIMIT}")
         return depth
