@@ -53,3 +53,15 @@ def test_what_the_message_says_leads_to_arguments(program):
 def test_results_have_the_32_bits_that_there_are(program):
     text = 'pid$target:a.out:work:return { printf("%d %x", (int)arg1, arg1); }'
     assert sonde("-qn", text, "-c", program).stdout.strip() == "-7 fffffff9"
+
+
+def test_calls_of_the_32_bit_table_are_recorded_and_replayed(program, tmp_path):
+    """By a pattern, too, which means those that the recording holds."""
+    path = str(tmp_path / "it.rec")
+    text = "syscall:ia32::entry /pid == $target/ { @[probefunc] = count(); }"
+    live = sonde("-q", "--record", path, "-n", text, "-c", program).stdout
+    assert live.split() == ["exit", "1"]
+    assert sonde("-q", "--replay", path, "-n", text).stdout == live
+    listed = sonde("--replay", path, "-ln", "syscall:::").stdout
+    assert " ia32 " in listed
+    assert " vmlinux " not in listed

@@ -2,11 +2,12 @@
 scripts find in the recording what they would have found, or are told by name what it does not hold."""
 
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
 from bpf_objects import compiled
-from command import sonde, unwrapped
+from command import SONDE, sonde, unwrapped
 
 WORK = "sh -c 'for i in 1 2 3 4 5 6 7; do cat /etc/passwd /nowhere; done >/dev/null 2>&1; ls / >/dev/null'"
 """It writes nothing itself."""
@@ -83,6 +84,20 @@ def test_a_replay_shows_what_the_session_has_shown(tmp_path, name):
     again = sonde(*quiet, "--replay", path, "-n", OWN[name], status=status)
     assert again.stdout == live.stdout
     assert live.stdout.strip()
+
+
+EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.d"))
+
+
+def test_examples_that_compile_also_compile_to_be_recorded(tmp_path):
+    """Each read and each argument becomes a piece of the record, for which there has to be room."""
+    assert len(EXAMPLES) > 30
+    for each in EXAMPLES:
+        words = "-s", str(each), "-c", "true", "--dry-run"
+        plain = subprocess.run([SONDE, *words], capture_output=True, check=False)
+        if plain.returncode == 0:
+            sonde(*words, "--record", str(tmp_path / "it.rec"))
+    assert not (tmp_path / "it.rec").exists()
 
 
 BRIEF = "sh -c 'for i in $(seq 60); do sh -c \"exec env true\"; env cat /etc/passwd; done >/dev/null'"

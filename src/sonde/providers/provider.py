@@ -101,6 +101,9 @@ class Offer(Protocol):
     def fires(self, probe: Probe) -> bool:
         """Whether the probe, of a provider that it has, can fire."""
 
+    def has_call(self, number: int, is_compat: bool) -> bool | None:
+        """Whether a system call, of the 32-bit table or not, can fire; None: if this machine's kernel has it."""
+
     def refused(self, probe: Probe) -> str:
         """Why a probe of a provider that there is cannot fire and what would help, "" if there is nothing to say."""
 

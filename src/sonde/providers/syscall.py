@@ -33,6 +33,9 @@ _SIDES = ("entry", "return")
 NamesByPrefix = Callable[[str], list[str]]
 """The names of kernel functions that start with a prefix, without it."""
 
+HasCall = Callable[[int, bool], bool | None]
+"""Whether a call, of the 32-bit table or not, can fire; None: as this kernel has it."""
+
 
 class SystemCall(NamedTuple):
     """A row of a system call table; `arguments` is `type name, type name`, None if not known. `is_shared`: the call has
@@ -63,14 +66,16 @@ class SyscallProvider:
         tracefs: str,
         architecture: str = "",
         vsyscall32: str = VSYSCALL32,
+        has_call: HasCall | None = None,
     ) -> None:
         """`functions` finds what this kernel has, `lookup` the types of its structures; neither is asked before it is
         needed. Where the events below `tracefs` can be read they tell which 64-bit calls there are; that the file
         `vsyscall32` is there, that the kernel has 32-bit ones. `architecture` is that of the kernel's machine, by
-        default of this one; of another the calls are not known."""
+        default of this one; of another the calls are not known. `has_call` knows better than the kernel."""
         self._modules = (NATIVE, system_calls.COMPAT_MODULE) if is_this_machines(architecture) else ()
         self._functions = functions
         self._vsyscall32 = vsyscall32
+        self._has_call = has_call
         self._lookup = lookup
         self._events = os.path.join(tracefs, "events", "syscalls")
         self._tables: dict[str, _Table] = {}
@@ -155,7 +160,12 @@ class SyscallProvider:
     def _present(self, module: str) -> list[SystemCall]:
         """The calls of a table that this kernel has; all of them where it cannot be asked."""
         calls = self._table(module).by_number.values()
-        if module == system_calls.COMPAT_MODULE:
+        is_compat = module == system_calls.COMPAT_MODULE
+        if self._has_call is not None:
+            told = [(call, self._has_call(call.number, is_compat)) for call in calls]
+            if all(there is not None for _, there in told):
+                return [call for call, there in told if there]
+        if is_compat:
             return list(calls) if os.path.exists(self._vsyscall32) else []
         names = self._event_names()
         if not names:

@@ -138,11 +138,12 @@ class KnownProviders:
 
     @cached_property
     def system_calls(self) -> SyscallProvider:
-        from sonde.providers.syscall import VSYSCALL32, SyscallProvider
+        from sonde.providers.syscall import SyscallProvider
 
-        # Who offers less than the kernel sees no 32-bit calls: probes are not made to be left out.
-        vsyscall32 = VSYSCALL32 if self._offer is None else ""
-        return SyscallProvider(self._functions, self._lookup, self._tracefs, self._target.architecture, vsyscall32)
+        has_call = self._offer.has_call if self._offer is not None else None
+        return SyscallProvider(
+            self._functions, self._lookup, self._tracefs, self._target.architecture, has_call=has_call
+        )  # fmt: skip
 
     @cached_property
     def _tracepoints(self) -> Tracepoints:

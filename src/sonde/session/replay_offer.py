@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from sonde.engines.embedded.offer import EmbeddedOffer
 from sonde.engines.embedded.sources.replayed import is_held
 from sonde.engines.fired import EMBEDDED, FOREIGN, KERNEL, RecordedProbes
-from sonde.model.probe import Internal, Packet, Probe, RawTracepoint, StaticProbe, Timer, Uprobe
+from sonde.model.probe import Internal, Packet, Probe, RawTracepoint, StaticProbe, Syscall, Timer, Uprobe
 from sonde.providers.pattern import Pattern, matches
 from sonde.runtime.kernel_types import description
 
@@ -36,6 +36,7 @@ class ReplayOffer:
         self._probes = source.probes
         self._is_foreign = source.origin == FOREIGN
         self._is_own = source.origin == EMBEDDED
+        self._calls: set[tuple[int, bool]] | None = None
         self._embedded = None if source.origin == KERNEL else EmbeddedOffer()
 
     def types(self) -> bytes | None:
@@ -56,6 +57,13 @@ class ReplayOffer:
             case Internal() | Timer(every_cpu=False):
                 return True
         return is_held(probe, self._probes)
+
+    def has_call(self, number: int, is_compat: bool) -> bool:
+        """The kernel that was recorded may have had calls that the one that runs has not."""
+        if self._calls is None:
+            firings = (each.firing for each in self._probes)
+            self._calls = {(each.number, each.compat) for each in firings if isinstance(each, Syscall)}
+        return (number, is_compat) in self._calls
 
     def refused(self, probe: Probe) -> str:
         return f"the recording does not hold {probe}: it holds {self._held(probe.provider)}"

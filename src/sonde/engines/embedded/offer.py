@@ -105,6 +105,9 @@ class EmbeddedOffer:
                 return name in TRACEPOINTS
         return False
 
+    def has_call(self, number: int, is_compat: bool) -> bool | None:
+        return False if is_compat else None
+
     def refused(self, probe: Probe) -> str:
         """Why a probe of a provider that there is cannot fire, and what would help."""
         if isinstance(probe.firing, PerfEvent):
