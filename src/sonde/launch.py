@@ -30,6 +30,15 @@ def words(text: str) -> list[str]:
     return arguments
 
 
+def executable(name: str) -> str:
+    """The file that a command's name means: by its path, or in PATH, where the first that may be run counts. What is
+    not there is tried by its name, which fails as it should."""
+    if "/" in name:
+        return name
+    places = [os.path.join(each, name) for each in os.get_exec_path(environment())]
+    return next((each for each in places if os.path.isfile(each) and os.access(each, os.X_OK)), name)
+
+
 def fork(arguments: list[str], prepare: Callable[[], object]) -> tuple[int, int]:
     """A child that calls `prepare` and then execs; and a pipe with what went wrong before, which exec closes."""
     reader, writer = os.pipe2(os.O_CLOEXEC)
@@ -73,8 +82,9 @@ def _become(arguments: list[str], prepare: Callable[[], object], writer: int) ->
         forget_handlers()
         for number in _IGNORED_BY_PYTHON:
             signal.signal(number, signal.SIG_DFL)
+        path, given = executable(arguments[0]), environment()
         prepare()
-        os.execvpe(arguments[0], arguments, environment())
+        os.execve(path, arguments, given)
     except Exception as error:
         os.write(writer, (getattr(error, "strerror", None) or str(error)).encode())
     finally:

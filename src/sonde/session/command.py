@@ -2,10 +2,12 @@
 
 A command is started under ptrace(2), which stops it at exec; with the evaluation times behind that it runs on to its
 entry point, where the dynamic linker has done its work, through a breakpoint put there. Then it is let go for good.
+With the evaluation time `fork` it stands before exec, unless somebody has to look into it.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 from contextlib import suppress
@@ -21,11 +23,17 @@ class StartedProcess:
 
     def __init__(self, text: str, evaluation: str = "postinit") -> None:
         """Start it, stopped. Raises CommandError."""
-        self.pid = _start(launch.words(text))
+        self._text = text
+        self._pipe = -1
+        """What goes wrong with an exec that is still to come."""
+        if evaluation == _BEFORE:
+            self.pid, self._pipe = _fork_stopped(launch.words(text))
+        else:
+            self.pid = _start(launch.words(text))
         self._held = True
         self.status: int | None = None
         self.descriptor = os.pidfd_open(self.pid)
-        if evaluation != "exec":
+        if evaluation not in ("exec", _BEFORE):
             self._run_to_entry()
 
     def _run_to_entry(self) -> None:
@@ -54,7 +62,13 @@ class StartedProcess:
         self.status = status
 
     def prepare(self) -> None:
-        """It stands where it is to be looked at."""
+        """It stands where it is to be looked at. Raises CommandError."""
+        if self._pipe < 0 or not self._held:
+            return
+        pipe, self._pipe = self._pipe, -1
+        ptrace.call(ptrace.CONT, self.pid)
+        _require_exec(self.pid, pipe, launch.words(self._text)[0])
+        self._run_to_entry()
 
     def resume(self) -> None:
         """Let it run; from here on nothing holds it."""
@@ -66,6 +80,10 @@ class StartedProcess:
         """Its status as wait(2) gives it, if it has ended."""
         if self.status is None and not self._held:
             _, self.status = children.collected(self.pid)
+        if self.status is not None and self._pipe >= 0:
+            pipe, self._pipe = self._pipe, -1
+            if reason := launch.problem(pipe):
+                os.write(2, f"failed to run {self._text}: {reason}\n".encode(errors="surrogateescape"))
         return self.status
 
     def close(self) -> None:
@@ -80,6 +98,8 @@ class StartedProcess:
                 signal.pidfd_send_signal(self.descriptor, signal.SIGTERM)
                 children.collect_soon(self.pid)
         os.close(self.descriptor)
+        if self._pipe >= 0:
+            os.close(self._pipe)
 
 
 class ForeignProcess:
@@ -109,14 +129,40 @@ class ForeignProcess:
 def _start(arguments: list[str]) -> int:
     """Fork and exec, stopped at exec."""
     pid, pipe = launch.fork(arguments, lambda: ptrace.call(ptrace.TRACEME, 0))
+    _require_exec(pid, pipe, arguments[0])
+    return pid
+
+
+def _require_exec(pid: int, pipe: int, name: str) -> None:
+    """Raises CommandError where a child does not stop at its exec."""
     problem = launch.problem(pipe)
     if problem:
         children.wait_for(pid)
-        raise CommandError(f"failed to run {arguments[0]}: {problem}")
+        raise CommandError(f"failed to run {name}: {problem}")
     status = _next_status(pid)
     if status is None or not os.WIFSTOPPED(status):
-        raise CommandError(f"failed to run {arguments[0]}: it ended at once")
-    return pid
+        raise CommandError(f"failed to run {name}: it ended at once")
+
+
+_BEFORE = "fork"
+"""The evaluation time before exec."""
+
+
+def _fork_stopped(arguments: list[str]) -> tuple[int, int]:
+    """A child that stands before exec, and the pipe that tells what is wrong with that."""
+    path = launch.executable(arguments[0])
+    if not os.path.exists(path):
+        raise CommandError(f"failed to run {arguments[0]}: {os.strerror(errno.ENOENT)}")
+
+    def stop() -> None:
+        ptrace.call(ptrace.TRACEME, 0)
+        os.kill(os.getpid(), signal.SIGSTOP)
+
+    pid, pipe = launch.fork(arguments, stop)
+    status = _next_status(pid)
+    if status is None or not os.WIFSTOPPED(status):
+        raise CommandError(f"failed to run {arguments[0]}: {launch.problem(pipe) or 'it ended at once'}")
+    return pid, pipe
 
 
 def _next_status(pid: int) -> int | None:

@@ -58,7 +58,8 @@ def _followed(
     from sonde.engines.embedded.followed import FollowedGroup
     from sonde.launch import CommandError, GuardianError
 
-    evaluation = options.text("evaltime")
+    # A command of this engine is always executed by its tracer.
+    evaluation = "exec" if options.text("evaltime") == "fork" else options.text("evaltime")
     try:
         group = FollowedGroup(commands, pids, evaluation, has_filter(options), options.text("follow") == "all")
     except (CommandError, GuardianError) as error:

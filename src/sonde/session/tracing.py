@@ -22,6 +22,7 @@ from sonde.model.spec import (
     PACKET_LOSSES,
     STATE_STATUS,
     STOPPED,
+    UNWIND_ROWS,
     WAITING,
     TracingSpec,
     has_open_sites,
@@ -199,6 +200,10 @@ class Session:
         signals = Signals(names, come) if asked is None else asked
         self._tracing.heed(lambda: signals.asked)
         try:
+            if any(each.name == UNWIND_ROWS for each in self._spec.maps):
+                # Its stacks are walked by tables of the files that it has mapped.
+                for each in self._traced:
+                    each.prepare()
             self._surroundings.prepare()
             self._tracing.attach()
             self._surroundings.find_static(self._strings, self._learn)
