@@ -25,6 +25,7 @@ TESTS = (
     "tests/cli/test_verify.py",
     "tests/embedded/test_calls_example.py",
     "tests/embedded/test_filed_packets.py::test_devices_are_the_interfaces_and_directions_those_of_the_file",
+    "tests/embedded/test_notebook.py",
     "tests/embedded/test_objects_fetch.py",
     "tests/embedded/test_objects_without_root.py::test_programs",
     "tests/embedded/test_reserving_objects.py",

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from sonde.library.listing import ProbeArgument as ProbeArgument
     from sonde.library.listing import probes as probes
     from sonde.library.loading import load as load
+    from sonde.library.notebook.extension import load_ipython_extension as load_ipython_extension
     from sonde.library.object_script import ObjectScript as ObjectScript
     from sonde.library.object_script import load_object as load_object
     from sonde.library.objects import Object as Object
@@ -171,6 +172,8 @@ if TYPE_CHECKING:
     from sonde.library.provider_files import provider_object as provider_object
     from sonde.library.recordings import Recording as Recording
     from sonde.library.recordings import read as read
+    from sonde.library.rich_pictures import FlameGraph as FlameGraph
+    from sonde.library.rich_pictures import HeatMap as HeatMap
     from sonde.library.run import Run as Run
     from sonde.library.scalars import Average as Average
     from sonde.library.scalars import Count as Count
@@ -340,6 +343,8 @@ _NAMES = {
     ),
     "provider_files": ("provider_header", "provider_object"),
     "recordings": ("Recording", "read"),
+    "notebook.extension": ("load_ipython_extension",),
+    "rich_pictures": ("FlameGraph", "HeatMap"),
     "run": ("Run",),
     "scalars": ("Average", "Count", "Deviation", "Maximum", "Minimum", "Sum"),
     "loading": ("load",),

@@ -213,7 +213,8 @@ def test_there_are_no_circles_of_packages():
 
 def test_the_standard_library_and_pyelftools_are_enough():
     """What `pip install` has to bring: one package, and that in one module alone, which opens debug information. What
-    pytest loads has pytest, what makes tables has pyarrow, what makes metrics prometheus_client: extras."""
+    pytest loads has pytest, what makes tables has pyarrow, what makes metrics prometheus_client, what is in
+    notebooks IPython: extras."""
     import sys
 
     foreign = {}
@@ -225,6 +226,8 @@ def test_the_standard_library_and_pyelftools_are_enough():
                 foreign.setdefault(name, set()).add(module)
     tables = foreign.pop("pyarrow")
     assert foreign.pop("pandas") == {"library.arrow_extra"}
+    assert foreign.pop("IPython") == {"library.notebook.cell", "library.notebook.extension"}
+    assert foreign.pop("ipywidgets") == {"library.notebook.cell"}
     assert foreign.pop("prometheus_client") == {"library.export.exposition", "library.export.wanted"}
     assert foreign == {"elftools": {"symbols.dwarf.decoder"}, "pytest": {"pytest_plugin", "pytest_cases"}}
     extra = {"library.arrow_", "library.data.table_files", "library.data.tables", "library.data.written_tables"}

@@ -16,6 +16,7 @@ from sonde.model.spec import AggregationSpec, ArraySpec, TracingSpec, TypeSpec
 from sonde.typed import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
+    from sonde.library.rich_pictures import FlameGraph
     from sonde.session.participants import Sight
 
 Key = tuple[Any, ...]
@@ -152,6 +153,41 @@ class LiveAggregation(Mapping[Key, Any]):
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The same for any reader of Arrow's C stream interface."""
         return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+    @property
+    def spec(self) -> AggregationSpec | ArraySpec:
+        """How it is kept."""
+        return self._spec
+
+    @property
+    def title(self) -> str:
+        """Its name as the program has it."""
+        return f"@{'' if self.name == '_' else self.name}"
+
+    @property
+    def key_names(self) -> tuple[str, ...]:
+        """What the source calls the parts of its keys."""
+        names = self._spec.key_names or ("",) * len(self._spec.keys)
+        return tuple(name or f"key{place}" for place, name in enumerate(names))
+
+    def flame_graph(self) -> FlameGraph:
+        """The picture of its stacks, as they are now. Raises ValueError where there are none in its keys."""
+        from sonde.library.rich_pictures import FlameGraph  # few programs draw
+
+        if isinstance(self._spec, ArraySpec):
+            raise ValueError("a flame graph is made of an aggregation")
+        return FlameGraph(self._spec, self.snapshot())
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        """For notebooks: stacks as a flame graph, histograms as bars, all else as a table."""
+        from sonde.library.rich_pictures import FlameGraph, has_stack  # notebooks alone want it
+        from sonde.library.rich_text import aggregation_html, aggregation_text
+
+        rows = self.snapshot()
+        text = aggregation_text(self.title, rows)
+        if isinstance(self._spec, AggregationSpec) and has_stack(rows):
+            return {"text/plain": text, "text/html": FlameGraph(self._spec, rows).framed()}
+        return {"text/plain": text, "text/html": aggregation_html(self.title, self.key_names, self.function, rows)}
 
     def keep(self) -> None:
         """Have it as it is now from here on. For the run's own thread."""

@@ -106,6 +106,12 @@ class Histogram:
     def __hash__(self) -> int:
         return hash(self._identity())
 
+    def _repr_html_(self) -> str:
+        """For notebooks: a bar for each bucket."""
+        from sonde.library.rich_text import histogram_html  # notebooks alone want it
+
+        return histogram_html(self)
+
     def _identity(self) -> tuple[object, ...]:
         return self.function, self.parameters, self.factor, self.words
 

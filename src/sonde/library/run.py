@@ -111,6 +111,11 @@ class Run:
         await self._waking.until(self._over.is_open)
         self.__exit__(kind, error, trace)
 
+    @property
+    def begun(self) -> Begun | None:
+        """What is known of a run that has begun; None of one that gives text without records."""
+        return self._begun
+
     def stop(self) -> None:
         """Ask for the end: END fires, and the iterator ends behind the last event. Any thread may."""
         self._stop.stop()

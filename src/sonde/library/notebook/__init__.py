@@ -1,0 +1,1 @@
+"""The cell magic `%%sonde` of IPython and Jupyter."""

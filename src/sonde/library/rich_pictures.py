@@ -1,0 +1,165 @@
+"""Flame graphs and heat maps of the library's own values, for notebooks and files."""
+
+from __future__ import annotations
+
+import base64
+import time
+from collections.abc import Mapping
+from html import escape
+
+from sonde.formats import folded
+from sonde.formats.profile import KERNEL, KEY, USER, Profile, ProfileFrame, ProfileFrames
+from sonde.library.frames import Frame, Stack
+from sonde.library.rich_text import shown
+from sonde.model.aggregating import FUNCTIONS
+from sonde.model.spec import AggregationSpec, ArraySpec
+from sonde.pictures.heat import Columns
+from sonde.typed import Any, Protocol
+
+_HEIGHT = 480
+"""Pixels of a picture in a notebook."""
+
+
+class Looked(Protocol):
+    """An aggregation of a run (`library.aggregations`)."""
+
+    @property
+    def spec(self) -> AggregationSpec | ArraySpec: ...
+    def snapshot(self) -> Mapping[Any, Any]: ...
+
+
+class Picture:
+    """A picture that notebooks show. `html` is a page of its own, with a script to look closer; `svg` an image."""
+
+    def __init__(self, title: str, html: str, svg: str) -> None:
+        self.title = title
+        self.html = html
+        self.svg = svg
+
+    def save(self, path: str) -> None:
+        """Write it to a file, as SVG if its name ends so, else as HTML."""
+        with open(path, "w", encoding="utf-8", errors="replace") as file:
+            file.write(self.svg if path.lower().endswith(".svg") else self.html)
+
+    def framed(self) -> str:
+        """HTML of the page in a frame, out of reach of the page around it."""
+        return (
+            f'<iframe sandbox="allow-scripts" title="{escape(self.title)}" srcdoc="{escape(self.html)}" '
+            f'style="width:100%;height:{_HEIGHT}px;border:0"></iframe>'
+        )
+
+    def image(self) -> str:
+        """HTML of the image, in which no script runs."""
+        data = base64.b64encode(self.svg.encode(errors="replace")).decode()
+        return f'<img alt="{escape(self.title)}" style="max-width:100%" src="data:image/svg+xml;base64,{data}">'
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        return {"text/plain": f"<{self.title}>", "text/html": self.framed()}
+
+
+def has_stack(rows: Mapping[Any, Any]) -> bool:
+    """Whether there is a stack in the keys."""
+    return any(isinstance(part, Stack) for key in rows for part in key)
+
+
+def profile_of(spec: AggregationSpec, rows: Mapping[Any, Any]) -> Profile:
+    """The stacks of keys, outermost frame first: other parts of the key, the process's, then the kernel's frames."""
+    table = ProfileFrames()
+    drawn = FUNCTIONS[spec.function].drawn
+    stacks: dict[tuple[int, ...], int] = {}
+    left_out = 0
+    for key, value in rows.items():
+        number = drawn.number(value.words)
+        if number <= 0:
+            left_out += 1
+            continue
+        stack = tuple(map(table.number, _frames(key)))
+        stacks[stack] = stacks.get(stack, 0) + number
+    notes = (f"{left_out:,} left out, whose value is not above 0",) if left_out else ()
+    title = f"@{'' if spec.name == '_' else spec.name}"
+    return Profile(title, drawn.heading, drawn.unit, table.frames(), stacks, notes=notes)
+
+
+def _frames(key: tuple[Any, ...]) -> list[ProfileFrame]:
+    found = [ProfileFrame(shown(part), "", KEY) for part in key if not isinstance(part, Stack)]
+    stacks = [part for part in key if isinstance(part, Stack)]
+    for stack in sorted(stacks, key=lambda stack: stack.pid is None):
+        kind = KERNEL if stack.pid is None else USER
+        found += [_frame(each, kind) for each in reversed(stack)]
+    return found
+
+
+def _frame(frame: Frame, kind: str) -> ProfileFrame:
+    module = shown(frame.module.rpartition("/")[2])
+    return ProfileFrame(shown(frame.function) or "[unknown]", module, kind)
+
+
+class FlameGraph(Picture):
+    """The flame graph of an aggregation that has stacks in its keys."""
+
+    def __init__(self, spec: AggregationSpec, rows: Mapping[Any, Any]) -> None:
+        """Raises ValueError where there is no stack."""
+        from sonde.pictures.flame import flame_html, flame_svg  # few programs draw
+
+        if rows and not has_stack(rows):
+            raise ValueError("a flame graph is made of stacks: stack() or ustack() in the key")
+        self._profile = profile_of(spec, rows)
+        super().__init__(f"Flame graph of {self._profile.title}", flame_html(self._profile), flame_svg(self._profile))
+
+    @property
+    def folded(self) -> str:
+        """The stacks as lines of text, which flamegraph.pl and viewers of profiles take."""
+        return folded.write(self._profile)
+
+
+class HeatMap:
+    """How a histogram changes in time: a column between each two looks. It is a picture for notebooks.
+
+    heat = sonde.HeatMap(run.aggregations["bytes"])
+    heat.look()   # now and then
+    """
+
+    def __init__(self, aggregation: Looked) -> None:
+        """Raises ValueError for what is no histogram."""
+        self._aggregation = aggregation
+        self._spec = aggregation.spec
+        if not isinstance(self._spec, AggregationSpec) or FUNCTIONS[self._spec.function].buckets is None:
+            raise ValueError("a heat map is made of a histogram: quantize(), lquantize() or llquantize()")
+        self._columns = Columns()
+        self._began = time.time_ns()
+        self._looks = 0
+        self._names: dict[Any, str] = {}
+        self.look()
+
+    def look(self) -> None:
+        """Count up to now."""
+        self.take(self._aggregation.snapshot())
+
+    def take(self, rows: Mapping[Any, Any]) -> None:
+        """The same with what was read of the aggregation."""
+        self._names |= {key: ", ".join(map(shown, key)) for key in rows}
+        self._columns.look(time.time_ns() - self._began, {key: value.words for key, value in rows.items()})
+        self._looks += 1
+
+    @property
+    def columns(self) -> int:
+        """How many stretches of time it has."""
+        return self._looks - 1
+
+    def picture(self) -> Picture:
+        """As it is now. Raises ValueError before the second look."""
+        from sonde.pictures.heatmap import HeatMap as Drawn  # few programs draw
+        from sonde.pictures.heatmap import heatmap_html, heatmap_svg
+
+        if self._looks < 2:
+            raise ValueError("there is nothing to draw yet: look() once more")
+        assert isinstance(self._spec, AggregationSpec)
+        heat = self._columns.finished()
+        drawn = Drawn(self._spec, heat, [self._names[key] for key in heat.keys], self._began)
+        name = "" if self._spec.name == "_" else self._spec.name
+        return Picture(f"Heat map of @{name}", heatmap_html(drawn), heatmap_svg(drawn))
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        if self._looks < 2:
+            self.look()
+        return self.picture()._repr_mimebundle_()
