@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from bpf_objects import compiled
-from command import SONDE, sonde, unwrapped
+from command import SONDE, build, sonde, unwrapped
 
 WORK = "sh -c 'for i in 1 2 3 4 5 6 7; do cat /etc/passwd /nowhere; done >/dev/null 2>&1; ls / >/dev/null'"
 """It writes nothing itself."""
@@ -294,3 +294,43 @@ def test_an_object_is_not_recorded_in_silence(tmp_path, option, told):
 def test_what_cannot_be_recorded_is_refused(tmp_path):
     done = sonde("--record", str(tmp_path / "it.rec"), "-n", "profile-97 { sample(); }", status=1)
     assert "--record cannot keep samples" in unwrapped(done.stderr)
+
+
+CALLS = 20_011
+
+BURST = """
+#include <sys/syscall.h>
+#include <unistd.h>
+int main(void) { for (int i = 0; i < %d; i++) syscall(SYS_sched_get_priority_max, i); return 0; }
+"""
+
+
+def count_of(text):
+    return int(re.search(r"\d+", text)[0])
+
+
+def lost(text):
+    found = re.search(r"(\d+) firings found no room when they were recorded", unwrapped(text))
+    return int(found[1]) if found else 0
+
+
+@pytest.mark.parametrize("options", [(), ("--record-reads",), ("--anonymise", "names")])
+def test_what_found_no_room_is_told_by_the_session_and_its_replay(tmp_path, options):
+    """All that fired is in the recording or told to be lost."""
+    program, path = build(tmp_path, "burst", BURST % CALLS), str(tmp_path / "it.rec")
+    script = "syscall::sched_get_priority_max:entry /pid == $target/ { @ = count(); }"
+    live = sonde("-q", "-b", "64k", "--record", path, *options, "-n", script, "-c", program)
+    again = replay(path, script)
+    assert (again.stdout, lost(again.stderr)) == (live.stdout, lost(live.stderr))
+    assert lost(live.stderr) > 1000
+    assert count_of(live.stdout) + lost(live.stderr) == CALLS
+
+
+def test_a_burst_finds_room_in_the_ring_of_a_recording(tmp_path):
+    """All that fired is there, however long it takes sonde to get a CPU."""
+    program, path = build(tmp_path, "burst", BURST % CALLS), str(tmp_path / "it.rec")
+    script = "syscall::sched_get_priority_max: /pid == $target/ { @[probename] = count(); }"
+    live = sonde("-q", "--record", path, "-n", script, "-c", program)
+    assert not live.stderr
+    assert re.findall(r"(\w+) +(\d+)", live.stdout) == [("entry", str(CALLS)), ("return", str(CALLS))]
+    assert replay(path, script).stdout == live.stdout

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sonde.engines.fired import FiringThread, MemoryRead, RecordedFiring
-from sonde.engines.firing_records import RecordError, decode, encode
+from sonde.engines.fired import FiringThread, KeptPacket, MemoryRead, RecordedFiring
+from sonde.engines.firing_records import FiringDecoder, RecordError, decode, encode
 from sonde.model.probe import Internal, Probe, Syscall
 from sonde.recording.anonymity import Pseudonyms
 from sonde.recording.firing_file import BLOCK, MAGIC, FiringFile, RecordedFirings, RecordingFileError, RecordingHead
@@ -24,7 +24,7 @@ PROBES = (
     Probe(1, "dtrace", "", "", "BEGIN", Internal("BEGIN")),
     Probe(518, "syscall", "vmlinux", "openat", "entry", Syscall(257, "openat", False)),
 )
-HEAD = RecordingHead(1, "kernel", "6.18", "ab" * 20, PROBES, 1000, 7, 5)
+HEAD = RecordingHead(2, "kernel", "6.18", "ab" * 20, PROBES, 1000, 7, 5, places=((7, 518, 1), (3, 1, 0)))
 
 U64 = st.integers(0, (1 << 64) - 1)
 USER = st.integers(4096, (1 << 47) - 1)
@@ -33,13 +33,16 @@ reads = st.builds(MemoryRead, USER, st.none() | texts, st.booleans())
 threads = st.builds(
     FiringThread, st.integers(0, 1 << 22), st.integers(0, 1 << 22),
     st.binary(max_size=15).map(lambda b: b.replace(b"\0", b"x")), st.integers(-1, 70000), st.integers(-1, 70000),
-    st.integers(-1, 1 << 22), U64, st.just(0),
+    st.integers(-1, 1 << 22), U64,
 )  # fmt: skip
 stacks = st.none() | st.lists(U64, min_size=1, max_size=5).map(tuple)
+packets = st.none() | st.binary(max_size=70).flatmap(
+    lambda data: st.builds(KeptPacket, st.just(data), st.integers(len(data), 1 << 17))
+)
 firings = st.builds(
     RecordedFiring, st.just(1), U64, st.integers(0, 255), threads, st.binary(max_size=5).map(lambda b: b * 8),
     st.just(bytes(range(168))), st.lists(reads, max_size=4).map(tuple), stacks, stacks,
-    st.lists(st.tuples(st.integers(1, 200), U64), max_size=2).map(tuple),
+    st.lists(st.tuples(st.integers(1, 200), U64), max_size=2).map(tuple), packets,
 )  # fmt: skip
 
 
@@ -47,7 +50,9 @@ def written(*happenings, head=HEAD, ends=True):
     file = io.BytesIO()
     made = FiringFile(file, head)
     for each in happenings:
-        if isinstance(each, RecordedFiring):
+        if isinstance(each, bytes):
+            made.ring(each)
+        elif isinstance(each, RecordedFiring):
             made.firing(encode(each))
         else:
             made.event(each)
@@ -65,6 +70,54 @@ def read(data):
 @given(firings)
 def test_a_firing_is_read_as_it_was_written(fired):
     assert decode(encode(fired, 2)) == (fired, 2)
+
+
+def ring(firings, discarded=()):
+    """Firings as the kernel's programs write them: by the numbers of the program and the probe."""
+    found = b""
+    for number, each in enumerate(firings):
+        record = encode(each._replace(probe=518), 7 << 8)
+        found += struct.pack("<II", len(record), 99) + record + bytes(-len(record) % 8)
+        if number in discarded:
+            found += struct.pack("<II", 13 | 1 << 30, 0) + bytes(16)
+    return found
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(firings, min_size=1, max_size=5), st.sets(st.integers(0, 4)))
+def test_records_of_rings_are_read_as_firings(found, discarded):
+    source = read(written(ring(found[:2], discarded), *found[:1], ring(found[2:], discarded)))
+    assert list(source.happenings()) == [*found[:2], found[0], *found[2:]]
+    assert (source.damage, source.summary.firings) == ("", len(found) + 1)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.lists(firings, min_size=1, max_size=4), min_size=1, max_size=4), st.integers(1, 40))
+def test_a_ring_that_was_written_is_given_back_while_the_file_grows(rings, factor):
+    file = io.BytesIO()
+    made = FiringFile(file, HEAD, again=lambda size, place: file.getvalue()[place : place + size])
+    decoder = FiringDecoder({(7, 518): 1})
+    given_back = [made.kept_ring(ring(each * factor)) for each in rings]
+    made.finish(0)
+    found = [[decoder(record)[0] for record in each] for each in given_back]
+    assert found == [each * factor for each in rings]
+    assert list(read(file.getvalue()).happenings()) == [one for each in found for one in each]
+
+
+def test_a_recording_of_the_first_version_is_read():
+    source = read(written(*some(), head=HEAD._replace(version=1, places=())))
+    assert (list(source.happenings()), source.damage) == (some(), "")
+
+
+def test_much_of_a_ring_is_in_several_blocks():
+    many = some(3000)
+    data = written(ring(many), ends=False)
+    assert list(read(data).happenings()) == many
+    cut = read(data[: len(data) - 100])
+    found = list(cut.happenings())
+    assert cut.damage
+    assert found == many[: len(found)]
+    assert 500 < len(found) < 3000
 
 
 def some(count=7):
@@ -133,7 +186,9 @@ def with_block(kind, payload, size=None):
 @pytest.mark.parametrize(
     "block",
     [
-        (1, b"{}"), (2, struct.pack("<II", 1, 1 << 30)), (2, struct.pack("<II", 9, 0)), (2, b"abc"),
+        (1, b"{}"), (4, b"abc"), (4, struct.pack("<II", 1 << 29, 0)), (4, struct.pack("<II", 8, 0) + bytes(8)),
+        (4, struct.pack("<II", 88, 0) + encode(RecordedFiring(518, 1, 0, FiringThread(1, 1, b"")), 9 << 8)),
+        (2, struct.pack("<II", 1, 1 << 30)), (2, struct.pack("<II", 9, 0)), (2, b"abc"),
         (2, struct.pack("<II", 1, 8) + bytes(8)), (2, struct.pack("<II", 2, 2) + b"{}" + bytes(6)),
         (3, b"[]"), (3, b"\xff"), (2, bytes(1 << 20), 1 << 24), (2, bytes(1 << 24), 100), (7, b""),
         (2, struct.pack("<II", 2, 6) + b"[[[[[[" + bytes(2)),
@@ -147,7 +202,17 @@ def test_a_block_without_sense_ends_the_replay(block):
     assert source.damage
 
 
-@pytest.mark.parametrize("change", [{"version": 2}, {"probes": 5}, {"realtime_offset": "x"}, {"origin": None}])
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"version": 3},
+        {"places": [[7, 518, 2]]},
+        {"places": [[7, "x", 1]]},
+        {"probes": 5},
+        {"realtime_offset": "x"},
+        {"origin": None},
+    ],
+)
 def test_a_description_without_sense_is_refused(change):
     import json
 
@@ -204,7 +269,7 @@ def repacked(data, seed):
 @pytest.mark.parametrize("change", [mutated, repacked])
 def test_changed_files_are_refused_or_shorter(change):
     mapping = Mapping(4096, 8192, 0, "08:01", 5, "/lib/x", True)
-    data = written(some(1)[0]._replace(probe=0), Mapped(2, 10, mapping), *some(20))
+    data = written(some(1)[0]._replace(probe=0), Mapped(2, 10, mapping), *some(20), ring(some(20)))
     tracemalloc.start()
     try:
         for seed in range(500):

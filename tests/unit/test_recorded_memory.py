@@ -10,14 +10,14 @@ from sonde.engines.fired import FiringThread, MemoryRead, RecordedFiring
 from sonde.model.firing_names import MissingParts
 
 AT = 0x7000_0000
-THREAD = FiringThread(101, 101, b"it", 0, 0, 1, 0, 0)
+THREAD = FiringThread(101, 101, b"it", 0, 0, 1, 0)
 texts = st.binary(max_size=60).map(lambda each: each.replace(b"\0", b"x"))
 
 
 def answers(reads):
     missing = MissingParts()
-    found = FiringAnswers(missing, True)
-    found.begin(RecordedFiring(0, 0, 0, THREAD, b"", reads=tuple(reads)), "p", ())
+    found = FiringAnswers(missing, True, lambda pid: 0)
+    found.begin(RecordedFiring(0, 0, 0, THREAD, b"", reads=tuple(reads)), "p", tuple)
     return found, missing
 
 
@@ -65,8 +65,8 @@ def test_a_path_goes_before_the_members_at_its_address(text, size):
 @given(st.booleans())
 def test_who_has_recorded_with_record_reads_is_not_told_to(is_wide):
     missing = MissingParts(is_wide)
-    found = FiringAnswers(missing, True)
-    found.begin(RecordedFiring(0, 0, 0, THREAD, b""), "p", (AT,))
+    found = FiringAnswers(missing, True, lambda pid: 0)
+    found.begin(RecordedFiring(0, 0, 0, THREAD, b""), "p", lambda: (AT,))
     assert found.string(True, AT, 9) is None
     ((text, remedy),) = missing.sentences()
     assert text == "the recording does not hold the string at arg0 of a firing of p"

@@ -72,9 +72,25 @@ class FiringKeeper(Protocol):
     def reads_more(self) -> bool: ...
     @property
     def packet_bytes(self) -> int: ...
+    @property
+    def takes_rings(self) -> bool:
+        """Whether `ring` may be called: records are kept as they are."""
+
     def firing(self, record: bytes) -> None: ...
+    def ring(self, data: bytes) -> None:
+        """Records as they stand in a ring that was read, whole ones."""
+
+    @property
+    def can_give_back(self) -> bool:
+        """Whether `kept_ring` may be called, of one that takes rings."""
+
+    def kept_ring(self, data: bytes) -> Iterator[bytes]:
+        """As `ring`; what it gives reads the same records from the file, one after the other."""
+
     def event(self, event: ProcessEvent) -> None: ...
-    def flush(self) -> None: ...
+    def rest(self) -> None:
+        """Nothing more has come: what waits for long is written."""
+
     def finish(self, lost: int) -> None: ...
 
 

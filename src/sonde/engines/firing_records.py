@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator, Mapping
 
 from sonde.engines.fired import FiringThread, KeptPacket, MemoryRead, RecordedFiring
+from sonde.formats.bpf_ring import DISCARD, LENGTH, RING_HEADER, record_size
 from sonde.model import firing_record as layout
 from sonde.model.units import whole_words
 
+_PARTS = struct.Struct("<IIIIQ48sIIQ").unpack_from
+"""`layout.HEADER` with what is told of the thread as one."""
+_THREAD = struct.Struct("<QQQ16sq")
+_MOST_THREADS = 1 << 12
+
+_WORD = struct.Struct("<I").unpack_from
 _U32 = 0xFFFF_FFFF
 _KERNEL = 1 << 63
 """From here on addresses are the kernel's."""
@@ -17,19 +25,66 @@ class RecordError(Exception):
     """The bytes are no record of a firing."""
 
 
+class FiringDecoder:
+    """Makes firings of records, whose threads are few. `places` are those of probes by the number of the program's name
+    and the probe's identifier, of records as they stood in the ring; those of files have places."""
+
+    def __init__(self, places: Mapping[tuple[int, int], int] | None = None) -> None:
+        self._places = places
+        self._threads: dict[bytes, FiringThread] = {}
+
+    def __call__(self, record: bytes) -> tuple[RecordedFiring, int]:
+        """A firing, and its flags. Raises RecordError."""
+        if len(record) < layout.HEAD:
+            raise RecordError("a record is too short")
+        kind, probe, cpu, flags, time, known, context, registers, used = _PARTS(record)
+        start = layout.HEAD + context
+        at = start + registers
+        if kind != layout.LAYOUT or used > len(record) or at > used:
+            raise RecordError("what stands there is no record of a firing")
+        if self._places is not None:
+            place = self._places.get((flags >> layout.PROGRAM_SHIFT, probe))
+            if place is None:
+                raise RecordError("a firing of a probe that is not described")
+            probe, flags = place, flags & layout.FLAGS
+        thread = self._threads.get(known) or self._thread(known)
+        if at == used:
+            return RecordedFiring(probe, time, cpu, thread, record[layout.HEAD : start], record[start:at]), flags
+        return _with_pieces(record, RecordedFiring(probe, time, cpu, thread), start, at, used), flags
+
+    def _thread(self, head: bytes) -> FiringThread:
+        task, pids, ids, name, parent = _THREAD.unpack(head)
+        if len(self._threads) >= _MOST_THREADS:
+            self._threads.clear()
+        comm = name[:15].partition(b"\0")[0]
+        found = FiringThread(pids & _U32, pids >> 32, comm, _identity(ids & _U32), _identity(ids >> 32), parent, task)
+        self._threads[head] = found
+        return found
+
+
 def decode(record: bytes) -> tuple[RecordedFiring, int]:
-    """A firing, and its flags. Raises RecordError."""
-    if len(record) < layout.HEAD:
-        raise RecordError("a record is too short")
-    kind, probe, cpu, flags, time, task, pids, ids, name, parent, context, registers, used = layout.HEADER.unpack_from(
-        record
-    )
-    start = layout.HEAD + context
-    at = start + registers
-    if kind != layout.LAYOUT or used > len(record) or at > used:
-        raise RecordError("what stands there is no record of a firing")
-    comm = name[:15].partition(b"\0")[0]
-    thread = FiringThread(pids & _U32, pids >> 32, comm, _identity(ids & _U32), _identity(ids >> 32), parent, task)
+    """A firing, and its flags, of a record by itself. Raises RecordError."""
+    return FiringDecoder()(record)
+
+
+def ring_records(data: bytes) -> Iterator[bytes]:
+    """The records of a piece of a ring as it was read. Raises RecordError."""
+    at = 0
+    while at < len(data):
+        if at + RING_HEADER > len(data):
+            raise RecordError("a ring ends within a record")
+        (head,) = _WORD(data, at)
+        start, end = at + RING_HEADER, at + RING_HEADER + (head & LENGTH)
+        if end > len(data):
+            raise RecordError("a ring ends within a record")
+        if not head & DISCARD:
+            yield data[start:end]
+        at += record_size(head)
+
+
+def _with_pieces(record: bytes, fired: RecordedFiring, start: int, at: int, used: int) -> RecordedFiring:
+    """With its context, which ends at `start`, its registers, and the pieces from `at` on."""
+    registers = record[start:at]
     reads: list[MemoryRead] = []
     results: list[tuple[int, int]] = []
     stacks: dict[int, tuple[int, ...]] = {}
@@ -39,7 +94,7 @@ def decode(record: bytes) -> tuple[RecordedFiring, int]:
             raise RecordError("a record ends within a piece")
         address, what, size = layout.PIECE.unpack_from(record, at)
         at += layout.PIECE.size
-        data = bytes(record[at : at + size]) if size > 0 else b""
+        data = record[at : at + size] if size > 0 else b""
         if len(data) < size:
             raise RecordError("a record ends within a piece")
         at += whole_words(max(size, 0))
@@ -55,12 +110,11 @@ def decode(record: bytes) -> tuple[RecordedFiring, int]:
             reads.append(MemoryRead(address, data if size > 0 else None))
         else:
             raise RecordError(f"a piece of the unknown kind {what}")
-    fired = RecordedFiring(
-        probe, time, cpu, thread, bytes(record[layout.HEAD : start]), bytes(record[start : start + registers]),
-        tuple(reads), stacks.get(layout.KERNEL_STACK), stacks.get(layout.USER_STACK), tuple(results),
-        packet,
+    return fired._replace(
+        context=record[layout.HEAD : start], registers=registers, reads=tuple(reads),
+        kernel_stack=stacks.get(layout.KERNEL_STACK), user_stack=stacks.get(layout.USER_STACK), results=tuple(results),
+        packet=packet,
     )  # fmt: skip
-    return fired, flags
 
 
 def _identity(number: int) -> int:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterator
+import stat
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from sonde.formats.raw_file import RawFile
@@ -48,6 +49,22 @@ def kept_file(path: str, what: str) -> Iterator[BinaryIO]:
                 file.close()
             except OSError as error:
                 raise Error(f"failed to write {what}'{path}': {error.strerror}") from None
+
+
+@contextmanager
+def read_again(path: str) -> Iterator[Callable[[int, int], bytes] | None]:
+    """What reads so many bytes of a file from a place on while it is written, None for what is no regular file."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC) if stat.S_ISREG(os.stat(path).st_mode) else None
+    except OSError:
+        descriptor = None
+    if descriptor is None:
+        yield None
+        return
+    try:
+        yield lambda size, place: os.pread(descriptor, size, place)
+    finally:
+        os.close(descriptor)
 
 
 @contextmanager

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from time import monotonic_ns
 
 from sonde.engines.fired import EMBEDDED
 from sonde.library.errors import CompileError, Error, as_errors
-from sonde.library.kept_files import kept_file
+from sonde.library.kept_files import kept_file, read_again
 from sonde.model.options import OptionTable
 from sonde.model.probe import Probe, StaticPattern, Tracepoint
 from sonde.model.program import Act, Call, Clause
@@ -118,7 +118,7 @@ def recording_kernel(
     from sonde.machine.release import build_id, release  # what other runs do without
 
     path = options.text("record")
-    with kept_file(path, "recording ") as file:
+    with kept_file(path, "recording ") as file, ExitStack() as stack:
         with as_errors():
             tracing = kernel_engine(options, traced).load(recorder.spec)
         places = ProbePlaces(recorder.spec)
@@ -127,9 +127,10 @@ def recording_kernel(
             head = RecordingHead(
                 VERSION, source.origin, release(), build_id(), source.probes, source.realtime_offset, source.process,
                 source.began, options.on("recordreads"), anonymised(options), _formats(recorder.spec),
-                _files(source.probes, options), kernel_place(anonymised(options)),
+                _files(source.probes, options), kernel_place(anonymised(options)), places.table(),
             )  # fmt: skip
-            keeper = source.keeper = FiringFile(file, head)
+            again = stack.enter_context(read_again(path))
+            keeper = source.keeper = FiringFile(file, head, again=again)
             if has_user_addresses(recorder.spec) or options.on("recordreads"):
                 source.note_processes(each.pid for each in traced)
             yield source

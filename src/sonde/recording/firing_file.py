@@ -10,14 +10,16 @@ from __future__ import annotations
 import json
 import struct
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from time import monotonic_ns
 
 from sonde.engines.fired import Happening, RecordedFiring
-from sonde.engines.firing_records import RecordError, decode, joined
+from sonde.engines.firing_records import FiringDecoder, RecordError, joined, ring_records
+from sonde.formats.bpf_ring import DISCARD, record_size
 from sonde.model.firing_record import BROKEN_OFF, CONTINUED
 from sonde.model.plain import PlainError, from_plain, to_plain
 from sonde.model.probe import Internal, Probe
-from sonde.model.units import whole_words
+from sonde.model.units import MILLISECOND, whole_words
 from sonde.recording.anonymity import PATHS, Pseudonyms
 from sonde.recording.kernel_place import NOWHERE, BootedKernel, names_of_kernel
 from sonde.recording.probed_files import ProbedFile, still_there
@@ -36,15 +38,19 @@ _KNOWN = (1, VERSION)
 BLOCK = struct.Struct("<IIII")
 """Kind, bytes that follow, bytes that they become, CRC-32 of those that follow."""
 
-DESCRIPTION, HAPPENINGS, SUMMARY = 1, 2, 3
-"""Kinds of blocks."""
+DESCRIPTION, HAPPENINGS, SUMMARY, RINGS = 1, 2, 3, 4
+"""Kinds of blocks; those of RINGS have firings as the kernel's programs have written them into a ring."""
 
+_WORD = struct.Struct("<I").unpack_from
 ITEM = struct.Struct("<II")
 FIRING, PROCESS_EVENT, FILE = 1, 2, 3
 """Kinds of items."""
 
 _BLOCK_SIZE = 1 << 18
 """Bytes of items after which a block is written."""
+
+_PATIENCE = 50 * MILLISECOND
+"""ns that less than that waits to be written."""
 
 _LARGEST = 1 << 24
 _MOST_PARTS = 1 << 19
@@ -62,6 +68,10 @@ _EVENTS = {"mapped": Mapped, "executed": Executed, "forked": Forked, "exited": E
 _NAMES = {kind: name for name, kind in _EVENTS.items()}
 
 
+ReadAgain = Callable[[int, int], bytes]
+"""(size, place) -> bytes of the file that is being written."""
+
+
 class RecordingFileError(Exception):
     """The file is no recording of firings, or of a version that is not known."""
 
@@ -69,8 +79,8 @@ class RecordingFileError(Exception):
 class RecordingHead(NamedTuple):
     """What a recording begins with: what made it, on which kernel, the probes that it has firings of, what to add to
     times to have those of the wall clock, $target, when it began, whether reads were widened, what has pseudonyms, of
-    trace events their groups, names and format texts, the files that probes of processes are in, and
-    where the kernel was in memory.
+    trace events their groups, names and format texts, the files that probes of processes are in,
+    where the kernel was in memory, and for records of rings the numbers of programs and probes, and the probes' places.
     """
 
     version: int
@@ -86,6 +96,7 @@ class RecordingHead(NamedTuple):
     formats: tuple[tuple[str, str, str], ...] = ()
     files: tuple[ProbedFile, ...] = ()
     kernel: BootedKernel = NOWHERE
+    places: tuple[tuple[int, int, int], ...] = ()
 
 
 class FileIdentity(NamedTuple):
@@ -103,9 +114,12 @@ class RecordingEnd(NamedTuple):
 
 
 class FiringFile:
-    """Writes a recording, with the pseudonyms that its head says. `packet_bytes` of each packet are kept at most."""
+    """Writes a recording, with the pseudonyms that its head says. `packet_bytes` of each packet are kept at most;
+    `again` reads so many bytes of the file from a place on, None where that cannot be."""
 
-    def __init__(self, file: BinaryIO, head: RecordingHead, packet_bytes: int = 0xFFFF) -> None:
+    def __init__(
+        self, file: BinaryIO, head: RecordingHead, packet_bytes: int = 0xFFFF, again: ReadAgain | None = None
+    ) -> None:  # fmt: skip
         self._file = file
         self._items: list[bytes] = []
         self._size = 0
@@ -114,13 +128,57 @@ class FiringFile:
         self._files: set[str] | None = None if PATHS in head.anonymous else set()
         """Of which the build ids are told: a build id would tell what a path does not."""
         self.firings = 0
-        file.write(MAGIC)
+        self.takes_rings = not head.anonymous
+        self._rings: list[bytes] = []
+        self._written = 0
+        """When a block was written, ns."""
+        self._again = again
+        self._at = file.write(MAGIC)
+        """Bytes of the file."""
         self._block(DESCRIPTION, json.dumps(to_plain(head)).encode())
 
     def firing(self, record: bytes) -> None:
         """A record as a program has written it."""
         self.firings += 1
         self._item(FIRING, self._pseudonyms(record))
+
+    def ring(self, data: bytes) -> None:
+        """Records as they stand in a ring that was read, whole ones; of a file that takes them so."""
+        if self._items:
+            self.flush()
+        at = start = 0
+        while at < len(data):
+            (head,) = _WORD(data, at)
+            at += record_size(head)
+            self.firings += not head & DISCARD
+            if self._size + at - start >= _BLOCK_SIZE:
+                self._rings.append(data[start:at])
+                self.flush()
+                start = at
+        if start < at:
+            self._rings.append(data[start:])
+            self._size += at - start
+
+    @property
+    def can_give_back(self) -> bool:
+        """Whether `kept_ring` may be called."""
+        return self._again is not None
+
+    def kept_ring(self, data: bytes) -> Iterator[bytes]:
+        """As `ring`; what it gives reads the same records from the file, one after the other."""
+        self.flush()
+        start = self._at
+        self.ring(data)
+        self.flush()
+        return self._records_between(start, self._at)
+
+    def _records_between(self, start: int, end: int) -> Iterator[bytes]:
+        assert self._again is not None
+        while start < end:
+            _, stored, size, _ = BLOCK.unpack(self._again(BLOCK.size, start))
+            data = _unpacked(self._again(stored, start + BLOCK.size), size)
+            yield from ring_records(data or b"")
+            start += BLOCK.size + stored
 
     def event(self, event: ProcessEvent) -> None:
         if self._files is not None:
@@ -143,8 +201,17 @@ class FiringFile:
         """Write what has gathered, as a block of its own."""
         if self._items:
             self._block(HAPPENINGS, b"".join(self._items))
-            self._items, self._size = [], 0
+        if self._rings:
+            self._block(RINGS, b"".join(self._rings))
+        if self._items or self._rings:
+            self._items, self._rings, self._size = [], [], 0
             self._file.flush()
+            self._written = monotonic_ns()
+
+    def rest(self) -> None:
+        """Nothing more has come: what waits for long is written."""
+        if self._size and monotonic_ns() - self._written > _PATIENCE:
+            self.flush()
 
     def finish(self, lost: int) -> None:
         self.flush()
@@ -152,6 +219,8 @@ class FiringFile:
         self._file.flush()
 
     def _item(self, kind: int, data: bytes) -> None:
+        if self._rings:
+            self.flush()
         self._items.append(ITEM.pack(kind, len(data)) + data + bytes(-len(data) % 8))
         self._size += len(data)
         if self._size >= _BLOCK_SIZE:
@@ -159,7 +228,9 @@ class FiringFile:
 
     def _block(self, kind: int, data: bytes) -> None:
         packed = zlib.compress(data, 1)
-        self._file.write(BLOCK.pack(kind, len(packed), len(data), zlib.crc32(packed)) + packed)
+        block = BLOCK.pack(kind, len(packed), len(data), zlib.crc32(packed)) + packed
+        self._file.write(block)
+        self._at += len(block)
 
 
 class RecordedFirings:
@@ -184,6 +255,8 @@ class RecordedFirings:
         self.formats = {(group, name): text for group, name, text in head.formats}
         self._names = {at: each.firing.name for at, each in enumerate(head.probes) if isinstance(each.firing, Internal)}
         self._internal: dict[str, RecordedFiring] = {}
+        self._decode = FiringDecoder()
+        self._of_ring = FiringDecoder({(program, probe): place for program, probe, place in head.places})
         self._all = self._joined()
         self._first: Happening | None = None
 
@@ -230,9 +303,15 @@ class RecordedFirings:
         if head.version not in _KNOWN:
             raise RecordingFileError(f"it is of version {head.version}, and this sonde reads versions up to {VERSION}")
         texts = [text for each in (*head.formats, *head.files, head.kernel[:2]) for text in each]
-        if not all(
-            type(each) is int for each in (head.realtime_offset, head.process, head.began, head.kernel.address)
-        ) or not all(type(each) is str for each in texts):
+        numbers = [number for each in head.places for number in each]
+        if (
+            not all(
+                type(each) is int
+                for each in (head.realtime_offset, head.process, head.began, head.kernel.address, *numbers)
+            )
+            or not all(0 <= place < len(head.probes) for *_, place in head.places)
+            or not all(type(each) is str for each in texts)
+        ):
             raise RecordingFileError("its description cannot be read")
         return head
 
@@ -247,7 +326,7 @@ class RecordedFirings:
             if len(head) < BLOCK.size:
                 self.damage = f"it is cut off at byte {at}"
                 return
-            if kind not in (DESCRIPTION, HAPPENINGS, SUMMARY) or stored > _LARGEST or size > _LARGEST:
+            if kind not in (DESCRIPTION, HAPPENINGS, SUMMARY, RINGS) or stored > _LARGEST or size > _LARGEST:
                 self.damage = f"it is damaged at byte {at}"
                 return
             packed = self._file.read(stored)
@@ -291,6 +370,14 @@ class RecordedFirings:
             if kind == SUMMARY:
                 self._end(data)
                 continue
+            if kind == RINGS:
+                try:
+                    for record in ring_records(data):
+                        yield self._of_ring(record)
+                except RecordError as error:
+                    self.damage = f"a block is damaged: {error}"
+                    return
+                continue
             if kind != HAPPENINGS:
                 self.damage = "it has two descriptions"
                 return
@@ -302,7 +389,7 @@ class RecordedFirings:
                     if len(item) < length:
                         raise RecordError("an item ends behind its block")
                     if what == FIRING:
-                        fired, flags = decode(item)
+                        fired, flags = self._decode(item)
                         if fired.probe >= len(self.probes):
                             raise RecordError("a firing of a probe that is not described")
                         yield fired, flags

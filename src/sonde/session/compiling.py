@@ -21,6 +21,11 @@ _PACKETS, _ALL_PACKETS = 16 << 20, 256 << 20
 come faster than other records: 400,000 a second with 64 bytes of each fill 4 MiB in 70 ms, which a disk may take."""
 
 
+_FIRINGS, _SHARE = 64 << 20, 128
+"""Bytes for firings on their way into a recording, without option bufsize, and of how much memory that is a part at
+most: 250,000 of a system call, which a busy machine may make before sonde gets a CPU."""
+
+
 def settings_of(options: OptionTable) -> Settings:
     """The options that the code generator needs."""
     return Settings(
@@ -49,6 +54,11 @@ def settings_of(options: OptionTable) -> Settings:
     )
 
 
+def _recording_ring() -> int:
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return max(default_number("bufsize"), min(_FIRINGS, memory // _SHARE))
+
+
 def _packet_ring() -> int:
     return max(default_number("bufsize"), min(_PACKETS, _ALL_PACKETS // (os.cpu_count() or 1)))
 
@@ -66,7 +76,8 @@ def compile_session(
     if records:
         most = options.number("pcapsize") if options.is_set("pcapsize") else settings.packet_bytes
         settings = settings._replace(
-            records=True, record_reads=options.on("recordreads"), output="auto", rings_per_cpu=False,
+            bufsize=options.number("bufsize", _recording_ring()), records=True,
+            record_reads=options.on("recordreads"), output="auto", rings_per_cpu=False,
             packet_bytes=most,
         )  # fmt: skip
         for_values = False

@@ -4,33 +4,42 @@ fire the script's own programs. So what the session shows is what a replay of it
 from __future__ import annotations
 
 import struct
+import sys
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from sonde.engines.base import FiringKeeper, ProcessEvents, Tracing
 from sonde.engines.fired import KERNEL, Happening, RecordedFiring
-from sonde.engines.firing_records import decode, joined
-from sonde.formats.bpf_ring import DISCARD, LENGTH, RING_HEADER, record_size
+from sonde.engines.firing_records import FiringDecoder, joined, ring_records
 from sonde.machine.system import realtime_offset
 from sonde.model import firing_record as layout
 from sonde.model.probe import Internal, Probe, RawTracepoint, StaticProbe, Syscall
-from sonde.model.spec import ACTIVE, COUNTERS, DRAINING, FAMILY, STOPPED, TracingSpec
+from sonde.model.spec import ACTIVE, COUNTERS, DRAINING, FAMILY, STOPPED, ProgramSpec, TracingSpec
 from sonde.symbols.mappings import parse_maps
 from sonde.symbols.process_events import Executed, Forked, MappingsSnapshot, ProcessEvent
-from sonde.typed import TYPE_CHECKING
+from sonde.typed import TYPE_CHECKING, NamedTuple
 from sonde.untrusted import kernel_text
 
 if TYPE_CHECKING:
     from sonde.symbols.symbolizer import SystemSymbolizer
 
-_MOST_KEPT = 256 << 20
-"""Bytes of records that wait for the script's programs; more stay in the ring, or are lost there."""
+_MOST_KEPT = 128 << 20
+"""Bytes of records that wait for the script's programs; more are read from the file, or, where that cannot be, stay
+in the ring, or are lost there."""
 
 _UNDERWAY = 20_000_000
 """A firing that is as many ns old is in its ring, or never will be."""
 
-_HEAD = struct.Struct("<I")
+_INTERVAL = 1_000_000
+"""ns between two looks at the rings, while the script's programs run."""
+
+
+class RingPiece(NamedTuple):
+    """What was read of a ring at once: its records that are still to be taken, and its bytes."""
+
+    records: Iterator[bytes]
+    size: int
 
 
 class ProbePlaces:
@@ -38,43 +47,43 @@ class ProbePlaces:
     may be fired in several ways."""
 
     def __init__(self, spec: TracingSpec) -> None:
-        self._spec = spec
-        self._programs = {each.name: each for each in spec.programs}
-        self.probes: list[Probe] = []
-        self._known: dict[tuple[int, int], int] = {}
+        self._places: dict[Probe, int] = {}
+        self.by_program: dict[tuple[int, int], int] = {}
+        """By the number of the program's name among the spec's strings, and the probe's identifier."""
+        numbers = {text: number for number, text in enumerate(spec.strings)}
         for program in spec.programs:
+            number = numbers.get(program.name.encode())
+            attached: dict[int, Probe] = {}
+            for each in program.probes:
+                attached.setdefault(each.probe.id, each.probe)
             for probe in spec.probes:
-                self._add(self._of(program.name, probe.id))
+                place = self._place(self._fired_by(program, probe, attached))
+                if number is not None:
+                    self.by_program.setdefault((number, probe.id), place)
         for probe in spec.probes:
             if isinstance(probe.firing, StaticProbe):
                 # What fires are its sites; scripts are compiled for all of them together.
-                self._add(probe)
+                self._place(probe)
 
-    def place(self, program: int, probe: int) -> int:
-        """`program` is the number of its name among the spec's strings. Raises KeyError."""
-        key = program, probe
-        if key not in self._known:
-            found = self._of(self._spec.strings[program].decode(), probe)
-            if found is None:
-                raise KeyError(key)
-            self._known[key] = self.probes.index(found)
-        return self._known[key]
+    @property
+    def probes(self) -> Sequence[Probe]:
+        return list(self._places)
 
-    def _add(self, probe: Probe | None) -> None:
-        if probe is not None and probe not in self.probes:
-            self.probes.append(probe)
+    def table(self) -> tuple[tuple[int, int, int], ...]:
+        """`by_program`, as recordings have it."""
+        return tuple((*key, place) for key, place in self.by_program.items())
 
-    def _of(self, name: str, identifier: int) -> Probe | None:
-        """The probe of that identifier as the program is fired by it."""
-        program = self._programs[name]
-        known = [each for each in self._spec.probes if each.id == identifier]
-        attached = [each.probe for each in program.probes if each.probe.id == identifier]
-        if attached and not any(isinstance(each.firing, Syscall) for each in known):
-            probe = attached[0]
-            if program.filters and isinstance(probe.firing, RawTracepoint):
-                return probe._replace(firing=probe.firing._replace(filtered=True))
+    def _place(self, probe: Probe) -> int:
+        return self._places.setdefault(probe, len(self._places))
+
+    def _fired_by(self, program: ProgramSpec, probe: Probe, attached: Mapping[int, Probe]) -> Probe:
+        """The probe as the program is fired by it."""
+        own = attached.get(probe.id)
+        if own is None or isinstance(probe.firing, Syscall):
             return probe
-        return known[0] if known else None
+        if program.filters and isinstance(own.firing, RawTracepoint):
+            return own._replace(firing=own.firing._replace(filtered=True))
+        return own
 
 
 class KernelFirings:
@@ -97,8 +106,9 @@ class KernelFirings:
         self.lost = 0
         self.is_over = False
         self.keeper: FiringKeeper | None = None
-        self._items: deque[bytes | ProcessEvent] = deque()
-        """Records of firings and what processes did, as they stand in the file."""
+        self._items: deque[bytes | RingPiece | ProcessEvent] = deque()
+        """Records of firings, alone or as they stood in the ring, and what processes did."""
+        self._decode = FiringDecoder(places.by_program)
         self._late: deque[ProcessEvent] = deque()
         """What happened behind the last record."""
         self._kept = 0
@@ -151,13 +161,15 @@ class KernelFirings:
     def happenings(self) -> Iterator[Happening]:
         while True:
             self.drain()
-            while self._ready:
-                yield self._ready.popleft()
-            if not self._items:
+            if not (self._ready or self._items):
                 break
-            happened = self._next()
-            if happened is not None:
-                yield happened
+            until = time.monotonic_ns() + _INTERVAL
+            while self._ready or self._items:
+                happened = self._ready.popleft() if self._ready else self._next()
+                if happened is not None:
+                    yield happened
+                if time.monotonic_ns() > until:
+                    break
         if self._has_stopped:
             yield from self._broken_off.values()
             self._broken_off = {}
@@ -178,19 +190,27 @@ class KernelFirings:
 
     def _next(self) -> Happening | None:
         """Of the first item, None if it is a part of one that follows."""
-        item = self._items.popleft()
-        if not isinstance(item, bytes):
-            return item
-        self._kept -= len(item)
-        return self._taken(item)
+        item = self._items[0]
+        if isinstance(item, RingPiece):
+            record = next(item.records, None)
+            if record is not None:
+                return self._taken(record)
+            self._kept -= item.size
+        self._items.popleft()
+        if isinstance(item, bytes):
+            self._kept -= len(item)
+            return self._taken(item)
+        return None if isinstance(item, RingPiece) else item
 
     def drain(self, all_of_them: bool = False) -> None:
         """Take the rings' records, and write them down, before they are full. What processes did before is read behind
         them, so that it is all there, and told in the order of time."""
         found: list[bytes] = []
         until = time.monotonic_ns() - _UNDERWAY
+        takes, keeper = self._takes_rings(), self.keeper
+        most = sys.maxsize if takes and keeper is not None and keeper.can_give_back else _MOST_KEPT
         for ring in self._tracing.rings:
-            if self._kept > _MOST_KEPT and not all_of_them:
+            if self._kept > most and not all_of_them:
                 break
             view = ring.read()
             if not view:
@@ -201,30 +221,41 @@ class KernelFirings:
         if self._events is not None:
             self._late.extend(self._events.read())
         for data in found:
-            self._split(data)
+            if takes:
+                self._take(data)
+            else:
+                self._split(data)
         while self._late and (self._has_stopped or self._late[0].time < until):
             self._tell(self._late.popleft())
         if self.keeper is not None:
-            self.keeper.flush()
+            self.keeper.rest()
 
     def close(self) -> None:
         self._tracing.close()
 
+    def _takes_rings(self) -> bool:
+        """Whether nobody looks at each record before it is written down."""
+        return self._events is None and (self.keeper is None or self.keeper.takes_rings)
+
+    def _take(self, data: bytes) -> None:
+        """What was read at once stays together: to look at each record takes longer than to write them all."""
+        if self.keeper is not None and self._kept > _MOST_KEPT and self.keeper.can_give_back:
+            # The script is late. What it is to run on is read from the file when it has come so far.
+            self._items.append(RingPiece(self.keeper.kept_ring(data), 0))
+            return
+        self._items.append(RingPiece(ring_records(data), len(data)))
+        self._kept += len(data)
+        if self.keeper is not None:
+            self.keeper.ring(data)
+
     def _split(self, data: bytes) -> None:
-        at = 0
-        while at < len(data):
-            (head,) = _HEAD.unpack_from(data, at)
-            size = head & LENGTH
-            start = at + RING_HEADER
-            if not head & DISCARD:
-                record = self._placed(data[start : start + size])
-                if self._events is not None:
-                    self._precede(record)
-                self._items.append(record)
-                self._kept += size
-                if self.keeper is not None:
-                    self.keeper.firing(record)
-            at += record_size(head)
+        for record in ring_records(data):
+            if self._events is not None:
+                self._precede(record)
+            self._items.append(record)
+            self._kept += len(record)
+            if self.keeper is not None:
+                self.keeper.firing(self._placed(record))
 
     def _precede(self, record: bytes) -> None:
         """What happened before a firing, and what its process has mapped that was there before."""
@@ -259,11 +290,11 @@ class KernelFirings:
     def _placed(self, record: bytes) -> bytes:
         """With the place of its probe in the place of the program and the probe's identifier."""
         probe, cpu, flags = struct.unpack_from("<III", record, 4)
-        place = self._places.place(flags >> layout.PROGRAM_SHIFT, probe)
+        place = self._places.by_program[flags >> layout.PROGRAM_SHIFT, probe]
         return record[:4] + struct.pack("<III", place, cpu, flags & layout.FLAGS) + record[16:]
 
     def _taken(self, record: bytes) -> RecordedFiring | None:
-        fired, flags = decode(record)
+        fired, flags = self._decode(record)
         key = fired.thread.tid, fired.probe
         if flags & layout.BROKEN_OFF:
             self._broken_off[key] = fired

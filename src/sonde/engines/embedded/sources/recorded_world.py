@@ -52,18 +52,19 @@ class FiringAnswers:
         self._reads: tuple[MemoryRead, ...] = ()
         self._results: dict[int, list[int]] = {}
         self._probe = ""
-        self._arguments: tuple[int, ...] = ()
+        self._arguments: Callable[[], tuple[int, ...]] = tuple
         self._missed: set[int] = set()
         self._noted: set[str] = set()
 
-    def begin(self, fired: RecordedFiring, probe: str, arguments: tuple[int, ...]) -> None:
+    def begin(self, fired: RecordedFiring, probe: str, arguments: Callable[[], tuple[int, ...]]) -> None:
         """`probe` and `arguments` are for what is said of what is missing."""
-        if fired is not self._fired:
+        if self._noted and fired is not self._fired:
             # Of what several programs miss, or one twice, a firing is told of once.
             self._noted = set()
         self.cpu, self._fired, self._reads = fired.cpu, fired, fired.reads
         self._probe, self._arguments = probe, arguments
-        self._results, self._missed = {}, set()
+        if self._results or self._missed:
+            self._results, self._missed = {}, set()
         for helper, result in fired.results:
             self._results.setdefault(helper, []).append(result)
 
@@ -183,7 +184,7 @@ class FiringAnswers:
             return
         self._missed.add(address)
         whose = "" if is_user else " of the kernel"
-        for number, value in enumerate(self._arguments):
+        for number, value in enumerate(self._arguments()):
             if value == address:
                 named = f"the string at arg{number}" if what == "string" else f"the memory at arg{number}"
                 self._note(named + whose, is_user and what == "string")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import struct
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 
 from sonde.arch import registers
@@ -120,6 +121,8 @@ class ReplayedFirings:
         self.source = source
         self._environment, self._buffers, self._memory = environment, buffers, memory
         self._packets: RecordedPackets | None = None
+        self._names: dict[int, str] = {}
+        """What probes are called, by their identifiers."""
         self._structures, self._forget, self._is_filling = structures, forget, is_filling
         images = self._images = CurrentImages()
         self._world = environment.recorded = environment.files = FiringAnswers(
@@ -187,7 +190,7 @@ class ReplayedFirings:
         fired = self.source.internal(name)
         if fired is None:
             return False
-        self._set(fired, f"dtrace:::{name}", ())
+        self._set(fired, f"dtrace:::{name}", tuple)
         return True
 
     def merged(self, records: Sequence[Record], limit: int) -> Sequence[Record]:
@@ -301,15 +304,17 @@ class ReplayedFirings:
     def _run(self, fired: RecordedFiring, probe: Probe, shots: Sequence[ReplayedProgram]) -> None:
         buffers, environment = self._buffers, self._environment
         size = registers.SIZE
-        buffers.registers[:size] = fired.registers[:size].ljust(size, b"\0")
-        arguments = self._arguments(probe.firing, fired)
-        self._set(fired, str(probe), arguments)
-        context = self._context(probe.firing, fired, arguments)
+        given, name = fired.registers, self._names.get(probe.id) or self._name(probe)
+        buffers.registers[:size] = given if len(given) == size else given[:size].ljust(size, b"\0")
+        arguments = partial(self._arguments, probe.firing, fired)
+        self._set(fired, name, arguments)
+        context = self._context(probe.firing, fired)
         if fired.packet is not None or environment.packet is not None:
             self._recorded_packets().show(fired)
-        for shot in shots:
+        for number, shot in enumerate(shots):
             environment.cookie, environment.probe = shot.cookie, probe.id
-            self._world.begin(fired, str(probe), arguments)
+            if number:
+                self._world.begin(fired, name, arguments)
             if shot.clock >= 0 and self._clocks is not None:
                 self._clocks.overflow(shot.clock)
             elif shot.kind == programs.KPROBE:
@@ -320,6 +325,9 @@ class ReplayedFirings:
             else:
                 shot.run(context)
 
+    def _name(self, probe: Probe) -> str:
+        return self._names.setdefault(probe.id, str(probe))
+
     def _recorded_packets(self) -> RecordedPackets:
         if self._packets is None:
             from sonde.engines.embedded.sources.recorded_packets import RecordedPackets  # few recordings have packets
@@ -327,7 +335,7 @@ class ReplayedFirings:
             self._packets = RecordedPackets(self._memory, self._environment)
         return self._packets
 
-    def _set(self, fired: RecordedFiring, probe: str, arguments: tuple[int, ...]) -> None:
+    def _set(self, fired: RecordedFiring, probe: str, arguments: Callable[[], tuple[int, ...]]) -> None:
         environment = self._environment
         environment.task = self._task(fired.thread)
         environment.now = fired.time
@@ -347,7 +355,7 @@ class ReplayedFirings:
             places = registers.ARGUMENTS
         return tuple(int.from_bytes(self._buffers.registers[at : at + 8], "little") for at in places)
 
-    def _context(self, firing: Firing, fired: RecordedFiring, arguments: tuple[int, ...]) -> int:
+    def _context(self, firing: Firing, fired: RecordedFiring) -> int:
         """The address of what the program was given."""
         buffers = self._buffers
         if isinstance(firing, Syscall):
