@@ -11,6 +11,7 @@ from sonde.model import spec as specification
 from sonde.model.known_options import OPTIONS
 from sonde.model.plain import PlainError, from_plain, to_plain
 from sonde.model.probe import Internal, Packet, Probe
+from sonde.model.python_functions import NumberedFunction
 from sonde.model.spec import SPECULATIONS, AggregationSpec, MapSpec, RecordLayout, TracingSpec, TypeSpec
 from sonde.typed import Any, NamedTuple
 
@@ -56,6 +57,12 @@ class FoundProbes(NamedTuple):
     probes: tuple[Probe, ...]
 
 
+class FoundFunctions(NamedTuple):
+    """Functions of Python that were met while tracing."""
+
+    functions: tuple[NumberedFunction, ...]
+
+
 def describe(spec: TracingSpec, rings: int, options: Options) -> bytes:
     """The description of a session with so many rings, as a recording has it."""
     probes = _with_links_alone(spec.probes)
@@ -70,6 +77,11 @@ def describe(spec: TracingSpec, rings: int, options: Options) -> bytes:
 def describe_found(strings: Iterable[bytes], probes: Iterable[Probe]) -> bytes:
     """The same of what was found while tracing."""
     return json.dumps(to_plain(FoundProbes(tuple(strings), _with_links_alone(probes)))).encode()
+
+
+def describe_functions(functions: Iterable[NumberedFunction]) -> bytes:
+    """Functions of Python that stacks have by number."""
+    return json.dumps(to_plain(FoundFunctions(tuple(functions)))).encode()
 
 
 def _with_links_alone(probes: Iterable[Probe]) -> tuple[Probe, ...]:
@@ -101,6 +113,12 @@ def found_probes(payload: bytes) -> FoundProbes:
     """The strings and probes that were found while tracing. Raises RawFileError."""
     found: FoundProbes = _read(FoundProbes, payload, "the probes that were found while tracing are damaged")
     return found
+
+
+def found_functions(payload: bytes) -> tuple[NumberedFunction, ...]:
+    """The functions of Python whose numbers stand in stacks. Raises RawFileError."""
+    found: FoundFunctions = _read(FoundFunctions, payload, "the functions of Python are damaged")
+    return found.functions
 
 
 def _read(kind: type, payload: bytes, otherwise: str) -> Any:

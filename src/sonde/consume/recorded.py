@@ -6,11 +6,24 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 
-from sonde.consume.description import described, found_probes
+from sonde.consume.description import described, found_functions, found_probes
 from sonde.engines.base import Ring, SiteOfFile
-from sonde.formats.raw_file import BLOCK, DESCRIPTION, FOUND, MAGIC, MAP, RING, SIZE, Block, RawBlocks, RawFileError
+from sonde.formats.raw_file import (
+    BLOCK,
+    DESCRIPTION,
+    FOUND,
+    FUNCTIONS,
+    MAGIC,
+    MAP,
+    RING,
+    SIZE,
+    Block,
+    RawBlocks,
+    RawFileError,
+)
 from sonde.model import spec as specification
 from sonde.model.probe import Probe
+from sonde.model.python_functions import NumberedFunction
 
 _LAST = (specification.PACKET_LOSSES, specification.WAITING)
 """Maps that are read when all else is over, by whoever asks."""
@@ -42,10 +55,12 @@ class Replay:
         self._blocks = iter(source) if blocks is None else blocks
         self._position = self._ahead = len(MAGIC) if isinstance(source, RawBlocks) else 0
         self._failure: RawFileError | None = None
-        self._found: list[bytes] = []
+        self._found: list[Block] = []
         self._strings: list[bytes] | None = None
         self.learn: Callable[[Sequence[Probe]], None] = _learn_nothing
         """Told of probes that were found while tracing."""
+        self.learn_functions: Callable[[Sequence[NumberedFunction]], None] = _learn_nothing
+        """Told of functions of Python whose numbers stacks have."""
         self._next = self._read_on()
         kind, payload = self._take()
         if kind != DESCRIPTION:
@@ -64,14 +79,18 @@ class Replay:
         block, self._position = self._next, self._ahead
         self._ahead += (BLOCK.size + len(block[1])) if self._position else 0
         self._next = self._read_on()
-        for payload in self._found if self._strings is not None else ():
-            self._take_up(payload)
+        if self._strings is not None:
+            found, self._found = self._found, []
+            for each in found:
+                self._take_up(*each)
         return block
 
-    def _take_up(self, payload: bytes) -> None:
-        """Probes that were found while tracing. Raises RawFileError."""
+    def _take_up(self, kind: int, payload: bytes) -> None:
+        """What was found while tracing: probes, or functions of Python. Raises RawFileError."""
         assert self._strings is not None
-        self._found = []
+        if kind == FUNCTIONS:
+            self.learn_functions(found_functions(payload))
+            return
         strings, probes = found_probes(payload)
         self._strings += strings
         self.learn(probes)
@@ -80,8 +99,8 @@ class Replay:
         """The block behind the next one. What is wrong with it is told when what stands before has been shown."""
         try:
             block = next(self._blocks, (0, b""))
-            while block[0] == FOUND:
-                self._found.append(block[1])
+            while block[0] in (FOUND, FUNCTIONS):
+                self._found.append(block)
                 self._ahead += (BLOCK.size + len(block[1])) if self._position else 0
                 block = next(self._blocks, (0, b""))
             return block
@@ -208,7 +227,7 @@ class Replay:
         pass
 
 
-def _learn_nothing(probes: Sequence[Probe]) -> None:
+def _learn_nothing(found: Sequence[Probe] | Sequence[NumberedFunction]) -> None:
     """Nobody asks for names."""
 
 

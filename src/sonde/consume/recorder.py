@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 
-from sonde.consume.description import describe, describe_found
+from sonde.consume.description import describe, describe_found, describe_functions
 from sonde.consume.options import Options
 from sonde.engines.base import FiringFeed, PacketFeed, ProcessEvents, Ring, SiteOfFile, Tracing
 from sonde.formats.bpf_ring import record_size
-from sonde.formats.raw_file import DESCRIPTION, FOUND, MAP, RING, SIZE, WriteBlock
+from sonde.formats.raw_file import DESCRIPTION, FOUND, FUNCTIONS, MAP, RING, SIZE, WriteBlock
 from sonde.model.probe import Probe
+from sonde.model.python_functions import NumberedFunction
 from sonde.model.spec import TracingSpec
 from sonde.typed import TYPE_CHECKING
 
@@ -83,6 +84,10 @@ class Recorder:
     def learn(self, strings: Sequence[bytes], probes: Sequence[Probe]) -> None:
         """Keep the names of probes that were found while tracing, and the strings that they have added."""
         self.block(FOUND, describe_found(strings, probes))
+
+    def learn_functions(self, functions: Sequence[NumberedFunction]) -> None:
+        """Keep functions of Python before anything that has their numbers."""
+        self.block(FUNCTIONS, describe_functions(functions))
 
     def restart_timers(self) -> None:
         self._tracing.restart_timers()

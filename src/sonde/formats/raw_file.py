@@ -6,6 +6,7 @@ The file: 8 bytes magic, then blocks of {u32 kind, u32 length, `length` bytes}, 
   2  ring bytes: u32 ring number, then records as they stood in the ring, each behind its 8-byte header
   3  a map that was read or replaced: JSON name and newline, then {u32 size, key, u32 size, value} for each element
   4  probes that were found while tracing: JSON of the strings that follow those there are, and of the probes
+  5  functions of Python that stacks have by number from here on: JSON
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ from sonde.formats.allowance import TOO_LARGE, allowance
 from sonde.typed import BinaryIO, Protocol, TypeAlias
 
 MAGIC = b"SONDERAW"
-DESCRIPTION, RING, MAP, FOUND = 1, 2, 3, 4
+DESCRIPTION, RING, MAP, FOUND, FUNCTIONS = 1, 2, 3, 4, 5
 """Kinds of blocks."""
 
-LARGEST = {DESCRIPTION: 64 << 20, RING: 256 << 20, MAP: 1 << 30, FOUND: 64 << 20}
+LARGEST = {DESCRIPTION: 64 << 20, RING: 256 << 20, MAP: 1 << 30, FOUND: 64 << 20, FUNCTIONS: 64 << 20}
 """Bytes of a block of each kind; what is read of a ring at once is divided where there is more."""
 
 BLOCK = struct.Struct("<II")

@@ -23,10 +23,12 @@ from sonde.library.values import Values
 from sonde.library.waking import Waking
 from sonde.model.options import OptionTable
 from sonde.model.probe import Probe
+from sonde.model.python_functions import NumberedFunction
 from sonde.model.samples import SampledEvent
 from sonde.model.spec import WAITING
 from sonde.session.names import Names
 from sonde.session.tracing import setting, tell_waiting
+from sonde.symbols.python.functions import PythonFunctions
 from sonde.typed import BinaryIO
 from sonde.untrusted import open_named_file
 
@@ -88,13 +90,22 @@ class Recording:
         sink = EventSink(recorded.spec, recorded.options, Values(names, recorded.spec.types), put, most)
         shown = recorded.options
 
-        consumer = Consumer(recorded.spec, recorded, sink, shown, setting(options, shown), None, float("inf"))
+        functions = PythonFunctions()
+        names.show_python(functions.frame)
+        consumer = Consumer(
+            recorded.spec, recorded, sink, shown, setting(options, shown), None, float("inf"),
+            canonical=functions.canonical,
+        )  # fmt: skip
 
         def learn(probes: Sequence[Probe]) -> None:
             consumer.learn(probes)
             sink.learn(probes)
 
-        recorded.learn = learn
+        def learn_functions(found: Sequence[NumberedFunction]) -> None:
+            for each in found:
+                functions.learn(*each)
+
+        recorded.learn, recorded.learn_functions = learn, learn_functions
 
         def end(is_whole: bool) -> None:
             if is_whole:

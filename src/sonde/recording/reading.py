@@ -15,7 +15,7 @@ from sonde.formats.perf_data_blocks import Block, BlockReader
 from sonde.formats.perf_data_reader import DataRecord, PerfDataReader
 from sonde.formats.perf_features import EVENT_DESCRIPTIONS, parse_event_names
 from sonde.formats.perf_samples import decode_lost
-from sonde.formats.raw_file import DESCRIPTION, MAP, RING
+from sonde.formats.raw_file import DESCRIPTION, FUNCTIONS, MAP, RING
 from sonde.model.samples import SAMPLE_TYPE, SampledEvent
 from sonde.model.spec import SKIPPED
 from sonde.recording.file import COUNTERS, UNSEEN
@@ -141,8 +141,8 @@ class RecordedFile:
             waiting.append(_Waiting(RING, b"", programs.take(_SIZE.unpack_from(content)[0])))
         elif kind == UNSEEN:
             programs.add(content)
-        elif kind == MAP:
-            waiting.append(_Waiting(MAP, content, []))
+        elif kind in (MAP, FUNCTIONS):
+            waiting.append(_Waiting(kind, content, []))
 
 
 def _settled(waiting: deque[_Waiting], passed: Passed, until: int) -> Iterator[Block]:
@@ -153,7 +153,7 @@ def _settled(waiting: deque[_Waiting], passed: Passed, until: int) -> Iterator[B
             return
         waiting.popleft()
         if block.kind != RING:
-            yield MAP, block.content
+            yield block.kind, block.content
             passed.release(until if block.is_between_records and not waiting else 0)
             continue
         # What is looked at while records are shown belongs to all of them.

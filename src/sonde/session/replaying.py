@@ -11,25 +11,35 @@ from sonde.model.options import OptionTable
 from sonde.model.spec import PACKET_LOSSES, WAITING
 from sonde.report.symbolizer import Symbolizer
 from sonde.session.tracing import captured, packet_losses, setting, tell_waiting
-from sonde.typed import TYPE_CHECKING
+from sonde.typed import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from sonde.captures.file import CaptureFile
     from sonde.consume.recorded import Replay
     from sonde.consume.replaying import Replayed
     from sonde.model.probe import Probe
+    from sonde.model.python_frames import PythonFrame
+    from sonde.model.python_functions import NumberedFunction
     from sonde.report.commands import Performer
     from sonde.report.samples import SampleLines
 
 
+class RecordedNames(Symbolizer, Protocol):
+    """Knows the names of addresses, and is told of functions of Python."""
+
+    def show_python(self, find: Callable[[int], PythonFrame]) -> None:
+        """Words of stacks that stand for functions of Python are named by `find`."""
+
+
 def show_recorded(
-    recorded: Replay, options: OptionTable, output: int, program_name: str, symbolizer: Symbolizer | None = None,
+    recorded: Replay, options: OptionTable, output: int, program_name: str, symbolizer: RecordedNames | None = None,
     packets: CaptureFile | None = None, show_samples: Callable[[SampleLines], None] | None = None, *, act: Performer,
 ) -> tuple[int, Replayed]:  # fmt: skip
     """Show a recording as its session was shown, but for `options`; returns exit()'s argument, and what was shown.
     `show_samples` is given what prints samples among the rest; `act` deals with system() and the like. Where the file
     is damaged all is shown that stands before."""
     from sonde.consume.replaying import replay
+    from sonde.symbols.python.functions import PythonFunctions
 
     rate = recorded.options.aggrate
     shown = display_options(options, recorded.options)
@@ -40,15 +50,23 @@ def show_recorded(
     if show_samples is not None:
         show_samples(report.sample_lines())
     captures = captured(recorded.spec, report, packets, False)
+    functions = PythonFunctions()
     consumer = Consumer(
-        recorded.spec, recorded, captures or report, shown, setting(options, shown), report.label, float("inf")
-    )
+        recorded.spec, recorded, captures or report, shown, setting(options, shown), report.label, float("inf"),
+        canonical=functions.canonical,
+    )  # fmt: skip
+    if symbolizer is not None:
+        symbolizer.show_python(functions.frame)
 
     def learn(probes: Sequence[Probe]) -> None:
         consumer.learn(probes)
         report.learn(probes)
 
-    recorded.learn = learn
+    def learn_functions(found: Sequence[NumberedFunction]) -> None:
+        for each in found:
+            functions.learn(*each)
+
+    recorded.learn, recorded.learn_functions = learn, learn_functions
 
     def end(is_whole: bool) -> None:
         if is_whole and recorded.has_map(WAITING):

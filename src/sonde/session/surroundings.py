@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from sonde.everywhere.following import Everywhere
     from sonde.machine.device_watch import DeviceWatch
     from sonde.model.probe import Probe
+    from sonde.session.python_stacks import PythonStacks
     from sonde.symbols.following import Following, NameSource
-    from sonde.symbols.python.functions import PythonFunctions
     from sonde.symbols.unwinding.unwind_tables import UnwindTables
 
 _PREPARATION = 0.5
@@ -26,7 +26,7 @@ class SessionSurroundings:
 
     def __init__(
         self, spec: TracingSpec, tracing: Tracing, traced: Sequence[int], names: NameSource | None,
-        python: PythonFunctions | None = None,
+        python: PythonStacks,
     ) -> None:  # fmt: skip
         self._python = python
         self._spec, self._tracing, self._traced, self._names = spec, tracing, traced, names
@@ -110,8 +110,7 @@ class SessionSurroundings:
         """Only that by which stacks are walked."""
         if self._tables is not None:
             self._tables.poll(self._traced)
-        if self._python is not None:
-            self._python.poll()
+        self._python.poll()
 
     def are_gone(self, tell: Callable[[str], None]) -> bool:
         """Say which devices have gone; whether no probe is left that can fire."""
@@ -129,7 +128,7 @@ class SessionSurroundings:
             ("mappings", mappings),
             ("unwinding", tables.lost if tables else 0),
             ("cut", tables.cut if tables else 0),
-            ("python", self._python.lost if self._python is not None else 0),
+            ("python", self._python.lost),
         )
         return ((kind, count) for kind, count in found if count)
 

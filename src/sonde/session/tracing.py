@@ -13,7 +13,6 @@ from sonde.consume.sink import Sink
 from sonde.engines.base import Engine, PacketFeed, Tracing
 from sonde.model.options import OptionError, OptionTable
 from sonde.model.probe import SIGNALS
-from sonde.model.python_frames import PYTHON_CODES
 from sonde.model.spec import (
     ACTIVE,
     DRAINING,
@@ -33,6 +32,7 @@ from sonde.model.spec import (
 )
 from sonde.model.units import MICROSECOND, MILLISECOND, SECOND
 from sonde.report.symbolizer import Symbolizer
+from sonde.session.python_stacks import PythonStacks
 from sonde.session.sample_flow import SampleFlow
 from sonde.session.signals import Signals
 from sonde.session.surroundings import SessionSurroundings
@@ -51,7 +51,6 @@ if TYPE_CHECKING:
     from sonde.model.samples import SampleSink
     from sonde.session.participants import Asked, MakeReport, Report, Trials, Watcher
     from sonde.symbols.following import NameSource
-    from sonde.symbols.python.functions import PythonFunction, PythonFunctions
 
 BATCH = 0.01
 """Seconds between a wake-up's draining and the next: records gather meanwhile, and no line is late."""
@@ -123,7 +122,7 @@ class Session:
         sink = samples or (self._report.sample_lines() if has_samples(spec) else None)
         self._sampling = SampleFlow(sink)
         has_addresses = has_user_addresses(spec) or (sink is not None and sink.wants_names)
-        self._python = self._python_functions(names)
+        self._python = PythonStacks(spec, self._tracing, self._recorders, names)
         self._surroundings = SessionSurroundings(
             spec, self._tracing, [each.pid for each in self._traced], names if has_addresses else None,
             self._python,
@@ -133,7 +132,7 @@ class Session:
             spec, source, self._captures or self._report, self._shown, setting(options, self._shown),
             self._report.label,
             options.number("statusrate") / SECOND, watcher is not None,
-            self._python.canonical if self._python is not None else None,
+            self._python.canonical,
         )  # fmt: skip
 
     def _recorded(self, recorders: Sequence[WriteBlock]) -> Tracing:
@@ -144,20 +143,6 @@ class Session:
             source = Recorder(source, self._spec, block, self._shown)
             self._recorders.append(source)
         return source
-
-    def _python_functions(self, names: NameSource | None) -> PythonFunctions | None:
-        """What knows the functions of Python that stand in stacks, None if programs note none."""
-        if not any(each.name == PYTHON_CODES for each in self._spec.maps):
-            return None
-        from sonde.symbols.python.functions import PythonFunctions  # an import that most runs do without
-
-        made = PythonFunctions(self._tracing.read_map, self._tracing.remove_from_map, self._keep_python)
-        if names is not None:
-            names.show_python(made.frame)
-        return made
-
-    def _keep_python(self, number: int, function: PythonFunction) -> None:
-        """A file that is recorded has the functions whose numbers are in it."""
 
     def look(self, aggregation: int) -> tuple[dict[Key, Words], int]:
         """What an aggregation has come to at present, and what it is normalized by. A raw file is not to have it: the

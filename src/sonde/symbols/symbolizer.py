@@ -43,6 +43,7 @@ class SystemSymbolizer:
         self._kallsyms: SymbolsOfKernel = kallsyms or Kallsyms()
         self._processes = processes or ProcessNames()
         self._kernel: dict[int, tuple[str, str, int] | None] = {}
+        self._python: Callable[[int], PythonFrame] | None = None
         self._changes = 0
         self._unknown: dict[tuple[int, int], float] = {}
         """When to ask again."""
@@ -99,9 +100,14 @@ class SystemSymbolizer:
         """Whether the handler of a signal returns to this address."""
         return self._processes.code(process, address, len(unwinding.SIGNAL_RETURN)) == unwinding.SIGNAL_RETURN
 
+    def show_python(self, find: Callable[[int], PythonFrame]) -> None:
+        """Words of stacks that stand for functions of Python are named by `find`: a session knows them, not the
+        system."""
+        self._python = find
+
     def python(self, word: int) -> PythonFrame | None:
-        """Of functions of Python a session knows the names, not the system."""
-        return None
+        """The function of Python's that a word of a stack stands for; None where stacks have none."""
+        return self._python(word) if self._python is not None else None
 
     def follow(self, pull: Callable[[], Iterable[ProcessEvent]]) -> None:
         """Ask `pull` what has happened to processes when an address is not known."""

@@ -4,11 +4,9 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterator
 
-Rows = tuple[tuple[int, int], ...]
-"""Where in the code, in bytes, another line begins, and which."""
+from sonde.model.python_functions import LineStart
 
 _BY_UNITS, _OF_LOCATIONS = 0x030A, 0x030B
 _NO_LINE = -128
@@ -16,22 +14,16 @@ _ENTRY, _MORE = 0x80, 0x40
 _NONE, _LONG, _NO_COLUMNS, _ONE_LINE = 15, 14, 13, 10
 
 
-def rows(table: bytes, first: int, version: int) -> Rows:
-    """The rows of a table; of a table that is cut off as far as it goes. `first` is the function's first line."""
+def rows(table: bytes, first: int, version: int) -> tuple[LineStart, ...]:
+    """Where each line begins by a table, or what is there of one; `first` is the function's first line."""
     made = _locations if version >= _OF_LOCATIONS else _units if version >= _BY_UNITS else _bytes
-    found: list[tuple[int, int]] = []
+    found: list[LineStart] = []
     for place, line in made(table, first):
-        if found and found[-1][0] == place:
+        if found and found[-1].place == place:
             found.pop()
-        if not found or found[-1][1] != line:
-            found.append((place, line))
+        if not found or found[-1].line != line:
+            found.append(LineStart(place, line))
     return tuple(found)
-
-
-def line_at(found: Rows, place: int) -> int:
-    """The line of an instruction, 0 if the table does not say."""
-    index = bisect_right(found, (place, 1 << 62))
-    return found[index - 1][1] if index else 0
 
 
 def _bytes(table: bytes, first: int) -> Iterator[tuple[int, int]]:

@@ -1,0 +1,60 @@
+"""Functions of Python in the stacks of a session: who learns of them, and who is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from sonde.engines.base import Tracing
+from sonde.model.python_frames import PYTHON_CODES
+from sonde.model.spec import TracingSpec
+from sonde.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sonde.consume.recorder import Recorder
+    from sonde.model.python_functions import PythonFunction
+    from sonde.symbols.following import NameSource
+    from sonde.symbols.python.functions import PythonFunctions
+    from sonde.symbols.python.met_functions import MetFunctions
+
+
+class PythonStacks:
+    """`canonical` gives the one of all stacks that are shown alike, None where programs look for no functions of
+    Python. `recorders` keep what their numbers mean, and `names` shows them."""
+
+    def __init__(
+        self, spec: TracingSpec, tracing: Tracing, recorders: Sequence[Recorder], names: NameSource | None
+    ) -> None:
+        self.canonical: Callable[[bytes], bytes] | None = None
+        self._recorders = recorders
+        self._functions: PythonFunctions | None = None
+        self._met: MetFunctions | None = None
+        if not any(each.name == PYTHON_CODES for each in spec.maps):
+            return
+        # Imports that most runs do without.
+        from sonde.symbols.python.functions import PythonFunctions
+        from sonde.symbols.python.met_functions import MetFunctions
+
+        self._functions = PythonFunctions()
+        self._met = MetFunctions(tracing.read_map, tracing.remove_from_map, self._learn)
+        self._functions.ask = self._met.poll
+        self.canonical = self._functions.canonical
+        if names is not None:
+            names.show_python(self._functions.frame)
+
+    def _learn(self, number: int, function: PythonFunction) -> None:
+        from sonde.model.python_functions import NumberedFunction
+
+        assert self._functions is not None
+        self._functions.learn(number, function)
+        for each in self._recorders:
+            each.learn_functions((NumberedFunction(number, function),))
+
+    def poll(self) -> None:
+        """Take up what programs have met."""
+        if self._met is not None:
+            self._met.poll()
+
+    @property
+    def lost(self) -> int:
+        """How often there was no room for a function."""
+        return self._met.lost if self._met is not None else 0

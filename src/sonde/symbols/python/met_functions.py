@@ -1,0 +1,70 @@
+"""The functions of Python that programs have met: taken from their maps as they come."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+
+from sonde.model.python_frames import CODE, PYTHON_CODES, PYTHON_STATE
+from sonde.model.python_functions import PythonFunction
+from sonde.symbols.python.line_tables import rows
+from sonde.symbols.python.memory_objects import bytes_of, text_of
+
+_PID = (1 << 32) - 1
+"""The lower half of a process with the mark of what it executes."""
+
+
+class MetFunctions:
+    """`tell` is told of each function and its number."""
+
+    def __init__(
+        self, read: Callable[[str], list[tuple[bytes, bytes]]], remove: Callable[[str, bytes], None],
+        tell: Callable[[int, PythonFunction], None], proc: str = "/proc",
+    ) -> None:  # fmt: skip
+        self._read, self._remove, self._tell, self._proc = read, remove, tell, proc
+        self._seen = 0
+
+    @property
+    def lost(self) -> int:
+        """How often there was no room for a function."""
+        return self._state()[1]
+
+    def _state(self) -> tuple[int, int]:
+        ((_, value),) = self._read(PYTHON_STATE)
+        count, lost = struct.unpack("<QQ", value)
+        return count, lost
+
+    def poll(self) -> None:
+        """Take what programs have met since the last time."""
+        count, lost = self._state()
+        if count - lost == self._seen:
+            return
+        taken = self._read(PYTHON_CODES)
+        for key, value in taken:
+            self._take(int.from_bytes(key[:4], "little"), value)
+            self._remove(PYTHON_CODES, key)
+        # One that has its number already may still be on its way into the map.
+        self._seen += len(taken)
+
+    def _take(self, number: int, value: bytes) -> None:
+        image, _, file_at, name_at, module_at, lines_at, line, version, *copied = CODE.unpack(value)
+
+        def read(address: int, size: int) -> bytes:
+            return _memory(self._proc, image & _PID, address, size)
+
+        file = text_of(file_at, copied[0], version, read)
+        name = text_of(name_at, copied[1], version, read)
+        module = text_of(module_at, copied[2], version, read)
+        table = bytes_of(lines_at, copied[3], read)
+        called = ".".join(each for each in (module, name or "[unknown]") if each)
+        self._tell(number, PythonFunction(called, file or "", line, rows(table, line, version)))
+
+
+def _memory(proc: str, pid: int, address: int, size: int) -> bytes:
+    try:
+        with open(f"{proc}/{pid}/mem", "rb", buffering=0) as memory:
+            memory.seek(address)
+            return memory.read(size) or b""
+    except (OSError, ValueError, OverflowError):
+        # What a program has copied is all there is.
+        return b""
