@@ -64,13 +64,16 @@ _MULTIPLIER = 0x9E3779B1
 _LASTI_IN_UNITS = 0x030A
 """The version in which f_lasti counts instructions, not bytes."""
 
-_DICT_KEYS, _KEYS_SIZE, _KEYS_INDEXES, _ENTRY_KEY, _ENTRY_VALUE, _TEXT = 32, 8, 40, 8, 16, 48
-"""Of 3.9 and 3.10: where a dict has its keys, these their size and, behind the indexes, the entries; and a str its
-characters."""
+_DICT_KEYS, _KEYS_SIZE, _KEYS_INDEXES, _ENTRY_KEY, _ENTRY_SIZE, _TEXT = 32, 8, 40, 8, 24, 48
+"""Of 3.9 and 3.10: where a dict has its keys, these their size and, behind the indexes, the entries; where an entry has
+its key, with the value behind it, and its size; and where a str has its characters."""
 
-_FUNCTION_GLOBALS, _KEYS_HEAD, _TEXT_WITHOUT_WIDE = 16, 32, 40
-"""Since 3.11: where a function has its global variables, the keys of a dict their indexes, and since 3.12 a str its
-characters."""
+_FUNCTION_GLOBALS, _KEYS_HEAD, _TEXT_ENTRY_SIZE, _TEXT_WITHOUT_WIDE = 16, 32, 16, 40
+"""Since 3.11: where a function has its global variables, the keys of a dict their indexes, the size of an entry where
+all keys are texts; and since 3.12 where a str has its characters."""
+
+_ENTRIES = 8
+"""Of a dict so many are looked at."""
 
 _NAME = int.from_bytes(b"__name__", "little")
 _PAGE = 4096
@@ -363,7 +366,8 @@ def note(name: str, frames: int) -> BpfFunction:
 
 
 def module(name: str) -> BpfFunction:
-    """(globals): the value of `__name__` in a dict of 3.9 or 3.10, 0 if it is not its first entry, as in modules."""
+    """(globals): the value of `__name__` in a dict of 3.9 or 3.10, 0 if it is none of its first entries: in modules it
+    is the very first."""
     b, variables, absent = _ending(name)
     keys = b.call_local("python_word", b.in_register(b.alu("add", variables, Imm(_DICT_KEYS))))
     size = b.call_local("python_word", b.in_register(b.alu("add", keys, Imm(_KEYS_SIZE))))
@@ -373,11 +377,27 @@ def module(name: str) -> BpfFunction:
     with b.when("gt", size, Imm(0xFFFF)):
         b.move(indexes, b.alu("lsh", size, Imm(2)))
     entry = b.in_register(b.alu("add", b.alu("add", keys, indexes), Imm(_KEYS_INDEXES)))
-    key = b.call_local("python_word", b.in_register(b.alu("add", entry, Imm(_ENTRY_KEY))))
-    text = b.call_local("python_word", b.in_register(b.alu("add", key, Imm(_TEXT))))
-    b.branch("ne", text, b.copy(Imm(_NAME)), absent)
-    b.ret(b.call_local("python_word", b.in_register(b.alu("add", entry, Imm(_ENTRY_VALUE)))))
+    first = b.in_register(b.alu("add", entry, Imm(_ENTRY_KEY)))
+    b.ret(b.call_local("python_entry", first, b.copy(Imm(_ENTRY_SIZE)), b.copy(Imm(_TEXT))))
     return _done(b, absent)
+
+
+def entry(name: str) -> BpfFunction:
+    """(first, size, text): the value behind the first of some keys of a dict that is `__name__`, 0 if none of them is;
+    `size` is that of an entry, `text` where a str has its characters."""
+    b = Builder(name, 3)
+    first, size, text = b.function.parameters
+    place, left, again = b.copy(first), b.copy(Imm(_ENTRIES)), b.label()
+    b.place(again)
+    key = b.call_local("python_word", place)
+    found = b.call_local("python_word", b.in_register(b.alu("add", key, text)))
+    with b.when("eq", found, b.copy(Imm(_NAME))):
+        b.ret(b.call_local("python_word", b.in_register(b.alu("add", place, Imm(8)))))
+    b.move(place, b.alu("add", place, size))
+    b.move(left, b.alu("sub", left, Imm(1)))
+    b.branch("ne", left, Imm(0), again)
+    b.ret(Imm(0))
+    return b.function
 
 
 def of_module(name: str) -> BpfFunction:
@@ -386,15 +406,14 @@ def of_module(name: str) -> BpfFunction:
     keys = b.call_local("python_word", b.in_register(b.alu("add", variables, Imm(_DICT_KEYS))))
     head = b.call_local("python_word", b.in_register(b.alu("add", keys, Imm(_KEYS_SIZE))))
     indexes = b.alu("lsh", b.copy(Imm(1)), b.alu("and", b.alu("rsh", head, Imm(8)), Imm(31)))
-    entry = b.copy(b.alu("add", b.alu("add", keys, indexes), Imm(_KEYS_HEAD)))
+    first, size = b.copy(b.alu("add", b.alu("add", keys, indexes), Imm(_KEYS_HEAD))), b.copy(Imm(_TEXT_ENTRY_SIZE))
     with b.when("eq", b.alu("and", b.alu("rsh", head, Imm(16)), Imm(0xFF)), Imm(0)):
-        b.move(entry, b.alu("add", entry, Imm(8)))
-    key = b.call_local("python_word", entry)
-    value = b.call_local("python_word", b.in_register(b.alu("add", entry, Imm(8))))
+        b.move(first, b.alu("add", first, Imm(_ENTRY_KEY)))
+        b.move(size, Imm(_ENTRY_SIZE))
     for text in (_TEXT, _TEXT_WITHOUT_WIDE):
-        found = b.call_local("python_word", b.in_register(b.alu("add", key, Imm(text))))
-        with b.when("eq", found, b.copy(Imm(_NAME))):
-            b.ret(value)
+        found = b.call_local("python_entry", first, size, b.copy(Imm(text)))
+        with b.when("ne", found, Imm(0)):
+            b.ret(found)
     b.jump(absent)
     return _done(b, absent)
 
@@ -425,7 +444,7 @@ def show(name: str, frames: int) -> BpfFunction:
 
 
 ROUTINES: dict[str, Callable[[str], BpfFunction]] = {
-    "python_enter": enter, "python_frame": frame, "python_known": known, "python_module": module,
+    "python_enter": enter, "python_entry": entry, "python_frame": frame, "python_known": known, "python_module": module,
     "python_of_module": of_module, "python_search": search, "python_thread": thread, "python_try": try_state,
     "python_word": word,
 }  # fmt: skip
