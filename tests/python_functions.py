@@ -5,6 +5,9 @@ Arguments come to the probe in variables of the thread, so that nothing is known
 
 import os
 
+import sonde
+from sonde import probe, thread
+
 LOW, NAMES = 3, ("read", "write")
 MASK = {"bits": 0xFF}["bits"]
 
@@ -209,3 +212,37 @@ FUNCTIONS = [
     constant_floors, chained, decided, decided_late, contained, conditional, of_tuples, bits, given_by_name, walrus,
     extremes, texts, lengths, empty, constants, compared_texts, early, changed_operand, skipped,
 ]  # fmt: skip
+
+
+def asking(function, first, second):
+    """A probe function that prints what a function gives."""
+
+    @probe("BEGIN")
+    def asked(p):
+        thread.first = first
+        thread.second = second
+        print(function(thread.first, thread.second))
+
+    return asked
+
+
+@probe("BEGIN")
+def done():
+    exit(0)
+
+
+def given(functions, arguments, engine):
+    """What functions give in probes: for each function the results for each of the arguments."""
+    probes = [asking(function, *each) for function in functions for each in arguments]
+    with sonde.run(*probes, done, engine=engine, options={"strsize": 64}) as run:
+        events = [*run]
+    assert not [each for each in events if isinstance(each, (sonde.ProbeError, sonde.Loss))]
+    found = iter([event[0] for event in events if isinstance(event, sonde.Record)])
+    results = {function.__name__: [next(found) for _ in arguments] for function in functions}
+    assert next(found, None) is None
+    return results
+
+
+def expected(functions, arguments):
+    """The same, run by Python."""
+    return {function.__name__: [function(*each) for each in arguments] for function in functions}

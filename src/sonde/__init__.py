@@ -359,7 +359,10 @@ _NAMES = {
 }
 _PLACES = {name: module for module, names in _NAMES.items() for name in names}
 
-__all__ = sorted(_PLACES)
+_PYTHONS = {"exit", "max", "min", "sum"}
+"""Names that Python has as well, which nobody gets unasked, by `from sonde import *`."""
+
+__all__ = sorted(_PLACES.keys() - _PYTHONS)
 
 
 def __getattr__(name: str) -> object:
@@ -373,4 +376,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+    return [*sorted(_PLACES), "__version__"]

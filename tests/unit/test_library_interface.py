@@ -65,6 +65,36 @@ PROGRAM = """
     built: tuple[str, bytes] = sonde.provider_header("provider p { probe a(); };"), sonde.provider_object("")
 """
 
+PROBES = """
+    import sonde
+    from sonde import Firing, cast, copyinstr, count, exit, kernel, lquantize, probe, quantize, thread, u32
+
+    reads, linear, calls = quantize("bytes by process"), lquantize(base=0, limit=10), count()
+    starts: dict[int, int] = {}
+
+    @probe("syscall::read:entry")
+    def entered(p: Firing) -> None:
+        thread.size = p.args[2]
+        starts[p.tid] = u32(p.arg0) + cast("struct file *", p.arg1).f_pos
+
+    @probe("syscall::read:return", "syscall::write:return")
+    def left(p: Firing) -> None:
+        if p.arg0 > 0 and thread.size:
+            reads[p.execname, "x"].add(p.arg0)
+            linear.add(p.arg0, weight=2)
+            calls.add()
+            print(copyinstr(p.arg0), kernel.jiffies, starts[p.tid])
+            del starts[p.tid], thread.size
+        exit(0)
+
+    script: sonde.Script = sonde.compile([entered, left])
+    title: str = reads.title
+    with sonde.run(entered, left, command=["ls", "-l"], engine="embedded") as run:
+        events: list[sonde.Event] = [*run]
+    with sonde.trace(left) as other:
+        status: int = other.wait()
+"""
+
 
 def run(code, *words):
     done = subprocess.run([sys.executable, *words, "-c", code], capture_output=True, text=True, check=True)
@@ -89,10 +119,11 @@ def test_no_name_of_the_library_is_a_packages():
     assert not modules & set(sonde.__all__)
 
 
-def test_a_users_program_passes_mypy(tmp_path):
+@pytest.mark.parametrize("program", [PROGRAM, PROBES], ids=["library", "probes"])
+def test_a_users_program_passes_mypy(program, tmp_path):
     pytest.importorskip("mypy")
     path = tmp_path / "program.py"
-    path.write_text(textwrap.dedent(PROGRAM))
+    path.write_text(textwrap.dedent(program))
     command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", "--cache-dir", str(tmp_path), str(path)]
     done = subprocess.run(command, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (0, "")

@@ -85,8 +85,13 @@ def compile_error(error: ProgramError) -> CompileError:
     )
 
 
-def engine_error(error: EngineError, language: str = "D") -> TracingError:
+_OF_PYTHON = (".py", ">")
+"""How names of files with functions in Python end: those of what is typed, or run in cells, are in angle brackets."""
+
+
+def engine_error(error: EngineError, language: str = "") -> TracingError:
     """What the engine could not do, with the line of source the kernel refused and the end of the verifier's log."""
+    language = language or ("Python" if error.place.rpartition(":")[0].endswith(_OF_PYTHON) else "D")
     parts = [f"the {language} code it was made from is at {error.place}"] if error.place else []
     if error.log:
         parts += ["the end of the verifier's log:", *error.log.removesuffix("\n").split("\n")]

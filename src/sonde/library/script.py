@@ -13,7 +13,7 @@ from sonde.library.outputs import NO_FILES, Files
 from sonde.library.request import Request
 from sonde.library.run import Run, run_of
 from sonde.library.settings import OptionValue, option_table
-from sonde.library.sources import Programs, Source, given_source, lines_of
+from sonde.library.sources import Programs, Source, given_source, lines_of, shown_source
 from sonde.model.options import OptionTable
 from sonde.model.spec import TracingSpec
 from sonde.typed import TYPE_CHECKING, Any
@@ -104,7 +104,7 @@ class Script:
         )  # fmt: skip
 
     def __repr__(self) -> str:
-        text = "; ".join(text for _, text in self.source.programs)
+        text = shown_source(self.source)
         text = text if len(text) < 60 else text[:57] + "..."
         return f"Script({text!r}, {len(self.spec.programs)} programs, for the {self.engine} engine)"
 

@@ -84,3 +84,13 @@ def lines_of(source: Source) -> Mapping[str | None, Sequence[str]]:
     from sonde.frontends.python.programs.lines import CapturedLines
 
     return CapturedLines(each for text in texts for each in program_of(text).functions).by_file()
+
+
+def shown_source(source: Source) -> str:
+    """What was given, in few words: the text, or the names of functions."""
+    if source.language != _OF_FUNCTIONS:
+        return "; ".join(text for _, text in source.programs)
+    from sonde.frontends.python.captured import program_of  # as above
+
+    programs = [program_of(text) for _, text in source.programs]
+    return ", ".join(each.functions[number].name for each in programs for number in each.clauses)

@@ -21,10 +21,12 @@ from sonde.model.errors import Position
 
 class Clauses:
     """Makes the clauses of a program, each when it is asked for. `target` is the process that $target means, None where
-    that is known later. Raises PythonError."""
+    that is known later; `number` that of the program among several. Raises PythonError."""
 
-    def __init__(self, program: CapturedProgram, target: int | None) -> None:
+    def __init__(self, program: CapturedProgram, target: int | None, number: int = 0) -> None:
         self._program = program
+        self._number = number
+        self._made = 0
         self._target = target
         self._functions = {number: parsed(each) for number, each in enumerate(program.functions)}
         self._written = frozenset(
@@ -62,8 +64,10 @@ class Clauses:
     def clause(self, number: int) -> syntax.ProbeClause:
         """That of a function, by its number."""
         function = self._functions[number]
-        context = Lowering(self._program, self._functions, self._written, self._target, value, body)
-        frame = FunctionFrame(function, f"{function.captured.name}.", number)
+        self._made += 1
+        name = f"{self._number}.{self._made}"
+        context = Lowering(self._program, self._functions, self._written, self._target, name, value, body)
+        frame = context.enter(function, number)
         frame.is_clause = True
         context.frames.append(frame)
         self._take_firing(frame, context)

@@ -47,8 +47,9 @@ class FunctionFrame:
 
 
 class Lowering:
-    """The state of one clause's compilation; `written` are the variables of modules that any function sets. `value` and
-    `body` are the rules of expressions and statements, which call each other through here."""
+    """The state of one clause's compilation; `written` are the variables of modules that any function sets. `clause`
+    tells the clause's variables from those of others, whose types may differ. `value` and `body` are the rules of
+    expressions and statements, which call each other through here."""
 
     def __init__(
         self,
@@ -56,6 +57,7 @@ class Lowering:
         functions: dict[int, ParsedFunction],
         written: frozenset[str],
         target: int | None,
+        clause: str,
         value: Callable[[ast.expr, Lowering], Value],
         body: Callable[[Sequence[ast.stmt], Lowering], None],
     ) -> None:
@@ -63,6 +65,7 @@ class Lowering:
         self.functions = functions
         self.written = written
         self.target = target
+        self.clause = clause
         self._value = value
         self._body = body
         self.frames: list[FunctionFrame] = []
@@ -116,9 +119,13 @@ class Lowering:
         self._numbers += 1
         return self._numbers
 
-    def new(self, position: Position, what: str = "") -> syntax.ScopedVariable:
+    def enter(self, function: ParsedFunction, number: int) -> FunctionFrame:
+        """A frame for a function, whose variables are those of this copy of it alone."""
+        return FunctionFrame(function, f"{self.clause}.{self.number()}{SHARED}", number)
+
+    def new(self, position: Position) -> syntax.ScopedVariable:
         """A variable that the program did not write."""
-        return syntax.ScopedVariable(position, "this", f"{what}#{self.number()}")
+        return syntax.ScopedVariable(position, "this", f"{self.clause}{SHARED}#{self.number()}")
 
     def set(self, target: syntax.Expr, value: syntax.Expr) -> None:
         self.run(assignment(target, value))

@@ -20,7 +20,7 @@ def called(number: int, node: ast.Call, wants_value: bool, context: Lowering) ->
         name = function.captured.name
         raise context.mistake(node, f"{name}() calls itself", "write a loop")
     at = context.at(node)
-    frame = FunctionFrame(function, f"{function.captured.name}{context.number()}.", number)
+    frame = context.enter(function, number)
     _take_arguments(frame, function, node, context)
     returns = [each for each in ast.walk(function.tree) if isinstance(each, ast.Return)]
     if wants_value and len(function.tree.body) == 1 and returns and returns[0] is function.tree.body[0]:

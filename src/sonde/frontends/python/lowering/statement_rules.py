@@ -13,11 +13,11 @@ from sonde.frontends.python.lowering.formats import printed, recorded
 from sonde.frontends.python.lowering.inlining import called, returned
 from sonde.frontends.python.lowering.logic import condition
 from sonde.frontends.python.lowering.loops import for_range, while_true
-from sonde.frontends.python.lowering.operands import operands
+from sonde.frontends.python.lowering.operands import name_of, operands
 from sonde.frontends.python.lowering.returns import ends, returns
-from sonde.frontends.python.lowering.values import COMPILE_TIME, Code, Counted, KnownName
+from sonde.frontends.python.lowering.values import Code, Counted, KnownName
 from sonde.model.errors import Position
-from sonde.typed import Any, cast
+from sonde.typed import Any
 
 
 def body(nodes: Sequence[ast.stmt], context: Lowering) -> None:
@@ -72,14 +72,13 @@ def _expression(node: ast.Expr, context: Lowering) -> None:
         recorded(inner, context)
         return
     if not isinstance(inner, ast.Call):
-        hint = "print() records it, and a variable keeps it"
-        raise context.mistake(node, "this does nothing", hint)
+        raise context.mistake(node, "this does nothing", _KEPT)
     function = context.value(inner.func)
     match function:
         case KnownName("builtin", "print"):
             printed(inner, context)
         case KnownName("subroutine", name):
-            context.run(of_d(name, inner, context), (context.frame.function.text(inner),))
+            context.run(of_d(name, inner, context), _names(name, inner, context))
         case KnownName("builtin", "exit"):
             _exit(inner, context)
         case Counted(_, _, _, True):
@@ -87,14 +86,21 @@ def _expression(node: ast.Expr, context: Lowering) -> None:
         case Code(number):
             called(number, inner, False, context)
         case _:
-            _run(call(inner, context), inner, context)
+            call(inner, context)
+            raise context.mistake(node, "this does nothing", _KEPT)
 
 
-def _run(made: Any, node: ast.Call, context: Lowering) -> None:
-    """A call of one of D's functions: an action, or a subroutine whose value nobody wants."""
-    if isinstance(made, COMPILE_TIME):
-        raise context.mistake(node, "this does nothing")
-    context.run(cast("syntax.Expr", made), (context.frame.function.text(node),))
+_KEPT = "print() records it, and a variable keeps it"
+
+_FIRST = {"printf": 1}
+"""How many of an action's arguments are before those that it records."""
+
+
+def _names(name: str, node: ast.Call, context: Lowering) -> tuple[str, ...]:
+    """What the values are called that a call of D's functions records: its arguments or, as of stack(), itself."""
+    if name in ("trace", "tracemem", "printf"):
+        return tuple(name_of(each, context) for each in node.args[_FIRST.get(name, 0) :])
+    return (name_of(node, context),)
 
 
 def _exit(node: ast.Call, context: Lowering) -> None:

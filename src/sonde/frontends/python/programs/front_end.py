@@ -59,8 +59,8 @@ def _checked(captured: Sequence[CapturedProgram], options: OptionTable, catalog:
     """Functions may use what later ones set: they are checked again with the variables that have been found, until no
     more are."""
     written: list[tuple[str, syntax.ProbeClause]] = []
-    for program in captured:
-        clauses = Clauses(program, process)
+    for number, program in enumerate(captured):
+        clauses = Clauses(program, process, number)
         initial = clauses.initial()
         if initial is not None:
             written.append(("variables of the module", initial))

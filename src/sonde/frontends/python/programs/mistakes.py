@@ -126,7 +126,7 @@ def _in_python(error: DError) -> DError:
 
 _SPELLED = (
     (re.compile(r"\bself->"), "thread."),
-    (re.compile(r"\bthis->(?:\w+\.)?"), ""),
+    (re.compile(r"\bthis->"), ""),
     (re.compile(rf"[\w.]+{SHARED}(?=\w)"), ""),
     (re.compile(r"->"), "."),
     (re.compile(r"\( \)"), "()"),
