@@ -4,12 +4,15 @@ traceback, in 5 s of CPU time and 512 MiB.
 A longer run: SONDE_EXAMPLES=2000 pytest tests/unit/test_hostile_replays.py
 """
 
+import json
 import os
 import random
-import resource
 import subprocess
 import sys
+from contextlib import closing
+from functools import partial
 
+import hostile_replay_files as hostile
 import pytest
 import test_firing_files as firing_files
 import test_hostile_packet_files as packet_files
@@ -40,20 +43,21 @@ def recording(origin):
     return firing_files.written(begin, Mapped(2, 10, mapping), MappingsSnapshot(3, 10, 5, (mapping,)), *more, head=head)
 
 
-def recordings(count, seed):
-    whole = [recording("kernel"), recording("embedded")]
+def recordings(origin, count, seed):
+    whole = recording(origin)
     for number in range(count):
         change = firing_files.repacked if number % 4 else firing_files.mutated
-        yield change(whole[number // 4 % 2], 100_000 * seed + number)
+        yield change(whole, 100_000 * seed + number)
+
+
+SCRIPT = """syscall::openat:entry { @[copyinstr(arg1), execname, ustack(3), ppid] = count(); self->x = timestamp; }
+    syscall::openat:entry /self->x/ { @s[KEY] = quantize(arg2); trace(rand()); trace(cpu); }
+    tick-1ms { n++; } BEGIN { n = 0; } END { printf("%d %Y\\n", n, walltimestamp); }"""
 
 
 KINDS = {
-    "recording": (
-        recordings,
-        """syscall::openat:entry { @[copyinstr(arg1), execname, ustack(3), ppid] = count(); self->x = timestamp; }
-        syscall::openat:entry /self->x/ { @s[stack(2)] = quantize(arg2); trace(rand()); trace(cpu); }
-        tick-1ms { n++; } BEGIN { n = 0; } END { printf("%d %Y\\n", n, walltimestamp); }""",
-    ),
+    "recording of the kernel": (partial(recordings, "kernel"), SCRIPT.replace("KEY", "stack(2)")),
+    "recording": (partial(recordings, "embedded"), SCRIPT.replace("KEY", "usym(ucaller)")),
     "perf.data": (
         perf_data.cases,
         """sdt:sched::sched_switch { @[args->next_pid, stringof(args->prev_comm)] = count(); } tick-10ms { n++; }
@@ -63,49 +67,83 @@ KINDS = {
 }
 
 
-FEW = {"recording": 5, "perf.data": 1, "packets": 1}
+GOOD = {
+    "recording of the kernel": lambda: recording("kernel"),
+    "recording": lambda: recording("embedded"),
+    "perf.data": lambda: perf_data.files()[0],
+    "packets": lambda: packet_files.files()[0],
+}
+
+FEW = {"recording of the kernel": 4, "recording": 2, "perf.data": 1, "packets": 1}
 """How many of each, without more being asked for: the other two kinds have tests of their own."""
 
 
-WORKER = f"""
-import resource, signal, sys
-from sonde.cli.main import main
-resource.setrlimit(resource.RLIMIT_CPU, ({2 * SECONDS}, {2 * SECONDS}))
-signal.alarm(60)
-signal.signal(signal.SIGALRM, signal.SIG_DFL)
-status = main(["sonde", *sys.argv[2:]])
-with open("/proc/self/status") as own, open(sys.argv[1], "w") as file:
-    file.write(next(line.split()[1] for line in own if line.startswith("VmHWM")))
-sys.exit(status)
-"""
-"""The command, which leaves in a file how many KiB it has used at most: what `rusage` has begins with the memory of
-who started it."""
+class ReplayServer:
+    """Replays files in children of one process."""
+
+    def __init__(self, good, script):
+        worker = os.path.join(os.path.dirname(__file__), "replay_server.py")
+        words = [sys.executable, worker, str(2 * SECONDS), *self._words(good, script)]
+        self._process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    @staticmethod
+    def _words(path, script):
+        return ["-Z", "--replay", str(path), "-qn", script]
+
+    def replay(self, path, script):
+        """How it ends: its status, its messages, its CPU seconds and its bytes of memory."""
+        self._process.stdin.write(json.dumps(self._words(path, script)) + "\n")
+        self._process.stdin.flush()
+        return json.loads(self._process.stdout.readline())
+
+    def close(self):
+        self._process.stdin.close()
+        self._process.wait()
+        self._process.stdout.close()
 
 
-def replayed(path, script, directory):
-    """How `sonde --replay` ends: its status, its messages, its CPU seconds and its bytes of memory."""
-    used = directory / "used"
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    words = [sys.executable, "-c", WORKER, used, "-Z", "--replay", path, "-qn", script]
-    done = subprocess.run(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    errors = done.stderr.decode(errors="replace")
-    return done.returncode, errors, seconds, int(used.read_text()) << 10 if done.returncode in (0, 1) else 0
+def check(outcome, case):
+    """A shorter replay or an error; whether it is an error."""
+    status, errors, seconds, memory = outcome
+    assert "Traceback" not in errors, (case, errors)
+    assert status in (0, 1), (case, status, errors)
+    assert bool(errors) or not status, case
+    assert seconds < SECONDS, (case, seconds, errors)
+    assert memory < MEMORY, (case, memory)
+    return status
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_damaged_file_is_replayed_as_far_as_it_makes_sense(tmp_path, kind):
     cases, script = KINDS[kind]
-    path = tmp_path / "file"
+    path, good = tmp_path / "file", tmp_path / "good"
+    good.write_bytes(GOOD[kind]())
     told, count = 0, count_of(FEW[kind])
-    for number, data in enumerate(cases(count, random.Random(kind).randrange(1000))):
-        path.write_bytes(data)
-        status, errors, seconds, memory = replayed(path, script, tmp_path)
-        assert "Traceback" not in errors, (number, errors)
-        assert status in (0, 1), (number, status, errors)
-        assert bool(errors) or not status, number
-        assert seconds < SECONDS, (number, errors)
-        assert memory < MEMORY, number
-        told += status
+    with closing(ReplayServer(good, script)) as server:
+        for number, data in enumerate(cases(count, random.Random(kind).randrange(1000))):
+            path.write_bytes(data)
+            told += check(server.replay(path, script), number)
     assert told >= count // 5
+
+
+MADE = {
+    "recording of the kernel": (list, lambda count: hostile.recordings(recording("kernel"), count, 3)),
+    "recording": (
+        lambda: hostile.large_recordings(recording("embedded")),
+        lambda count: hostile.recordings(recording("embedded"), count, 4),
+    ),
+    "perf.data": (hostile.large_perf_data, lambda count: hostile.perf_data(count, 3)),
+    "packets": (hostile.large_packets, lambda count: hostile.packets(count, 3)),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_file_that_was_made_to_be_hostile_does_no_harm(tmp_path, kind):
+    _, script = KINDS[kind]
+    large, drawn = MADE[kind]
+    path, good = tmp_path / "file", tmp_path / "good"
+    good.write_bytes(GOOD[kind]())
+    with closing(ReplayServer(good, script)) as server:
+        for case, data in (*large(), *enumerate(drawn(count_of(5)))):
+            path.write_bytes(data)
+            check(server.replay(path, script), case)

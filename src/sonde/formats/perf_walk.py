@@ -24,6 +24,10 @@ _CHUNK = 1 << 20
 _MOST_UNPACKED = 64 << 20
 """Bytes of one record that is compressed: perf compresses what is in a ring, which has a few MiB."""
 
+_ROOM, _RATIO = 2 << 20, 100
+"""So many bytes may become of what is compressed, and so many times those that it has in the file: perf comes to a
+tenth of that, and a short file is not to take long."""
+
 
 class WalkError(Exception):
     """What is wrong, and at which byte of the file."""
@@ -44,10 +48,11 @@ class Walk:
         self._largest_behind = largest_behind
         self._zstd: ZstdStream | None = None
         self._rest = b""
+        self._room = _ROOM
 
     def __iter__(self) -> Iterator[tuple[int, DataRecord]]:
         """Each with its place in the file. Raises WalkError behind the last whole one."""
-        self._zstd, self._rest = None, b""
+        self._zstd, self._rest, self._room = None, b"", _ROOM
         position, buffer, at = self._start, b"", 0
         while position + at < self._end:
             needed = self._needed(buffer, at)
@@ -118,7 +123,10 @@ class Walk:
         try:
             if self._zstd is None:
                 self._zstd = ZstdStream()
-            data = self._rest + self._zstd.take(content, _MOST_UNPACKED)
+            self._room += _RATIO * len(content)
+            unpacked = self._zstd.take(content, min(self._room, _MOST_UNPACKED))
+            self._room -= len(unpacked)
+            data = self._rest + unpacked
         except ZstdError as error:
             raise WalkError(str(error), place) from None
         at = 0

@@ -34,7 +34,7 @@ class ZstdStream:
                 parts.append(part)
                 size += len(part)
                 if size > largest:
-                    raise ZstdError(f"what is compressed in it becomes larger than {largest >> 20} MiB")
+                    raise ZstdError("what is compressed in it becomes too large")
         except (self._error, EOFError) as error:
             raise ZstdError(f"what is compressed in it is damaged ({error})") from None
         return b"".join(parts)

@@ -53,6 +53,10 @@ _PATIENCE = 50 * MILLISECOND
 """ns that less than that waits to be written."""
 
 _LARGEST = 1 << 24
+_ROOM, _RATIO = 1 << 22, 256
+"""So many bytes may become of all blocks, and so many times those that they have in the file: structures that come
+again and again are packed into an eightieth, and a short file is not to take long."""
+
 _MOST_PARTS = 1 << 19
 """Commas and brackets of a description, each of which may take 200 bytes of memory."""
 
@@ -317,7 +321,7 @@ class RecordedFirings:
 
     def _read_blocks(self) -> Iterator[tuple[int, bytes]]:
         """The blocks, as far as they are whole."""
-        at = len(MAGIC)
+        at, room = len(MAGIC), _ROOM
         while True:
             head = self._file.read(BLOCK.size)
             if not head:
@@ -328,6 +332,10 @@ class RecordedFirings:
                 return
             if kind not in (DESCRIPTION, HAPPENINGS, SUMMARY, RINGS) or stored > _LARGEST or size > _LARGEST:
                 self.damage = f"it is damaged at byte {at}"
+                return
+            room += _RATIO * stored - size
+            if room < 0:
+                self.damage = f"it becomes too large in the block at byte {at}"
                 return
             packed = self._file.read(stored)
             if len(packed) < stored:
@@ -397,6 +405,8 @@ class RecordedFirings:
                         yield _event(item), 0
                     elif what == FILE:
                         self._know(item)
+                    else:
+                        raise RecordError(f"an item of kind {what}")
                 except (RecordError, RecordingFileError, struct.error) as error:
                     self.damage = f"a block is damaged: {error}"
                     return

@@ -16,6 +16,10 @@ from sonde.symbols.process_events import Executed, Forked, Mapped, MappingsSnaps
 
 _MARK = (1 << 32) - 1
 
+_ROOM = 100_000
+"""Mappings of generations that have gone, some 30 MB. From there on what takes the place of other code takes its names,
+too."""
+
 _MOST = 1 << 14
 """Processes that are known: of those that were heard of first nothing is known in the end."""
 
@@ -34,12 +38,11 @@ class CurrentImage:
         return (self.base + self.generation) & _MARK
 
     def add(self, mappings: Iterable[Mapping]) -> bool:
-        """Whether any takes the place of other code, which begins another generation."""
+        """Whether any takes the place of other code."""
         replaces = False
         for each in mappings:
             replaces = replaces or any(_differ(each, other) for other in self.table.between(each.start, each.end))
             self.table.add(each)
-        self.generation += replaces
         return replaces
 
 
@@ -48,6 +51,7 @@ class CurrentImages:
 
     def __init__(self) -> None:
         self._of: OrderedDict[int, CurrentImage] = OrderedDict()
+        self._room = _ROOM
 
     def mark(self, pid: int) -> int:
         """The mark of what the process executes now, 0 if that is not known."""
@@ -65,7 +69,7 @@ class CurrentImages:
                 image = self._image(pid)
                 if mapping.path == VDSO:
                     image.base, image.generation = mark_of(mapping.start), 0
-                if mapping.executable and image.add((mapping,)):
+                if mapping.executable and image.add((mapping,)) and self._begins(image):
                     return MappingsSnapshot(time, pid, image.mark, tuple(image.table))
             case Executed(_, pid):
                 self._put(pid, CurrentImage())
@@ -84,10 +88,18 @@ class CurrentImages:
             image = CurrentImage(base)
             self._put(pid, image)
         code = [each for each in mappings if each.executable]
-        if image.add(code):
+        if image.add(code) and self._begins(image):
             image.table = MappingTable()
             image.add(code)
         return image.mark
+
+    def _begins(self, image: CurrentImage) -> bool:
+        """Another generation, if there is room."""
+        self._room -= len(image.table)
+        if self._room < 0:
+            return False
+        image.generation += 1
+        return True
 
     def _image(self, pid: int) -> CurrentImage:
         found = self._of.get(pid)

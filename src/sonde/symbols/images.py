@@ -44,10 +44,13 @@ def mark_in(mappings: Iterable[Mapping]) -> int:
 class Image:
     """What a process has mapped from an exec to the next, or to its end."""
 
-    __slots__ = ("_is_shared", "_table", "is_whole", "mark")
+    __slots__ = ("_is_shared", "_table", "base", "is_told", "is_whole", "mark")
 
     def __init__(self, table: MappingTable | None = None, mark: int = 0, is_whole: bool = True) -> None:
-        self.mark = mark
+        self.mark = self.base = mark
+        """`base` is the kernel's mark, to which that of a generation has been added (`current_images.py`)."""
+        self.is_told = False
+        """Whether an engine has told what is mapped, so that it tells of each change, too."""
         self.is_whole = is_whole
         """False if mappings from before the session are missing."""
         self._table = MappingTable() if table is None else table
@@ -65,19 +68,24 @@ class Image:
             self._table, self._is_shared = self._table.copy(), False
         self._table.add(mapping)
         if mapping.path == VDSO:
-            self.mark = mark_of(mapping.start)
+            self.mark = self.base = mark_of(mapping.start)
 
     def complete(self, mark: int, mappings: Iterable[Mapping]) -> None:
-        """All that is mapped at a time."""
+        """All that is mapped at a time. With a mark of 0 somebody has looked at what the process has by now: that may
+        be more than has been told, and does not change it."""
+        keeps = not mark and self.is_told
+        base = mark_in(mappings)
         for mapping in mappings:
             known = self._table.find(mapping.start)
-            if mapping.executable and (known is None or known._replace(generation=0) != mapping):
+            if mapping.executable and (known is None or (not keeps and known._replace(generation=0) != mapping)):
                 self.add(mapping)
-        self.mark, self.is_whole = mark, True
+        self.is_told = self.is_told or bool(mark)
+        self.mark, self.base, self.is_whole = mark or (self.mark if keeps else base), base, True
 
     def fork(self) -> Image:
         """That of a child; the table is copied when one of them changes it."""
         made = Image(self._table, self.mark, self.is_whole)
+        made.base, made.is_told = self.base, self.is_told
         made._is_shared = self._is_shared = True
         return made
 
@@ -85,6 +93,11 @@ class Image:
     def held(self) -> int:
         """How many mappings there would be less without it; those with long names count as several."""
         return 0 if self._is_shared else sum(1 + len(each.path) // _LONG for each in self._table)
+
+
+def _is_of(image: Image, mark: int, base: int) -> bool:
+    """Whether what has these marks is that image, or may be."""
+    return (image.mark == mark if mark else image.base == base) or not (image.mark or image.is_whole)
 
 
 class Images:
@@ -124,7 +137,7 @@ class Images:
             case Exited(_, pid):
                 self._exited(pid)
             case MappingsSnapshot(_, pid, mark, mappings):
-                self._seen(pid, mark or mark_in(mappings), mappings)
+                self._seen(pid, mark, mappings)
 
     def _current(self, pid: int) -> Image:
         images = self._alive(pid)
@@ -144,7 +157,8 @@ class Images:
     def _seen(self, pid: int, mark: int, mappings: tuple[Mapping, ...]) -> None:
         """A snapshot completes what is known of the same image: what was unmapped before it may still be asked for."""
         images = self._of.setdefault(pid, [])
-        image = next((each for each in reversed(images) if each.mark == mark or not (each.mark or each.is_whole)), None)
+        base = mark_in(mappings)
+        image = next((each for each in reversed(images) if _is_of(each, mark, base)), None)
         if image is None:
             image = Image()
             images.append(image)

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable
 
 from sonde.symbols.elf.file import ElfError
-from sonde.symbols.images import Image, Images, mark_in, split
+from sonde.symbols.images import Image, Images, split
 from sonde.symbols.mappings import DELETED, Mapping, parse_maps
 from sonde.symbols.objects import Objects
 from sonde.symbols.perf_map import CompiledCode
@@ -77,7 +77,7 @@ class ProcessNames:
             return False
         if not mappings:
             return False
-        self._images.take(MappingsSnapshot(0, pid, mark_in(mappings), mappings))
+        self._images.take(MappingsSnapshot(0, pid, 0, mappings))
         now = time.monotonic()
         self._read_again[pid] = now + _PATIENCE * (now - began)
         return True

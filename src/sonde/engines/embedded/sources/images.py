@@ -1,5 +1,5 @@
-"""What traced processes have mapped, read from /proc while they stand still: when a stack is first walked, before they
-execute another program, when they have mapped code since, and at their end."""
+"""What traced processes have mapped, read from /proc: when they have been executed, when they have mapped code, before
+they execute another program, and at their end."""
 
 from __future__ import annotations
 
@@ -109,6 +109,7 @@ class ImageEvents:
 
         for kind in (stops.FORK, stops.START):
             handlers[kind] = partial(self._made, handlers[kind])
+        handlers[stops.EXEC] = partial(self._executed, handlers[stops.EXEC])
         handlers |= {
             stops.ENTRY: before_exec, stops.EXIT: before_end, stops.END: after_end, stops.MAPPED: self._mapped
         }  # fmt: skip
@@ -132,11 +133,19 @@ class ImageEvents:
             self._last[made] = self._last[task.pid]
             self._ranges[made] = self._ranges[task.pid]
         handle(record)
+        if flags & stops.BEFORE:
+            self.begin(self._task(tid))
+
+    def _executed(self, handle: Handler, record: Record) -> None:
+        handle(record)
+        task = self._task(record[2])
+        if task is not None:
+            self._note(task.process)
 
     def _mapped(self, record: Record) -> None:
-        """There may be other code where there was some. What has not been looked at yet will be when it is needed."""
+        """There may be other code where there was some."""
         task = self._task(record[2])
-        if task is not None and task.pid in self._last:
+        if task is not None:
             self._note(task.process)
 
     def _note(self, process: TracedProcess) -> None:

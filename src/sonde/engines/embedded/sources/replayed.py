@@ -54,8 +54,8 @@ _FORK = "tracepoint", "sched_process_fork"
 
 
 _FEW_TICKS, _LONG_TICKS = 1000, 30_000
-"""Ticks of a clock in any gap between two firings, and those in longer gaps of the whole recording together, where the
-times are those of others."""
+"""Ticks of a clock in a gap between two firings that is not called long, and those in longer gaps of the whole
+recording together, where the times are those of others."""
 
 _OWN_FEW_TICKS, _OWN_LONG_TICKS = 10_000, 100_000
 """The same of a file of sonde's own, which may be damaged."""
@@ -297,7 +297,7 @@ class ReplayedFirings:
         if late > self._few_ticks:
             taken = min(late, self._long_ticks)
             self._long_ticks -= taken
-            left_out = late - max(taken, self._few_ticks)
+            left_out = late - taken
             self._left_out += left_out
             tick.due += left_out * tick.period
 
