@@ -29,6 +29,7 @@ ENTRY_MARK = 0xFA1E0FF3
 _MARK, _PUSH = b"\xf3\x0f\x1e\xfa", b"\x55"
 _COPY = (b"\x48\x89\xe5", b"\x48\x8b\xec")
 _CALL = rb"[\xe8\xe9](?=(....))"
+_JUMPS = rb"(?:\xe9|\x0f[\x80-\x8f])(?=(....))"
 _JUMP = b"\xff\x25"
 _DISPLACEMENT = struct.Struct("<i")
 
@@ -46,6 +47,13 @@ def calls(code: bytes, address: int) -> Iterator[tuple[int, int]]:
     for found in re.finditer(_CALL, code, re.DOTALL):
         at = address + found.start()
         yield at, at + 5 + _DISPLACEMENT.unpack(found[1])[0]
+
+
+def jumps(code: bytes, address: int) -> Iterator[int]:
+    """Where direct jumps lead, those with a condition too (opcodes e9 and 0f 80 to 0f 8f). Any such bytes are taken for
+    one."""
+    for found in re.finditer(_JUMPS, code, re.DOTALL):
+        yield address + found.end() + _DISPLACEMENT.size + _DISPLACEMENT.unpack(found[1])[0]
 
 
 def jump_through(code: bytes, address: int) -> int | None:
