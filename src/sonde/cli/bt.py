@@ -82,8 +82,13 @@ def _run(arguments: BtArguments, messages: BtMessages, export: ExportRequest | N
         settle_format(arguments.values.get("-o"), options)
     if arguments.mode and options.text("format") != "text":
         raise FatalError("USAGE: tests and measurements have no tables: -o takes another name")
+    if program[0] == "file" and _is_compiled(program[1]):
+        return _run_compiled(program[1], arguments, options, messages)
+    saved = arguments.values.get("--aot")
+    if saved is not None:
+        _require_plain(arguments)
     commands = [arguments.values["-c"]] if "-c" in arguments.values else []
-    only_compiles = "dry_run" in arguments.flags
+    only_compiles = "dry_run" in arguments.flags or saved is not None
     engine = chosen_engine(options, messages.warning, only_compiles)
     with holding(engine, commands, arguments.pids(), options, messages.warning) as held:
         # The compiler comes when the processes are there.
@@ -97,12 +102,16 @@ def _run(arguments: BtArguments, messages: BtMessages, export: ExportRequest | N
         )
 
         wanted = pairs(program, arguments.values.get("--probe-filter", ""), "errors" in arguments.flags, arguments.mode)
-        made = compile_program(wanted, options, arguments.operands, held, export is not None)
+        made = compile_program(wanted, options, arguments.operands, held, export is not None, saved is not None)
         messages.warnings(made.warnings())
         if "-d" in arguments.values:
             from sonde.cli.bt_stages import show_stages
 
             show_stages(arguments, wanted, made)
+        if saved is not None:
+            from sonde.library.bpftrace_spec import save_program  # few programs are saved
+
+            save_program(saved, made, options)
         if only_compiles:
             return 0
         if held.is_embedded and not held.traced:
@@ -129,6 +138,52 @@ def _run(arguments: BtArguments, messages: BtMessages, export: ExportRequest | N
         return run_program(
             made, options, held, output, messages.warning, attached, is_json, warns, arguments.mode, watch
         )
+
+
+def _is_compiled(path: str) -> bool:
+    """Whether a plain file is a spec file, which begins with a brace, as no script does."""
+    if not os.path.isfile(path):
+        return False
+    try:
+        with open(path, "rb") as file:
+            return file.read(1) == b"{"
+    except OSError:
+        return False
+
+
+def _require_plain(arguments: BtArguments) -> None:
+    """Raises FatalError for what goes with running, not with --aot."""
+    given = {"-c": "-c" in arguments.values, "-p": "-p" in arguments.values, "-k": "errors" in arguments.flags}
+    for name, is_given in (*given.items(), ("--test and --bench", bool(arguments.mode))):
+        if is_given:
+            raise FatalError(f"USAGE: Cannot use {name} with --aot")
+
+
+def _run_compiled(path: str, arguments: BtArguments, options: OptionTable, messages: BtMessages) -> int:
+    """Run what --aot has written. Raises FatalError and Error."""
+    from sonde.library.bpftrace import LANGUAGE, take_name
+    from sonde.library.bpftrace_spec import restore_options, run_compiled  # as above
+    from sonde.library.spec_file import content_of, engine_of, require_suitable, spec_of
+
+    content = spec_of(path, content_of(path))
+    restore_options(content, options)
+    made_for = engine_of(content)
+    given = options.text("engine") == "auto" and made_for == "embedded"
+    engine = made_for if given else chosen_engine(options, messages.warning, "dry_run" in arguments.flags)
+    require_suitable(path, content, engine)
+    if "dry_run" in arguments.flags:
+        return 0
+    commands = [arguments.values["-c"]] if "-c" in arguments.values else []
+    is_json, output = arguments.values.get("-f") == "json", arguments.values.get("-o")
+
+    def attached() -> None:
+        if "quiet" not in arguments.flags:
+            _tell_attached(sum(each.probes for each in content.parts), is_json, messages)
+
+    with holding(engine, commands, arguments.pids(), options, messages.warning) as held:
+        take_name(LANGUAGE, arguments.given)
+        warns = "no_warnings" not in arguments.flags
+        return run_compiled(path, content, options, held, output, messages.warning, attached, is_json, warns)
 
 
 def _watch(

@@ -72,11 +72,11 @@ def pairs(
 
 def compile_program(
     programs: Sequence[tuple[str, str]], options: OptionTable, arguments: Sequence[str], held: Held,
-    for_values: bool = False,
+    for_values: bool = False, is_portable: bool = False,
 ) -> BtProgram:  # fmt: skip
     """What `pairs` has made, for the processes that are held; `arguments` are $1 ... and, behind `--`, options;
-    `for_values` as `compiled` has it. Raises CompileError."""
-    wanted = For(held.engine, process=held.process, prepare=held.prepare)
+    `for_values` as `compiled` has it, `is_portable` as `For`. Raises CompileError."""
+    wanted = For(held.engine, None, is_portable, None if is_portable else held.process, held.prepare)
     return BtProgram(compiled(LANGUAGE, programs, options, arguments, wanted, LANGUAGE, for_values))
 
 
@@ -88,6 +88,17 @@ def job_of(
     maps = BtMaps(texts, program.own.functions, frozenset(program.own.series))
     watched = None if watch is None else watch(maps)
     return Job(made.spec, options, made.checked.is_destructive, program=LANGUAGE, watch=watched)
+
+
+def ending_of(own: CheckedProgram) -> Ending:
+    """What a program's report shows it by."""
+    settings = own.settings
+    trailer = str(settings["str_trunc_trailer"]).encode(errors="surrogateescape")
+    source = BtSource(own.text, own.spans)
+    most = int(settings["max_cat_bytes"])
+    return Ending(
+        own.functions, False, int(settings["max_strlen"]), trailer, source=source, largest_file=most, series=own.series
+    )
 
 
 def run_program(
@@ -107,22 +118,7 @@ def run_program(
     trials = _trials(program, mode, is_json)
 
     def report_to(outlet: Outlet) -> MakeReport:
-        settings = program.own.settings
-        trailer = str(settings["str_trunc_trailer"]).encode(errors="surrogateescape")
-        longest = int(settings["max_strlen"])
-        source = BtSource(program.own.text, program.own.spans)
-        most = int(settings["max_cat_bytes"])
-        ending = Ending(
-            program.own.functions,
-            is_json,
-            longest,
-            trailer,
-            warns,
-            source,
-            most,
-            program.own.series,
-            trials,
-        )
+        ending = ending_of(program.own)._replace(is_json=is_json, warns=warns, trials=trials)
 
         def report(spec: TracingSpec, shown: Options) -> BtReport:
             reports.append(BtReport(spec, shown, outlet.descriptor, outlet.names, ending))

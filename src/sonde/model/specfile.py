@@ -96,7 +96,8 @@ class KeptSetting(NamedTuple):
 
 
 class SpecFile(NamedTuple):
-    """The content. `sonde` is the version that wrote it; `destructive`: it has actions that need -w."""
+    """The content. `sonde` is the version that wrote it; `destructive`: it has actions that need -w. `language` is that
+    of the program, and `texts` what its report needs besides the spec, as that language has it."""
 
     sonde: str
     compiled_for: CompiledFor
@@ -104,6 +105,8 @@ class SpecFile(NamedTuple):
     options: tuple[KeptSetting, ...]
     destructive: bool
     spec: TracingSpec
+    language: str = "d"
+    texts: str = ""
 
 
 def to_text(content: SpecFile) -> str:

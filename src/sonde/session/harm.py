@@ -16,6 +16,10 @@ FunctionName: TypeAlias = Callable[[int], str]
 """What a function of the kernel is called whose BTF type has this number, "" if there is none."""
 
 
+_SHOWING = frozenset({"cat", "errorf", "join", "returned", "time", "warnf"})
+"""Commands whose carrying out is that something is shown."""
+
+
 def harm(spec: TracingSpec, function_name: FunctionName | None = None) -> str:
     """Why a compiled program needs -w, whoever compiled it, "" if it does not: what is not known only to observe may
     change the system. `function_name` is of the kernel that it is for, by default the one that runs."""
@@ -24,7 +28,7 @@ def harm(spec: TracingSpec, function_name: FunctionName | None = None) -> str:
 
 def _reasons(spec: TracingSpec, function_name: FunctionName) -> Iterator[str]:
     for action in (action for layout in spec.records for action in layout.actions):
-        if isinstance(action, CommandAction):
+        if isinstance(action, CommandAction) and action.name not in _SHOWING:
             yield f"it calls {action.name}()"
     for each in spec.maps:
         yield from _of_map(each)

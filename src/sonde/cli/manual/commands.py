@@ -221,6 +221,9 @@ BT = Command(
                 ManualOption(("--dry-run",), "", "compile, and end"),
                 ManualOption(("-d",), "STAGE", "show what the program becomes, too", ("ast", "codegen", "dis", "all")),
                 ManualOption(("--fmt",), "", "show the program in its usual layout, and do not run it"),
+                ManualOption(
+                    ("--aot",), "FILE", "write what was compiled to a spec file, which `sonde bt FILE` runs", (FILE,)
+                ),
                 ManualOption(("--info",), "", "what the kernel and sonde have for programs"),
                 ManualOption(("--engine",), "NAME", "the kernel or the embedded engine", ("kernel", "embedded")),
                 ManualOption(("-V", "--version"), "", "the version of the language"),
