@@ -45,7 +45,6 @@ def test_functions_return_what_they_come_to(engine):
 
 
 def test_a_string_that_is_cut_is_warned_of():
-    program = 'config = { max_strlen = 8 } begin { print("abcdefgh"); print("abcdefghi"); }'
+    program = 'config = { max_strlen = 8 } begin { $a = "abcdefgh"; $b = "abcdefghi"; }'
     done = sonde("bt", "-q", "-e", program)
-    assert done.stdout.split() == ["abcdefgh"] * 2
     assert done.stderr.count("String of 9 bytes is cut to 8, which max_strlen sets.") == 1

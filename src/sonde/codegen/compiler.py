@@ -115,7 +115,9 @@ class Compilation:
         has_packets = captures(clauses) or (settings.records and looks_at_packets(clauses))
         settings = settings._replace(output=outputs.chosen(settings.output, target, has_packets))
         longest = max((len(text.encode()) for _, text in program.probe_texts), default=0)
-        settings = settings._replace(longest_text=min(longest, settings.strsize))
+        settings = settings._replace(
+            longest_text=min(longest, settings.strsize), has_whole_literals=program.has_whole_literals
+        )
         self.clauses = clauses
         self.sources = sources
         self._at_end = program.shown

@@ -542,7 +542,8 @@ class Program(Node):
     that hold pointers from alloca() or copyin(), which no other variable ever does. `is_typed`: whoever shows
     aggregations is told the types of their keys. `goes_on`: a division by zero comes to 1, what cannot be read to 0, an
     index that is out of bounds to the first element; each is told, and the clause goes on. `probe_texts`: what the
-    language calls probes, by their identifiers, where a clause asks for that. `shown` are shown when all is over."""
+    language calls probes, by their identifiers, where a clause asks for that. `has_whole_literals`:
+    literals are shown as they are, whatever the longest string is. `shown` are shown when all is over."""
 
     clauses: tuple[Clause, ...]
     variables: tuple[Variable, ...]
@@ -552,4 +553,5 @@ class Program(Node):
     is_typed: bool = False
     goes_on: bool = False
     probe_texts: tuple[tuple[int, str], ...] = ()
+    has_whole_literals: bool = False
     shown: tuple[Aggregation | Variable, ...] = ()

@@ -21,7 +21,8 @@ class Settings(NamedTuple):
     executed, beside their numbers. `records`: programs record their firings instead of what they trace
     (`codegen/basis/firing_records.py`); `record_reads`: with stacks, and strings that arguments point to, and with
     `packet_bytes` of each packet at most. `python`: stacks of processes show functions of Python.
-    `longest_text` are the bytes of the longest text of a probe (`Program.probe_texts`).
+    `longest_text` are the bytes of the longest text of a probe (`Program.probe_texts`). `has_whole_literals`: a record
+    has the numbers of literals in place of their characters.
     """
 
     strsize: int = default_number("strsize")
@@ -53,6 +54,7 @@ class Settings(NamedTuple):
     record_reads: bool = False
     packet_bytes: int = 0xFFFF
     longest_text: int = 0
+    has_whole_literals: bool = False
 
     @property
     def printed_size(self) -> int:

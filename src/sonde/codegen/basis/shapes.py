@@ -102,6 +102,9 @@ def field_of(e: tree.Expr, offset: int, probes: Sequence[Probe], settings: Setti
     kind, size, signed, detail = shape(e, probes, settings)
     if kind == "string" and _is_literal(e):
         detail = LITERAL
+        if settings.has_whole_literals and _longest_literal(e) > _SHORT:
+            # Whoever shows it has the program's own.
+            kind, size = "interned", 4
     return _placed(offset, kind, size, signed, detail)
 
 
@@ -110,6 +113,16 @@ def _is_literal(e: tree.Expr) -> bool:
     if isinstance(e, tree.Conditional):
         return _is_literal(e.then) and _is_literal(e.otherwise)
     return isinstance(e, tree.StringConst)
+
+
+_SHORT = 8
+"""Characters of a literal that a record rather has than its number."""
+
+
+def _longest_literal(e: tree.Expr) -> int:
+    if isinstance(e, tree.Conditional):
+        return max(_longest_literal(e.then), _longest_literal(e.otherwise))
+    return len(e.value) if isinstance(e, tree.StringConst) else 0
 
 
 def _placed(offset: int, kind: str, size: int, signed: bool, detail: str) -> Field:

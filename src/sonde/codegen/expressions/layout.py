@@ -15,6 +15,7 @@ from sonde.codegen.expressions.strings import characters, characters_into
 from sonde.codegen.intermediate.ir import Imm, MapDescriptor, Reg
 from sonde.model import program as tree
 from sonde.model.spec import Field
+from sonde.model.types import INT
 from sonde.model.units import whole_words
 
 
@@ -22,7 +23,7 @@ def write_field(g: Generation, e: tree.Expr, field: Field, base: Memory) -> None
     """Generate the expression straight into its field."""
     memory = Memory(base.base, base.offset + field.offset)
     if field.kind == "interned":
-        store(g, memory, 4, probe_name(g, e.name) if isinstance(e, tree.Builtin) else Imm(0))
+        store(g, memory, 4, probe_name(g, e.name) if isinstance(e, tree.Builtin) else g.value(_interned(g, e)))
     elif field.kind == "string":
         characters_into(g, e, memory, whole_words(field.size))
     elif field.kind == "long_string":
@@ -52,6 +53,13 @@ def write_field(g: Generation, e: tree.Expr, field: Field, base: Memory) -> None
         store(g, memory, 8, g.value(e.arguments[0]))
     else:
         store(g, memory, field.size, g.value(e))
+
+
+def _interned(g: Generation, e: tree.Expr) -> tree.Expr:
+    """The number of a literal, or of the one that a condition decides on."""
+    if isinstance(e, tree.Conditional):
+        return tree.Conditional(INT, e.position, e.test, _interned(g, e.then), _interned(g, e.otherwise))
+    return tree.Const(INT, e.position, g.intern(e.value) if isinstance(e, tree.StringConst) else 0)
 
 
 def _append_string(g: Generation, text: Memory, size: int, field: Memory) -> None:

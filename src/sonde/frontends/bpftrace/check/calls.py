@@ -241,6 +241,10 @@ def _print(call: nodes.Call, scope: BtScope) -> Statement:
     if len(arguments) > 1:
         raise scope.mistake("Non-map print() only takes 1 argument, " + f"{len(arguments)} found", call.at)
     e = scope.expression(first, scope)
+    if is_text(e.type):
+        from sonde.frontends.bpftrace.check.formats import shown_whole  # as above
+
+        shown_whole(first, scope)
     return tree.Print(fixed(e.type), at, e, False)
 
 

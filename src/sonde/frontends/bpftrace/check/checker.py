@@ -218,6 +218,7 @@ def _whole(
         is_typed=True,
         goes_on=True,
         probe_texts=tuple(scope.probe_texts.items()),
+        has_whole_literals=True,
         shown=_shown(scope) if is_shown else (),
     )
     functions = {name[1:] or "_": use.function for name, use in scope.known.maps.items() if use.function}

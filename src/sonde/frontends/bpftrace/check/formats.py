@@ -63,6 +63,7 @@ def formatted(call: nodes.Call, scope: BtScope) -> tuple[tuple[Conversion, ...],
         raise scope.mistake(f"{call.name}() requires at least one argument (0 provided)", call.at)
     if not isinstance(first, tree.StringConst):
         raise scope.mistake(f"{call.name}() expects a string literal as its first argument", call.at)
+    shown_whole(call.arguments[0], scope)
     pieces = conversions(first.value, call.arguments[0].at, scope)
     letters = [each.letters for each in pieces if each.letters]
     rest = call.arguments[1:]
@@ -73,6 +74,16 @@ def formatted(call: nodes.Call, scope: BtScope) -> tuple[tuple[Conversion, ...],
         )
     values = [_value(each, letter, call.name, scope) for each, letter in zip(rest, letters, strict=True)]
     return pieces, tuple(values)
+
+
+def shown_whole(node: nodes.Expr | nodes.TypeName, scope: BtScope) -> None:
+    """Literals that are shown are not cut: nothing is to be remarked of them."""
+    if isinstance(node, nodes.StringLiteral):
+        scope.remarks.pop(node.at, None)
+    elif isinstance(node, nodes.Ternary):
+        for each in (node.then, node.otherwise):
+            if each is not None:
+                shown_whole(each, scope)
 
 
 def _expression(node: nodes.Expr | nodes.TypeName, scope: BtScope) -> nodes.Expr:
@@ -92,6 +103,7 @@ def _value(node: nodes.Expr | nodes.TypeName, letters: str, name: str, scope: Bt
     if letters[-1] == "s" and is_scalar(e.type):
         return noted(e if is_shown(e) else plain(e))
     if letters[-1] == "s" and is_text(e.type):
+        shown_whole(node, scope)
         return string(e)
     if letters[-1] == "s" and is_object(e.type):
         return e
