@@ -55,8 +55,8 @@ TEXTS = {
     "codegen.subroutines.numbered_tasks": (["bt", "-e", "begin { print(comm(2)); }"], "kthreadd"),
     "frontends.bpftrace.check.held_values": (["bt", "-e", "begin { print(comm(2)); }"], "kthreadd"),
     "frontends.bpftrace.check.timers": (["bt", "-e", "i:ms:1 { print(7); exit(); }"], "7"),
-    "frontends.bpftrace.formatting.layout": (["bt", "--fmt", "-e", "begin{exit()}"], "  exit()"),
-    "library.bpftrace_layout": (["bt", "--fmt", "-e", "begin{exit()}"], "  exit()"),
+    "frontends.bpftrace.formatting.layout": (["bt", "--fmt", "-e", "begin{exit()}"], "begin { exit() }"),
+    "library.bpftrace_layout": (["bt", "--fmt", "-e", "begin{exit()}"], "begin { exit() }"),
     "frontends.bpftrace.check.type_information": (
         ["bt", "-e", "config = { unstable_typeinfo = enable } begin { print(typeinfo(7)); }"], ".base_type = int"),
     "frontends.bpftrace.check.counted_events": (["bt", "-e", "software:faults:1 { exit(); }"], "Attached 1 probe"),
@@ -165,6 +165,14 @@ def test_a_bpftrace_program_has_the_types_and_variables_of_another(tmp_path):
     assert "11223344" in output
     names = "all_arguments", "data_addresses", "function_table", "types_of_programs"
     assert {f"frontends.bpftrace.check.{each}" for each in names} <= found
+
+
+def test_a_saved_bpftrace_program_is_executed(tmp_path):
+    saved = str(tmp_path / "saved")
+    executed(tmp_path, ["bt", "--aot", saved, "-e", "begin { print(7); }"])
+    output, found = executed(tmp_path, ["bt", saved])
+    assert "7" in output
+    assert {"library.bpftrace_spec", "library.spec_file"} <= found
 
 
 def test_arguments_of_static_probes_are_recorded(tmp_path):
