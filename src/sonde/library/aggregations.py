@@ -160,9 +160,9 @@ class LiveAggregation(Mapping[Key, Any]):
         return self._spec
 
     @property
-    def title(self) -> str:
-        """Its name as the program has it."""
-        return f"@{'' if self.name == '_' else self.name}"
+    def heading(self) -> str:
+        """What it shows in words, where the program says so, else its name as the program has it."""
+        return self.title or f"@{'' if self.name == '_' else self.name}"
 
     @property
     def key_names(self) -> tuple[str, ...]:
@@ -184,10 +184,10 @@ class LiveAggregation(Mapping[Key, Any]):
         from sonde.library.rich_text import aggregation_html, aggregation_text
 
         rows = self.snapshot()
-        text = aggregation_text(self.title, rows)
+        text = aggregation_text(self.heading, rows)
         if isinstance(self._spec, AggregationSpec) and has_stack(rows):
             return {"text/plain": text, "text/html": FlameGraph(self._spec, rows).framed()}
-        return {"text/plain": text, "text/html": aggregation_html(self.title, self.key_names, self.function, rows)}
+        return {"text/plain": text, "text/html": aggregation_html(self.heading, self.key_names, self.function, rows)}
 
     def keep(self) -> None:
         """Have it as it is now from here on. For the run's own thread."""

@@ -105,7 +105,7 @@ def _follow_in_terminal(trace: Trace) -> None:
     if trace.error is not None:
         raise trace.error if isinstance(trace.error, Error) else Error(str(trace.error))
     for found in trace.aggregations.values():
-        print(aggregation_text(found.title, found.snapshot()))
+        print(aggregation_text(found.heading, found.snapshot()))
 
 
 def _newest(trace: Trace, count: int) -> list[Record]:

@@ -61,7 +61,7 @@ class CellView:
         if has_stack(rows) and isinstance(each.spec, AggregationSpec):
             picture = FlameGraph(each.spec, rows)
             return picture.framed() if self._trace.is_over else picture.image()
-        return aggregation_html(each.title, each.key_names, each.function or "value", rows)
+        return aggregation_html(each.heading, each.key_names, each.function or "value", rows)
 
     def text(self) -> str:
         trace = self._trace
@@ -69,7 +69,7 @@ class CellView:
         if trace.error is not None:
             parts.append(str(trace.error))
         parts += [record_text(each) for each in _last(trace.records)]
-        parts += [aggregation_text(each.title, each.snapshot()) for each in trace.aggregations.values()]
+        parts += [aggregation_text(each.heading, each.snapshot()) for each in trace.aggregations.values()]
         return "\n".join(parts)
 
 
