@@ -14,24 +14,31 @@ from sonde.codegen.intermediate.builder import Builder
 from sonde.codegen.intermediate.ir import BpfFunction, Imm, MapDescriptor, Operand, Reg, SlotAddress
 from sonde.codegen.routines.unwinding import (
     BIAS,
+    CALLED,
     CODE,
     COUNT,
+    FIRST_PC,
     FOUND,
     FRAMES,
     IMAGE,
     INTERPRETER,
+    KEPT_COUNT,
+    KEPT_FRAME,
+    KEPT_PC,
     LOOK,
     MODE,
+    NATIVE,
     NODE,
     NUMBER,
     PLACE,
     PYTHON,
     PYTHON_FRAME,
+    STACK,
     STATE,
     THREAD,
     USED,
 )
-from sonde.codegen.routines.work import at, get, put, repeat, step_of_loop
+from sonde.codegen.routines.work import at, get, put, repeat, step_of_loop, stop_if
 from sonde.model import python_frames as python
 from sonde.model.python_frames import PYTHON_CODES, PYTHON_KNOWN, PYTHON_RUNTIMES, PYTHON_STATE, PYTHON_THREADS
 from sonde.typed import TYPE_CHECKING
@@ -75,6 +82,7 @@ all keys are texts; and since 3.12 where a str has its characters."""
 _ENTRIES = 8
 """Of a dict so many are looked at."""
 
+_WORD = 8
 _NAME = int.from_bytes(b"__name__", "little")
 _PAGE = 4096
 
@@ -197,6 +205,7 @@ def try_state(name: str) -> BpfFunction:
     frame = b.copy(_member(b, found, state, _FRAME))
     with b.when("ne", b.load(found, _THROUGH, 4), Imm(0)):
         b.branch("eq", frame, Imm(0), absent)
+        put(b, work, CALLED, frame)
         b.move(frame, _member(b, found, b.alu("sub", frame, Imm(1)), _THROUGH))
     b.branch("eq", frame, Imm(0), absent)
     put(b, work, PYTHON_FRAME, frame)
@@ -233,7 +242,8 @@ def frame(name: str) -> BpfFunction:
     """(work): read a frame of Python's and go to its caller's; 1 if it is one to show, whose code object and place are
     then in the state, or if there is a remark."""
     b, work, absent = _ending(name)
-    found, unreadable, owned, of_object, known = _runtime(b, work, absent), b.label(), b.label(), b.label(), b.label()
+    found, unreadable, owned, of_object = _runtime(b, work, absent), b.label(), b.label(), b.label()
+    known, early = b.label(), b.label()
     target, address = b.in_register(b.alu("add", work, Imm(_READ))), get(b, work, PYTHON_FRAME)
     kind = b.in_register(b.load(found, KIND, 4))
     read = b.call(NUMBERS["probe_read_user"], target, Imm(_FRAME_SIZE), address)
@@ -252,14 +262,27 @@ def frame(name: str) -> BpfFunction:
     mark = b.in_register(b.alu("and", b.alu("rsh", _field(b, work, found, _MARK), shift), Imm(0xFF)))
     place = b.copy(b.alu("sub", _field(b, work, found, _PLACE), b.alu("add", code, b.load(found, _START, 4))))
     b.branch("eq", kind, Imm(python.IS_OWNED), owned)
+    called = get(b, work, CALLED)
+    with b.when("eq", address, get(b, work, KEPT_FRAME)):
+        b.branch("ge", called, get(b, work, STACK), early)
     with b.when("ne", mark, Imm(0)):
         put(b, work, MODE, Imm(0))
+        # What the call before keeps is behind where that has its frame.
+        put(b, work, CALLED, _member(b, found, b.alu("add", called, Imm(_WORD - 1)), _THROUGH))
     b.jump(known)
     b.place(owned)
-    with b.when("ge", mark, Imm(_INTERPRETERS_OWN)):
-        put(b, work, MODE, Imm(0))
-        b.ret(Imm(0))
-    b.jump(known)
+    b.branch("lt", mark, Imm(_INTERPRETERS_OWN), known)
+    b.branch("ge", address, get(b, work, STACK), early)
+    put(b, work, MODE, Imm(0))
+    b.ret(Imm(0))
+    b.place(early)
+    # The frames are those of a call further out: the interpreter has just been called here, or is about to return.
+    put(b, work, COUNT, get(b, work, KEPT_COUNT))
+    put(b, work, PYTHON_FRAME, get(b, work, KEPT_FRAME))
+    put(b, work, NATIVE, get(b, work, KEPT_PC))
+    put(b, work, CODE, Imm(0))
+    put(b, work, MODE, Imm(0))
+    b.ret(Imm(1))
     b.place(of_object)
     # Each call of the interpreter has one.
     put(b, work, MODE, Imm(0))
@@ -436,11 +459,44 @@ def show(name: str, frames: int) -> BpfFunction:
     b, work, absent = _ending(name)
     count, number = get(b, work, COUNT), get(b, work, NUMBER)
     b.branch("ge", count, Imm(frames), absent)
+    native, plain, place = get(b, work, NATIVE), b.label(), b.alu("lsh", count, Imm(3))
+    b.branch("ne", native, Imm(0), plain)
     b.branch("eq", number, b.copy(Imm(python.SKIPPED)), absent)
     mark = b.alu("or", b.alu("lsh", number, Imm(python.PLACE_BITS)), b.copy(Imm(-python.FRAME)))
-    b.store(at(b, work, FRAMES, b.alu("lsh", count, Imm(3))), 0, 8, b.alu("or", mark, get(b, work, PLACE)))
+    b.store(at(b, work, FRAMES, place), 0, 8, b.alu("or", mark, get(b, work, PLACE)))
     put(b, work, COUNT, b.alu("add", count, Imm(1)))
+    b.ret(Imm(0))
+    b.place(plain)
+    b.store(at(b, work, FRAMES, place), 0, 8, native)
+    put(b, work, COUNT, b.alu("add", count, Imm(1)))
+    put(b, work, NATIVE, Imm(0))
     return _done(b, absent)
+
+
+def shift(name: str, frames: int) -> BpfFunction:
+    """(work): of frame objects there is none left for a frame of the interpreter's: each belongs one further out. Have
+    the first one show the interpreter itself, and the last one be shown next; 0 if that cannot be."""
+    b, work, absent = _ending(name)
+    found = _runtime(b, work, absent)
+    b.branch("ne", b.load(found, KIND, 4), Imm(python.IS_FRAME_OBJECT), absent)
+    put(b, work, NATIVE, get(b, work, FIRST_PC))
+    repeat(b, f"python_exchange_{frames}", Imm(frames), work)
+    b.ret(Imm(1))
+    return _done(b, absent)
+
+
+def exchange(name: str, frames: int) -> BpfFunction:
+    """(index, ...): put the kept word in the place of a frame of Python's, which is kept then."""
+    b, index, work = step_of_loop(name)
+    stop_if(b, "ge", index, get(b, work, COUNT))
+    stop_if(b, "ge", index, Imm(frames))
+    place = at(b, work, FRAMES, b.alu("lsh", index, Imm(3)))
+    before = b.in_register(b.load(place, 0, 8))
+    with b.when("slt", before, Imm(0)):
+        b.store(place, 0, 8, get(b, work, NATIVE))
+        put(b, work, NATIVE, before)
+    b.ret(Imm(0))
+    return b.function
 
 
 ROUTINES: dict[str, Callable[[str], BpfFunction]] = {
@@ -456,4 +512,5 @@ def routine(name: str) -> BpfFunction:
         return ROUTINES[name](name)
     # What is the same but for the room that a stack has.
     _, what, number = name.split("_")
-    return {"copy": copy, "note": note, "show": show}[what](name, int(number))
+    made = {"copy": copy, "exchange": exchange, "note": note, "shift": shift, "show": show}
+    return made[what](name, int(number))

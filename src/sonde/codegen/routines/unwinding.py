@@ -21,7 +21,8 @@ from sonde.model.spec import UNWIND_BLOCKS, UNWIND_OBJECTS, UNWIND_PAGE, UNWIND_
     PC, STACK, FRAME, LOOK, COUNT, START, END, BIAS, FIRST_ROW, FIRST_BLOCK, BLOCKS, FIRST_RULE, SPACE, MAPPINGS,
     MISSED, RETURNS, CALLER_AT, PROCESS, BASE, REGISTERS, FIRST_PAIR, PAIRS, ADDRESS, DESCRIPTIONS, SIGNALS, OUTERMOST,
     TRAMPOLINE, DEPTH, PYTHON, MODE, FOUND, PYTHON_FRAME, THREAD, IMAGE, INTERPRETER, STATE, USED, CODE, PLACE, NUMBER,
-) = range(0, 320, 8)  # fmt: skip
+    KEPT_COUNT, KEPT_FRAME, KEPT_PC, FIRST_PC, CALLED, NATIVE,
+) = range(0, 368, 8)  # fmt: skip
 """Words of the walk's state: the three registers in the frame, the address by which its rule is looked up, how many
 frames are noted; the mapping that was found last and the tables of its object; where mappings are looked for; the
 number of the first frame whose table was missing, counted from 1; the innermost function whose return is probed; how
@@ -33,9 +34,11 @@ probed; and how many frames the walk has come to.
 The others are those of `python_frames.py`: the number of the interpreter in the object, whether frames of Python are
 noted, whether the thread's state has been looked for, the frame of Python's that comes next; the thread pointer, and
 the process with the mark of what it executes; the interpreter and the state of a thread that are looked at, and the one
-that has been taken; the code object of a frame, the place in it, and its number."""
+that has been taken; the code object of a frame, the place in it, and its number. Where the interpreter's frame was
+met: how many frames had been noted, which of Python's was next, and the address; the first such address; what the
+innermost call of the interpreter that has frames keeps on the stack, in 3.11; and the address to be shown after all."""
 
-NODE, NODE_SIZE = 320, 256
+NODE, NODE_SIZE = 368, 256
 """Behind them: a node of the tree of mappings, or what `frame_descriptions.py` keeps; and the addresses."""
 
 RULE = NODE
@@ -63,7 +66,14 @@ def walk(name: str, frames: int, step: str, is_mixed: bool) -> BpfFunction:
     """(work): fill in at most `frames` addresses from the registers on, by the routine `step` for each. With `is_mixed`
     there are steps besides, to frames that are not noted."""
     b = Builder(name)
-    repeat(b, step, Imm(frames * _STEPS_OF_MIXED if is_mixed else frames), b.function.parameters[0])
+    work = b.function.parameters[0]
+    repeat(b, step, Imm(frames * _STEPS_OF_MIXED if is_mixed else frames), work)
+    if is_mixed:
+        # The walk may have ended at a frame of the interpreter's.
+        with b.when("ne", get(b, work, MODE), Imm(0)):
+            put(b, work, PC, Imm(0))
+            put(b, work, STACK, Imm(-1))
+            repeat(b, step, Imm(frames * _STEPS_OF_MIXED), work)
     b.ret(Imm(0))
     return b.function
 
@@ -143,12 +153,21 @@ def _enter_python(b: Builder, work: Reg, frames: int, noted: int) -> None:
     b.branch("ne", b.call_local("python_thread", work), Imm(0), ready)
     put(b, work, FOUND, Imm(_GIVEN_UP))
     # An interpreter that has just been called has no frame yet.
-    b.branch("ne", before, Imm(0), other)
+    with b.when("ne", before, Imm(0)):
+        b.branch("eq", b.call_local(f"python_shift_{frames}", work), Imm(0), other)
+        b.call_local(f"python_show_{frames}", work)
+        b.jump(noted)
     put(b, work, NUMBER, Imm(0))
     b.call_local(f"python_show_{frames}", work)
     b.jump(other)
     b.place(ready)
+    pc = get(b, work, PC)
     put(b, work, MODE, Imm(1))
+    put(b, work, KEPT_COUNT, get(b, work, COUNT))
+    put(b, work, KEPT_FRAME, get(b, work, PYTHON_FRAME))
+    put(b, work, KEPT_PC, pc)
+    with b.when("eq", get(b, work, FIRST_PC), Imm(0)):
+        put(b, work, FIRST_PC, pc)
     b.jump(noted)
     b.place(other)
 
