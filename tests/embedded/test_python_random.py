@@ -40,9 +40,9 @@ ARGUMENTS = st.lists(st.tuples(NUMBERS, NUMBERS, NUMBERS), min_size=3, max_size=
 
 def given_by_probes(directory, source, names, arguments):
     """The results of each function for each of the arguments."""
-    path = directory / "functions_of_probes.py"
+    path = directory / "random_functions.py"
     path.write_text(HELPERS + source + PROBES)
-    spec = importlib.util.spec_from_file_location("functions_of_probes", path)
+    spec = importlib.util.spec_from_file_location("random_functions", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     probes = [module.asking(getattr(module, name), *each) for name in names for each in arguments]

@@ -18,6 +18,29 @@ from sonde.model.types import LONG, Array, resolve
 from sonde.typed import Node
 
 
+def placed(operand: Operand, position: Position) -> Operand:
+    """A value where the function has it: D's libraries, which may define it, are of no help there."""
+    return operand._replace(position=position)
+
+
+class OfFiring(Node):
+    """`p.name`: one of D's built-in variables, or what D's libraries define."""
+
+    position: Position
+    name: str
+
+    def checked(self, scope: Scope) -> Operand:
+        return placed(scope.evaluate(self.identifier(), scope), self.position)
+
+    def identifier(self) -> syntax.Identifier:
+        return syntax.Identifier(self.position, self.name)
+
+    def is_array(self, scope: Scope) -> bool:
+        """Whether a library defines it with keys."""
+        inline = scope.find_inline(self.name)
+        return inline is not None and inline.parameters is not None
+
+
 class Attribute(Node):
     """`object.name`: a member of a structure, or of the one that a pointer points to."""
 
@@ -32,7 +55,7 @@ class Attribute(Node):
             from sonde.frontends.d.check.translators import member  # few values are those of translators
 
             is_pointer_to = operand.type == TRANSLATED_POINTER
-            return member(operand, self.name, is_pointer_to, scope, self.position)
+            return placed(member(operand, self.name, is_pointer_to, scope, self.position), self.position)
         if is_string(operand.type):
             hint = "D's functions are for texts: strlen, strstr, substr, index, toupper ..."
             raise PythonError(f"texts have no methods in a probe: {self.name}", self.position, hint)
@@ -48,6 +71,9 @@ class ItemOf(Node):
     subscripts: tuple[Expr, ...]
 
     def checked(self, scope: Scope) -> Operand:
+        if isinstance(self.object, OfFiring) and self.object.is_array(scope):
+            element = syntax.Index(self.position, self.object.identifier(), self.subscripts)
+            return placed(scope.evaluate(element, scope), self.position)
         if _is_place(self.object) and not _is_scalar(self.object, scope):
             return scope.evaluate(syntax.Index(self.position, self.object, self.subscripts), scope)
         operand = scope.evaluate(self.object, scope)

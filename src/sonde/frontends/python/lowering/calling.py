@@ -8,7 +8,7 @@ from collections.abc import Callable
 from sonde.frontends.d import syntax
 from sonde.frontends.d.check.prototypes import ACTIONS
 from sonde.frontends.python.check.numbers import Comparison, Narrow, Sign, TypeCast, TypeQuestion, Whole
-from sonde.frontends.python.check.objects import AsNumber, AsText, Length
+from sonde.frontends.python.check.objects import AsNumber, AsText, Length, OfFiring
 from sonde.frontends.python.lowering.context import Lowering, integer
 from sonde.frontends.python.lowering.inlining import called
 from sonde.frontends.python.lowering.operands import as_truth, computed, expression, operands, simple
@@ -51,7 +51,7 @@ def call(node: ast.Call, context: Lowering) -> Value:
             hint = "a probe calls functions of the program, and D's: from sonde import copyinstr"
             raise context.mistake(node, f"{spelled} is {text}, which the kernel cannot call", hint)
     spelled = context.frame.function.text(node.func)
-    if isinstance(function, syntax.Identifier):
+    if isinstance(function, OfFiring):
         hint = f"D's functions are imported: from sonde import {function.name}"
         raise context.mistake(node, f"{spelled} is no function", hint)
     raise context.mistake(node, f"{spelled} cannot be called", "a probe calls functions made by def, and D's")

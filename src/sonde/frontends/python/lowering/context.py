@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from sonde.frontends.d import syntax
 from sonde.frontends.python.captured import SHARED, CapturedFunction, CapturedProgram
 from sonde.frontends.python.check.numbers import Whole
+from sonde.frontends.python.check.objects import OfFiring
 from sonde.frontends.python.errors import PythonError
 from sonde.frontends.python.lowering.sources import ParsedFunction
 from sonde.frontends.python.lowering.values import Value
@@ -171,4 +172,4 @@ def is_simple(e: syntax.Expr) -> bool:
         return e.scope == "this"
     if isinstance(e, syntax.Index):
         return e.object == syntax.Identifier(e.position, "args") and isinstance(e.subscripts[0], syntax.Integer)
-    return isinstance(e, syntax.Identifier) and SHARED not in e.name and e.module is None and e.name not in _PASSING
+    return isinstance(e, OfFiring) and e.name not in _PASSING

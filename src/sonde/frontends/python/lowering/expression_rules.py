@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 
 from sonde.frontends.d import syntax
-from sonde.frontends.python.check.objects import Attribute
+from sonde.frontends.python.check.objects import Attribute, OfFiring
 from sonde.frontends.python.lowering.arithmetic import binary
 from sonde.frontends.python.lowering.assignments import assign
 from sonde.frontends.python.lowering.calling import call
@@ -87,7 +87,7 @@ def _of_firing(node: ast.Attribute, at: Position, context: Lowering) -> Value:
         return Firing(node.attr)
     if node.attr == "target":
         return syntax.Identifier(at, "$target") if context.target is None else integer(context.target, at)
-    return syntax.Identifier(at, node.attr)
+    return OfFiring(at, node.attr)
 
 
 def _method(node: ast.Attribute, of: Counted, context: Lowering) -> Value:

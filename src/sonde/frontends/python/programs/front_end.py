@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from sonde.frontends.d import syntax
 from sonde.frontends.d.check.checker import Checker
 from sonde.frontends.d.check.undefined import UNDEFINED
-from sonde.frontends.d.errors import DError
+from sonde.frontends.d.errors import in_d
 from sonde.frontends.d.programs.compiling import checker_of
 from sonde.frontends.d.programs.destructive import is_destructive
 from sonde.frontends.languages import Checked, Part, Remark
@@ -31,7 +31,7 @@ def check(
     # Records are lines of print(): what D writes before each is no part of them.
     options.set_in_program("quiet", None)
     try:
-        made = _checked(captured, options, catalog, process)
+        made = _checked(captured, options, catalog, process, lines)
     except SourceError as error:
         raise _told(error, lines) from None
     except RecursionError:
@@ -55,7 +55,10 @@ class _Made(NamedTuple):
     parts: tuple[tuple[str, tuple[Clause, ...]], ...]
 
 
-def _checked(captured: Sequence[CapturedProgram], options: OptionTable, catalog: Catalog, process: int | None) -> _Made:
+def _checked(
+    captured: Sequence[CapturedProgram], options: OptionTable, catalog: Catalog, process: int | None,
+    lines: CapturedLines,
+) -> _Made:  # fmt: skip
     """Functions may use what later ones set: they are checked again with the variables that have been found, until no
     more are."""
     written: list[tuple[str, syntax.ProbeClause]] = []
@@ -70,7 +73,7 @@ def _checked(captured: Sequence[CapturedProgram], options: OptionTable, catalog:
         checker = checker_of(options, catalog, process)
         for each in known.values():
             checker.declare(each)
-        parts, missing = _all_checked(written, checker)
+        parts, missing = _all_checked(written, checker, lines)
         if missing is None:
             return _Made(checker, tuple(parts))
         if checker.variables.keys() <= known.keys():
@@ -79,19 +82,21 @@ def _checked(captured: Sequence[CapturedProgram], options: OptionTable, catalog:
 
 
 def _all_checked(
-    written: Sequence[tuple[str, syntax.ProbeClause]], checker: Checker
+    written: Sequence[tuple[str, syntax.ProbeClause]], checker: Checker, lines: CapturedLines
 ) -> tuple[list[tuple[str, tuple[Clause, ...]]], SourceError | None]:
-    """The clauses of each function, and the first mistake that is only the lack of a variable."""
+    """The clauses of each function, and the first mistake that is only the lack of a variable. One that the checker has
+    seen in a library of D's is told of the function that uses that."""
     parts = []
     missing: SourceError | None = None
     for title, clause in written:
         before = len(checker.clauses)
         try:
             checker.add_source([clause])
-        except DError as error:
+        except SourceError as error:
+            here = error if lines.has(error.position) else in_d(error, clause.position)
             if error.tag not in UNDEFINED:
-                raise
-            missing = missing or error
+                raise here from None
+            missing = missing or here
         parts.append((title, checker.clauses[before:]))
     return parts, missing
 

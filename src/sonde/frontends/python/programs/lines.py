@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from sonde.frontends.python.captured import CapturedFunction
+from sonde.model.errors import Position
 
 
 class CapturedLines:
@@ -15,6 +16,10 @@ class CapturedLines:
         for each in functions:
             known = self._files.setdefault(each.file, {})
             known.update(enumerate(each.source.split("\n"), each.line))
+
+    def has(self, position: Position | None) -> bool:
+        """Whether a place is in one of the functions."""
+        return position is not None and position.line in self._files.get(position.file or "", {})
 
     def line(self, file: str | None, number: int) -> str:
         return self._files.get(file or "", {}).get(number, "")

@@ -37,6 +37,10 @@ _WORDS = {
     "D_OP_SCALAR": (_TRUTHS,),
     "D_OP_INCOMPAT": (
         _Words(
+            r'operands have incompatible types: "scalar" = "([^"]*)"', "no variable can keep {0}",
+            "take one of its members",
+        ),
+        _Words(
             r'operands have incompatible types: "([^"]*)" = "([^"]*)"', "a variable of type {0} cannot take {1}",
             "a variable has one type: give the other value another variable",
         ),

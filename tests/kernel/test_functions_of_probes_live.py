@@ -1,6 +1,6 @@
 """What functions give in a probe of the kernel is what Python gives itself."""
 
-from python_functions import ARGUMENTS, FUNCTIONS, expected, given
+from functions_of_probes import ARGUMENTS, FUNCTIONS, expected, given
 
 
 def test_functions_give_what_python_gives():
