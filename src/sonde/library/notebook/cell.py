@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 from contextlib import suppress
 
-from sonde.library.errors import Error
 from sonde.library.events import Record
 from sonde.library.notebook.arguments import CellRequest
 from sonde.library.notebook.trace import Trace
@@ -17,29 +17,30 @@ from sonde.typed import Any
 
 _TURN = 0.5
 """Seconds between two views."""
+_NAP = 0.1
 _REST = 3
 """Views are at least so many times as far apart as one takes."""
 
 
-def trace_cell(shell: Any, request: CellRequest, program: str) -> Trace:
-    """Trace with the program of a cell. Raises Error."""
+def begun(request: CellRequest, program: str) -> Trace:
+    """The trace of a cell, when all is attached. Raises Error."""
     run = run_of(
         program, request.command, request.pids, language=request.language, options=dict(request.options),
         arguments=request.arguments, engine=request.engine, duration=request.duration,
     )  # fmt: skip
     trace = Trace(run, request)
     trace.begin()
-    if not hasattr(shell, "kernel"):
-        _follow_in_terminal(trace)
-        return trace
-    view = _View(trace)
-    if request.is_background:
-        threading.Thread(target=view.follow, name="sonde-view", daemon=True).start()
-    else:
-        view.follow()
-        if trace.error is not None:
-            raise trace.error if isinstance(trace.error, Error) else Error(str(trace.error))
     return trace
+
+
+async def follow_in_kernel(trace: Trace, is_background: bool) -> None:
+    """Show the trace below its cell, to its end unless that goes on in the background."""
+    view = _View(trace)
+    if is_background:
+        # In a thread: other cells may keep the kernel's busy.
+        threading.Thread(target=lambda: asyncio.run(view.follow()), name="sonde-view", daemon=True).start()
+    else:
+        await view.follow()
 
 
 class _View:
@@ -54,23 +55,29 @@ class _View:
             display(self._button)
         self._handle = display(CellView(trace), display_id=True)
 
-    def follow(self) -> None:
-        """Bring it up to date until the trace is over. ^C, or the kernel's interrupt, stops the trace."""
-        pause = _TURN
+    async def follow(self) -> None:
+        """Bring it up to date until the trace is over. The kernel's interrupt, which cancels what a cell waits for,
+        stops the trace."""
+        due = time.monotonic() + _TURN
         while not self._trace.is_over:
             try:
-                self._trace.wait(pause)
-                begun = time.monotonic()
-                self._trace.look()
-                self._handle.update(CellView(self._trace))
-                pause = max(_TURN, _REST * (time.monotonic() - begun))
-            except KeyboardInterrupt:
+                await asyncio.sleep(_NAP)
+                if time.monotonic() >= due:
+                    due = self._update()
+            except (asyncio.CancelledError, KeyboardInterrupt):
                 self._trace.stop()
         self._trace.close()
-        self._trace.look()
-        self._handle.update(CellView(self._trace))
+        self._update()
         if self._button is not None:
             self._button.close()
+
+    def _update(self) -> float:
+        """Show it as it is; when to do so again."""
+        begun = time.monotonic()
+        self._trace.look()
+        self._handle.update(CellView(self._trace))
+        now = time.monotonic()
+        return now + max(_TURN, _REST * (now - begun))
 
 
 def stop_button(trace: Trace) -> Any:
@@ -84,8 +91,8 @@ def stop_button(trace: Trace) -> Any:
     return None
 
 
-def _follow_in_terminal(trace: Trace) -> None:
-    """Print records as they come, and at the end what was counted."""
+def follow_in_terminal(trace: Trace) -> None:
+    """Print records as they come, and at the end what was counted. Raises Error."""
     shown = 0
     while True:
         is_over = trace.is_over
@@ -102,8 +109,7 @@ def _follow_in_terminal(trace: Trace) -> None:
     trace.close()
     for text in trace.messages:
         print(text)
-    if trace.error is not None:
-        raise trace.error if isinstance(trace.error, Error) else Error(str(trace.error))
+    trace.require_well()
     for found in trace.aggregations.values():
         print(aggregation_text(found.heading, found.snapshot()))
 

@@ -71,6 +71,11 @@ class Trace:
         """Until it is over, or so long."""
         self._thread.join(seconds)
 
+    def require_well(self) -> None:
+        """Raises Error where it has ended by one."""
+        if self.error is not None:
+            raise self.error if isinstance(self.error, Error) else Error(str(self.error))
+
     def close(self) -> None:
         """Detach all."""
         self._run.__exit__(None, None, None)
