@@ -11,7 +11,9 @@ from interpreters import DISTRIBUTIONS, VERSIONS, interpreter
 ENGINES = ("kernel", "embedded")
 
 PROGRAM = """
-import asyncio, functools, json, os, sys, threading
+import asyncio, functools, json, os, sys, threading, time
+# What has been loaded is known by then.
+time.sleep(0.3)
 told = []
 def leaf(fd):
     found, frame = [], sys._getframe()
@@ -85,7 +87,7 @@ def main(fd):
 main(os.dup2(os.open("/dev/null", os.O_WRONLY), 99))
 json.dump(told, open(sys.argv[1], "w"))
 # A name that is so long has to be read while the process is there.
-__import__("time").sleep(0.3)
+time.sleep(0.3)
 """.replace("NAME", "n" * 300)
 
 PYTHON = re.compile(r"^ +(\S+) (.+):(\d+)$")
@@ -165,9 +167,10 @@ def test_each_thread_has_its_own_functions(version, engine, tmp_path):
 
 
 INTERPRETERS = """
-import os
+import os, time
 try: import _interpreters as interpreters
 except ImportError: import _xxsubinterpreters as interpreters
+time.sleep(0.3)
 def outer(number):
     interpreters.run_string(number, '''
 import os
