@@ -1,6 +1,7 @@
 """What cannot be compiled of a probe function: the place in the Python file, what is wrong, and what helps."""
 
 import importlib.util
+import sys
 import textwrap
 
 import pytest
@@ -34,6 +35,9 @@ def maybe(a):
 
 MARK = "\u00a7"
 """Stands in the source before the place that is told."""
+
+OF_FORMAT = "print(f'§{p.pid:5.2f}')" if sys.version_info >= (3, 12) else "print(§f'{p.pid:5.2f}')"
+"""Before Python 3.12 the parts of an f-string have no places of their own."""
 
 CASES = [
     ("x = §p.arg0 / 2", "/ makes fractions, and a probe has none", "// divides, and rounds down"),
@@ -100,7 +104,7 @@ CASES = [
     ("x = §strlen(p.pid)", "argument 1 of strlen() is of type pid_t, and has to be char *", ""),
     ("x = §exit(0)", "exit() has no value", "a statement of its own"),
     ("x = §print(5)", "print() is not for this place in a probe", "a statement of its own"),
-    ("print(§f'{p.pid:5.2f}')", "'5.2f' is no format of a probe", "formats of a probe: {n:8}"),
+    (OF_FORMAT, "'5.2f' is no format of a probe", "formats of a probe: {n:8}"),
     ("§print(p.pid, file=1)", "print() of a probe has no file", "sep and end"),
     ("print(§(1, 2))", "a tuple is no value of a record", "one by one"),
     ("x = §u32(p.execname)", "no string becomes uint32_t", "int(text) reads its digits"),
