@@ -13,7 +13,6 @@ from sonde.consume.events import Table, TableRow, Value
 from sonde.consume.options import Options
 from sonde.consume.order import sort_rows, truncation_order
 from sonde.consume.store import AggregationStore, Canonical, Key, Snapshot
-from sonde.engines.base import Tracing
 from sonde.model.aggregating import merging_of, zero_words
 from sonde.model.aggregation_words import Words
 from sonde.model.spec import (
@@ -26,7 +25,10 @@ from sonde.model.spec import (
     TracingSpec,
     TruncAction,
 )
-from sonde.typed import Any, TypeAlias, TypeGuard
+from sonde.typed import TYPE_CHECKING, Any, TypeAlias, TypeGuard
+
+if TYPE_CHECKING:
+    from sonde.engines.base import Tracing
 
 AggregationAction: TypeAlias = PrintaAction | ClearAction | TruncAction | NormalizeAction
 

@@ -10,9 +10,7 @@ from sonde.consume.decode import record_reader
 from sonde.consume.events import Fault, Record, ShownMap
 from sonde.consume.options import Options
 from sonde.consume.runs import spans
-from sonde.consume.sink import Sink
 from sonde.consume.speculations import Speculations
-from sonde.engines.base import Tracing
 from sonde.formats.bpf_ring import RING_HEADER
 from sonde.model.spec import (
     FAULT_CLAUSE,
@@ -44,8 +42,9 @@ from sonde.typed import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from sonde.consume.aggregations import AggregationAction, Aggregations, Label, Moment
-    from sonde.consume.sink import ShowingSink
+    from sonde.consume.sink import ShowingSink, Sink
     from sonde.consume.store import Canonical, Key
+    from sonde.engines.base import Tracing
     from sonde.model.aggregation_words import Words
     from sonde.model.probe import Probe
 

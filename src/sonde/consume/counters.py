@@ -6,8 +6,11 @@ import struct
 from collections.abc import Iterator
 
 from sonde.consume.events import Drop
-from sonde.engines.base import Tracing
 from sonde.model.spec import COUNTERS, LOST_BREAKPOINTS, LOST_SWITCHES, LOST_TICKS, SKIPPED
+from sonde.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sonde.engines.base import Tracing
 
 PER_CPU = ("records", "aggregations", "nested")
 """Counters reported for each CPU; the others are added up over all."""

@@ -10,9 +10,11 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 
-from sonde.engines.base import Tracing
 from sonde.model.spec import COMMITTED, DISCARDED, FREE, SPECULATION_COUNTS, SPECULATIONS
-from sonde.typed import NamedTuple, TypeAlias
+from sonde.typed import TYPE_CHECKING, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    from sonde.engines.base import Tracing
 
 _KEY = struct.Struct("<I")
 _STATE = struct.Struct("<Q")

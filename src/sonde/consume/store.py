@@ -12,11 +12,13 @@ from collections.abc import Callable, Iterable, Sequence
 
 from sonde.consume.decode import key_reader
 from sonde.consume.events import Value
-from sonde.engines.base import Tracing
 from sonde.model.aggregating import element_size, merging_of, zero_words
 from sonde.model.aggregation_words import Words, instances, merger
 from sonde.model.spec import AggregationSpec
-from sonde.typed import NamedTuple, cast
+from sonde.typed import TYPE_CHECKING, NamedTuple, cast
+
+if TYPE_CHECKING:
+    from sonde.engines.base import Tracing
 
 Key = tuple[Value, ...]
 

@@ -17,12 +17,12 @@ from sonde.library.holding import Held
 from sonde.library.settings import OptionTable
 from sonde.machine.own_name import take_name as take_name
 from sonde.model.spec import AggregationSpec, ArraySpec, TracingSpec
-from sonde.session.participants import MakeReport
 from sonde.typed import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from sonde.frontends.bpftrace.report.trials import BtTrials
     from sonde.library.foreground import Watch
+    from sonde.session.participants import MakeReport
 
 LANGUAGE = "bpftrace"
 

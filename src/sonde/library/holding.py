@@ -15,8 +15,10 @@ from sonde.session.engines import EMBEDDED as EMBEDDED
 from sonde.session.engines import KERNEL as KERNEL
 from sonde.session.engines import choose, has_filter
 from sonde.session.processes import processes
-from sonde.session.traced import Traced
-from sonde.typed import NamedTuple
+from sonde.typed import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from sonde.session.traced import Traced
 
 
 class Held(NamedTuple):

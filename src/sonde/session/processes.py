@@ -8,7 +8,10 @@ from contextlib import ExitStack, contextmanager
 from sonde.model.options import OptionTable
 from sonde.session.engines import EMBEDDED, has_filter
 from sonde.session.errors import SessionError, limit_hint
-from sonde.session.traced import Traced
+from sonde.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sonde.session.traced import Traced
 
 
 @contextmanager

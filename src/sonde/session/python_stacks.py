@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from sonde.engines.base import Tracing
 from sonde.model.python_frames import PYTHON_CODES
 from sonde.model.spec import TracingSpec
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sonde.consume.recorder import Recorder
+    from sonde.engines.base import Tracing
     from sonde.model.python_functions import PythonFunction
     from sonde.symbols.following import NameSource
     from sonde.symbols.python.functions import PythonFunctions

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from sonde.engines.base import ProcessEvents, Tracing
 from sonde.model.spec import UNWIND_ROWS, TracingSpec, devices, fires_elsewhere, has_open_sites
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from sonde.engines.base import ProcessEvents, Tracing
     from sonde.everywhere.following import Everywhere
     from sonde.machine.device_watch import DeviceWatch
     from sonde.model.probe import Probe

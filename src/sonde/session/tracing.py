@@ -9,8 +9,6 @@ from sonde.consume.consumer import Consumer
 from sonde.consume.counters import Counters
 from sonde.consume.events import Drop
 from sonde.consume.options import Options, display_options
-from sonde.consume.sink import Sink
-from sonde.engines.base import Engine, PacketFeed, Tracing
 from sonde.model.options import OptionError, OptionTable
 from sonde.model.probe import SIGNALS
 from sonde.model.spec import (
@@ -36,20 +34,21 @@ from sonde.session.python_stacks import PythonStacks
 from sonde.session.sample_flow import SampleFlow
 from sonde.session.signals import Signals
 from sonde.session.surroundings import SessionSurroundings
-from sonde.session.traced import Traced
 from sonde.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from sonde.captures.file import CaptureFile
     from sonde.captures.sink import Captures
     from sonde.consume.recorder import Recorder
+    from sonde.consume.sink import Sink
     from sonde.consume.store import Key
-    from sonde.engines.base import FiringFeed
+    from sonde.engines.base import Engine, FiringFeed, PacketFeed, Tracing
     from sonde.formats.raw_file import WriteBlock
     from sonde.model.aggregation_words import Words
     from sonde.model.probe import Probe
     from sonde.model.samples import SampleSink
     from sonde.session.participants import Asked, MakeReport, Report, Trials, Watcher
+    from sonde.session.traced import Traced
     from sonde.symbols.following import NameSource
 
 BATCH = 0.01

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from sonde.engines.base import FiringKeeper
 from sonde.engines.embedded.followed import FollowedGroup
 from sonde.engines.embedded.stamps import EmbeddedStamps
 from sonde.engines.embedded.tracing import EmbeddedTracing
@@ -11,6 +10,7 @@ from sonde.model.spec import TracingSpec
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from sonde.engines.base import FiringKeeper
     from sonde.engines.fired import FiringSource
 
 

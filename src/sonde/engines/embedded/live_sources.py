@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from sonde.engines.base import SiteOfFile
 from sonde.engines.embedded.events import Events
 from sonde.engines.embedded.followed import FollowedGroup, adopt_present, present_threads, require_native
 from sonde.engines.embedded.program_world import ProgramWorld
@@ -21,6 +20,7 @@ from sonde.model.spec import devices
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from sonde.engines.base import SiteOfFile
     from sonde.engines.embedded.sources.filed_packets import FiledPackets
     from sonde.engines.embedded.sources.sampling import Sampling
     from sonde.engines.embedded.sources.switching import Switching

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from sonde.arch import address_space
-from sonde.engines.base import FiringKeeper
 from sonde.engines.embedded.followed import FollowedGroup
 from sonde.engines.embedded.sources import firings
 from sonde.engines.embedded.sources.buffers import Buffers
@@ -21,6 +20,7 @@ from sonde.runtime.structures import Structures
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from sonde.engines.base import FiringKeeper
     from sonde.engines.embedded.sources.firing_tap import FiringTap
     from sonde.engines.embedded.sources.images import ImageEvents
     from sonde.engines.embedded.sources.sampling import SampledMemory

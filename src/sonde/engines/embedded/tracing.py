@@ -5,7 +5,6 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterator, Sequence
 
-from sonde.engines.base import FiringKeeper, ProcessEvents, SiteOfFile
 from sonde.engines.embedded.followed import FollowedGroup
 from sonde.engines.embedded.process_access import ProcessAccess
 from sonde.engines.embedded.program_world import ProgramWorld, require_own_proc
@@ -21,6 +20,7 @@ from sonde.runtime.machine.memory import MachineMemory
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from sonde.engines.base import FiringKeeper, ProcessEvents, SiteOfFile
     from sonde.engines.embedded.live_sources import LiveSources
     from sonde.engines.embedded.perf_outputs import EmbeddedPerfOutput
     from sonde.engines.embedded.replayed_sources import ReplayedSources

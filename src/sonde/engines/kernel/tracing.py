@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from sonde.bpf import programs
-from sonde.engines.base import SiteOfFile
 from sonde.engines.kernel import commands, links, perf_events
 from sonde.engines.kernel.failures import NOT_SUPPORTED, explain
 from sonde.engines.kernel.limits import allow_descriptors
@@ -30,7 +29,7 @@ from sonde.model.spec import FAMILY, SKIPPED, ProgramSpec, TracingSpec, element_
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sonde.engines.base import Ring
+    from sonde.engines.base import Ring, SiteOfFile
     from sonde.engines.kernel.overflow_events import OverflowEvents
     from sonde.engines.kernel.perf_outputs import PerfOutput
     from sonde.engines.kernel.side_band import SideBand
