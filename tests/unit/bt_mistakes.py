@@ -346,6 +346,13 @@ config = { «stack_mode = blob» } begin { } ;; stack_mode
 config = { «max_probes = many» } begin { } ;; expecting a number, got many
 config = { «vmlinux = "x"» } begin { } ;; can only be set as an environment variable
 config = { «unstable_tseries = maybe» } begin { } ;; valid values are enable, warn, and error
+begin { @a = 300; «@a = "ab"»; } ;; trying to assign value of type 'string[3]' when map already has a type 'int16'
+begin { @a = 3; «@a = kstack(perf, 5)»; } ;; trying to assign value of type 'kstack_perf_5' when map already has a
+begin { @a[7] = 3; «@a["x"]» = 4; } ;; trying to access with arguments: 'string[2]' when map expects arguments: 'int8'
+begin { $x = «pid ? 4 : "abc"»; } ;; have 'int8' and 'string[4]'
+begin { @a["k"] = hist(7); $x = (1, «@a["k"]»); } ;; Map type hist_t cannot exist inside a tuple.
+begin { @a = 1; delete(«@a», 5); } ;; call to delete() with two arguments expects a map with explicit keys
+begin { «exit("x")»; } ;; exit() only supports int arguments (string provided)
 """
 
 MISTAKES = tuple(line for part in (SYNTAX, PROBES, TYPES, NAMES, CALLS) for line in part.strip().splitlines())

@@ -16,7 +16,15 @@ from sonde.frontends.bpftrace.check.conversions import (
 from sonde.frontends.bpftrace.check.function_table import ACTIONS, action_call, value_call
 from sonde.frontends.bpftrace.check.macros import no_definition
 from sonde.frontends.bpftrace.check.scope import BtScope
-from sonde.frontends.bpftrace.check.types import INT32, INT64, UINT64, fixed, is_integer, is_text, spelled
+from sonde.frontends.bpftrace.check.types import (
+    INT32,
+    INT64,
+    UINT64,
+    base_name,
+    fixed,
+    is_integer,
+    is_text,
+)
 from sonde.frontends.bpftrace.errors import BtError, SourceSpan
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model import program as tree
@@ -111,7 +119,7 @@ def _str(call: nodes.Call, scope: BtScope) -> Expr:
         is_user = kind.user if isinstance(kind, Pointer) else is_in_process(scope)
         base = tree.Cast(STRING, at, tree.Cast(Pointer(CHAR, is_user or is_in_process(scope)), at, e))
     else:
-        text = f"str() expects an integer or a pointer type as first argument ({spelled(e.type)} provided)"
+        text = f"str() expects an integer or a pointer type as first argument ({base_name(e.type)} provided)"
         raise scope.mistake(text, call.at)
     if len(arguments) == 1:
         return base
@@ -153,7 +161,9 @@ def _element(call: nodes.Call, scope: BtScope) -> tree.Element | tree.Aggregated
         if first.keys is not None:
             raise scope.mistake(f"{call.name}() expects a map without keys as its first argument", first.at)
         if use.keys == ():
-            raise scope.mistake(f"call to {call.name}() expects a map with explicit keys (non-scalar map)", first.at)
+            raise scope.mistake(
+                f"call to {_of_two(call.name)} expects a map with explicit keys (non-scalar map)", first.at
+            )
         key = arguments[1]
         parts = key.items if isinstance(key, nodes.Tuple) else (key,)
         values = of_tuple([scope.expression(each, scope) for each in parts])
@@ -169,6 +179,10 @@ def _element(call: nodes.Call, scope: BtScope) -> tree.Element | tree.Aggregated
         scope.known.is_guessed = True
         raise scope.mistake(f"Undefined map: {use.name}", first.at)
     return tree.Element(use.value, scope.at(first.at), scope.array(use), keys)
+
+
+def _of_two(name: str) -> str:
+    return "delete() with two arguments" if name == "delete" else f"{name}()"
 
 
 def _sizeof(call: nodes.Call, scope: BtScope) -> Expr:

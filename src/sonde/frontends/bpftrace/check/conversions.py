@@ -6,6 +6,7 @@ from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.check.types import (
     INT64,
     UINT64,
+    base_name,
     is_bool,
     is_composed,
     is_integer,
@@ -13,7 +14,6 @@ from sonde.frontends.bpftrace.check.types import (
     is_string,
     is_text,
     smallest,
-    spelled,
 )
 from sonde.frontends.bpftrace.errors import SourceSpan
 from sonde.frontends.bpftrace.syntax import nodes
@@ -106,7 +106,7 @@ def test(node: nodes.Expr, scope: BtScope, span: SourceSpan | None) -> Expr:
     if isinstance(e, tree.StringConst):
         return constant(int(bool(e.value)), e.position)
     if not is_scalar(e.type):
-        raise scope.mistake(f"Invalid condition: {spelled(e.type)}", span or node.at)
+        raise scope.mistake(f"Invalid condition: {base_name(e.type)}", span or node.at)
     return bare(e)
 
 
@@ -121,7 +121,7 @@ def integer_value(node: nodes.Expr, scope: BtScope, what: str) -> Expr:
     """An integer, in 64 bits."""
     e = scope.expression(node, scope)
     if not is_integer(e.type):
-        raise scope.mistake(f"{what} only supports int arguments ({spelled(e.type)} provided)", scope.call or node.at)
+        raise scope.mistake(f"{what} only supports int arguments ({base_name(e.type)} provided)", scope.call or node.at)
     return wide(e)
 
 
@@ -129,7 +129,7 @@ def constant_value(node: nodes.Expr, scope: BtScope, what: str) -> int:
     """The value of a literal or a macro argument."""
     e = scope.expression(node, scope)
     if not isinstance(e, tree.Const):
-        raise scope.mistake(f"{what} expects a int literal ({spelled(e.type)} provided)", scope.call or node.at)
+        raise scope.mistake(f"{what} expects a int literal ({base_name(e.type)} provided)", scope.call or node.at)
     return e.value
 
 

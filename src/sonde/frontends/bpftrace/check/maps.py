@@ -22,7 +22,7 @@ from sonde.frontends.bpftrace.errors import SourceSpan
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model import program as tree
 from sonde.model.program import Expr
-from sonde.model.types import Array, Int, Pointer, Struct, Type, is_signed, resolve, size_of
+from sonde.model.types import CHAR, Array, Int, Pointer, Struct, Type, is_signed, resolve, size_of
 
 
 def keys_of(node: nodes.MapName, scope: BtScope, use: MapUse) -> tuple[Expr, ...]:
@@ -102,7 +102,7 @@ def assign_map(node: nodes.Assign | nodes.Increment, target: nodes.MapName, valu
     use = scope.map(target.name, target.at)
     keys = keys_of(target, scope, use)
     value = _value(value, node.at, scope)
-    kind = scope.learn_value(use, _kept(value.type), node.at)
+    kind = scope.learn_value(use, _kept(value.type), node.at, written(value, scope))
     place = tree.Element(kind, scope.at(target.at), scope.array(use), keys)
     return tree.Assign(kind, scope.at(node.at), place, converted(value, kind))
 
@@ -113,6 +113,11 @@ def _kept(kind: Type) -> Type:
     if isinstance(base, Int) and base.name.removeprefix("u").startswith("int"):
         return flexible_like(INT64 if base.signed else UINT64, kind)
     return kind
+
+
+def written(e: Expr, scope: BtScope) -> Type:
+    """What messages call the type of a value: strings by the bytes that they take."""
+    return Array(CHAR, text_size(e, scope)) if is_text(e.type) else e.type
 
 
 def _value(e: Expr, span: SourceSpan, scope: BtScope) -> Expr:
@@ -146,7 +151,7 @@ def assign_scratch(
         raise scope.mistake(f"{name} is the element that the loop is at, and cannot be assigned to", node.at)
     value = _value(value, node.at, scope)
     _require_room(local, value, node.at, scope)
-    kind = scope.learn_local(local, value.type, node.at)
+    kind = scope.learn_local(local, value.type, node.at, written(value, scope))
     target = tree.Var(kind, scope.at(node.at), scope.local_variable(local))
     return tree.Assign(kind, scope.at(node.at), target, converted(value, kind))
 

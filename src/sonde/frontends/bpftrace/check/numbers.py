@@ -7,7 +7,12 @@ from collections.abc import Callable
 
 from sonde.frontends.bpftrace.check.conversions import constant, integer_value
 from sonde.frontends.bpftrace.check.scope import BtScope
-from sonde.frontends.bpftrace.check.types import UINT64, is_integer, spelled
+from sonde.frontends.bpftrace.check.types import (
+    UINT64,
+    base_name,
+    is_integer,
+    spelled,
+)
 from sonde.frontends.bpftrace.check.value_call import ValueCall
 from sonde.frontends.bpftrace.errors import SourceSpan
 from sonde.frontends.bpftrace.syntax import nodes
@@ -41,7 +46,7 @@ def of_space(is_user: bool) -> Callable[[nodes.Call, list[nodes.Expr], BtScope],
         if is_integer(kind):
             return e
         if not isinstance(kind, Pointer):
-            text = f"{call.name}() only supports integer or pointer arguments ({spelled(e.type)} provided)"
+            text = f"{call.name}() only supports integer or pointer arguments ({base_name(e.type)} provided)"
             raise scope.mistake(text, call.at)
         return tree.Cast(kind._replace(user=is_user), scope.at(call.at), e)
 

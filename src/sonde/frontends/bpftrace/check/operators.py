@@ -253,6 +253,9 @@ def ternary(node: nodes.Ternary, scope: BtScope) -> Expr:
         return tree.Conditional(STRING, at, bare(test), string(then), string(otherwise))
     kind = merged(then.type, otherwise.type)
     if kind is None:
+        from sonde.frontends.bpftrace.check.maps import written  # as above
+
         text = "Branches must return the same type or compatible types"
-        raise scope.mistake(f"{text}: have '{spelled(then.type)}' and '{spelled(otherwise.type)}'", node.at)
+        one, other = spelled(written(then, scope)), spelled(written(otherwise, scope))
+        raise scope.mistake(f"{text}: have '{one}' and '{other}'", node.at)
     return tree.Conditional(kind, at, bare(test), converted(then, kind), converted(otherwise, kind))

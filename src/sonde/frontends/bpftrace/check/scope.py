@@ -50,6 +50,8 @@ class MapUse:
         self.keys: tuple[Type, ...] | None = None
         self.sizes: tuple[int, ...] = ()
         self.value: Type | None = None
+        self.written: Type | None = None
+        """The type of what is assigned, before it is widened, for messages."""
         self.function = ""
         self.is_signed = False
         """Whether values of the function are signed numbers."""
@@ -89,6 +91,8 @@ class Local:
         self.name = name
         self.number = number
         self.type = type_
+        self.written: Type | None = None
+        """The type of what is assigned to it, for messages."""
         self.declared: Type | None = None
         """The type that the program declares it with."""
 
@@ -192,14 +196,18 @@ class BtScope:
         local = self._blocks[-1][name] = Local(name, self._locals, known)
         return local
 
-    def learn_local(self, local: Local, type_: Type, span: SourceSpan) -> Type:
-        """The variable's type, where a value of `type_` is assigned to it."""
+    def learn_local(self, local: Local, type_: Type, span: SourceSpan, written: Type | None = None) -> Type:
+        """The variable's type, where a value of `type_` is assigned to it, which messages call `written`."""
         type_ = learned(type_)
         whole = type_ if local.type is None else merged(local.type, type_)
         if whole is None:
             assert local.type is not None
-            text = f"Type mismatch for {local.name}: trying to assign value of type '{spelled(type_)}' when variable "
-            raise self.mistake(f"{text}already has a type '{spelled(local.type)}'", span)
+            given, has = spelled(written or type_), spelled(local.written or local.type)
+            text = (
+                f"Type mismatch for {local.name}: trying to assign value of type '{given}' when variable already has "
+            )
+            raise self.mistake(f"{text}a type '{has}'", span)
+        local.written = _both(local.written, written)
         if whole != local.type or (self.clause, local.number) not in self.known.scratch:
             self.known.changed |= self.known.scratch.get((self.clause, local.number)) != whole
             self.known.scratch[self.clause, local.number] = local.type = whole
@@ -250,20 +258,18 @@ class BtScope:
         )
         return self.mistake(f"{text}: '{wanted}'", span)
 
-    def learn_value(self, use: MapUse, type_: Type, span: SourceSpan) -> Type:
+    def learn_value(self, use: MapUse, type_: Type, span: SourceSpan, written: Type | None = None) -> Type:
+        """The type of the map's values, where one of `type_` is assigned, which messages call `written`."""
+        given = spelled(written or type_)
+        text = f"Type mismatch for {use.name}: trying to assign value of type '{given}' when map already has a type "
         if use.function:
-            text = (
-                f"Type mismatch for {use.name}: trying to assign value of type '{spelled(type_)}' when map already has "
-            )
-            raise self.mistake(f"{text}a type '{use.function}_t'", span)
+            raise self.mistake(f"{text}'{use.function}_t'", span)
         type_ = learned(type_)
         whole = type_ if use.value is None else merged(use.value, type_)
         if whole is None:
             assert use.value is not None
-            text = (
-                f"Type mismatch for {use.name}: trying to assign value of type '{spelled(type_)}' when map already has "
-            )
-            raise self.mistake(f"{text}a type '{spelled(use.value)}'", span)
+            raise self.mistake(f"{text}'{spelled(use.written or use.value)}'", span)
+        use.written = _both(use.written, written)
         if whole != use.value:
             use.value = whole
             self.known.changed = True
@@ -271,7 +277,7 @@ class BtScope:
 
     def learn_function(self, use: MapUse, function: str, parameters: tuple[int, ...], span: SourceSpan) -> None:
         if use.value is not None or (use.function and (use.function, use.parameters) != (function, parameters)):
-            has = f"{use.function}_t" if use.function else spelled(use.value)  # type: ignore[arg-type]
+            has = f"{use.function}_t" if use.function else spelled(use.written or use.value)  # type: ignore[arg-type]
             text = (
                 f"Type mismatch for {use.name}: trying to assign value of type '{function}_t' when map already has a "
             )
@@ -345,10 +351,15 @@ CheckingBody = Callable[[Iterable[nodes.Statement], BtScope], tuple[Statement, .
 """Checks the statements of a block."""
 
 
+def _both(one: Type | None, other: Type | None) -> Type | None:
+    """The type of both, as far as there is one."""
+    return (merged(one, other) or one) if one is not None and other is not None else one or other
+
+
 def _spelled_keys(keys: tuple[Type, ...], sizes: tuple[int, ...]) -> str:
     """What messages call the keys; strings with the bytes that they take."""
-    each = (f"string[{size}]" if size else spelled(key) for key, size in zip(keys, sizes, strict=True))
-    return f"({','.join(each)})"
+    each = [f"string[{size}]" if size else spelled(key) for key, size in zip(keys, sizes, strict=True)]
+    return each[0] if len(each) == 1 else f"({','.join(each)})"
 
 
 _FUNCTIONS = {"hist": "quantize", "lhist": "lquantize", "stats": "avg"}

@@ -10,7 +10,15 @@ from __future__ import annotations
 from sonde.frontends.bpftrace.check.address_spaces import is_in_process
 from sonde.frontends.bpftrace.check.conversions import constant, converted, integer_value, is_of_process, literal_text
 from sonde.frontends.bpftrace.check.scope import BtScope
-from sonde.frontends.bpftrace.check.types import INT64, INTEGERS, UINT32, UINT64, is_scalar, spelled, structure_of
+from sonde.frontends.bpftrace.check.types import (
+    INT64,
+    INTEGERS,
+    UINT32,
+    UINT64,
+    base_name,
+    is_scalar,
+    structure_of,
+)
 from sonde.frontends.bpftrace.check.value_call import ValueCall
 from sonde.frontends.bpftrace.errors import SourceSpan
 from sonde.frontends.bpftrace.number_forms import FORM
@@ -134,7 +142,7 @@ def macaddr(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Ex
         kind = Array(INTEGERS["uint8"], _OF_LINK)
         e = tree.Deref(kind, at, tree.Cast(Pointer(kind, is_user), at, e))
     if not isinstance(kind, Array):
-        raise scope.mistake(f"macaddr() only supports array or pointer arguments ({spelled(kind)} provided)", call.at)
+        raise scope.mistake(f"macaddr() only supports array or pointer arguments ({base_name(kind)} provided)", call.at)
     if (kind.length or 0) * size_of(kind.of) < _OF_LINK:
         raise scope.mistake("macaddr() argument must be at least 6 bytes in size", call.at)
     whole: Expr = constant(0, at, UINT64)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sonde.frontends.bpftrace.check.aggregating import shown_function
 from sonde.frontends.bpftrace.check.conversions import converted
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.check.types import fixed, is_object, is_scalar, is_text, spelled, structure_of
@@ -16,6 +17,10 @@ from sonde.model.types import CHAR, Array, Type, resolve
 
 def composed(node: nodes.Tuple | nodes.RecordExpression, scope: BtScope) -> Expr:
     """A tuple or a record."""
+    for each in node.items:
+        if function := shown_function(each, scope):
+            where = "tuple" if isinstance(node, nodes.Tuple) else "record"
+            raise scope.mistake(f"Map type {function}_t cannot exist inside a {where}.", each.at)
     values = [scope.expression(each, scope) for each in node.items]
     kinds = tuple(_member(value, each, scope) for value, each in zip(values, node.items, strict=True))
     if isinstance(node, nodes.Tuple):

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.check.type_names import type_of
-from sonde.frontends.bpftrace.check.types import is_bool, is_composed, is_text, spelled
+from sonde.frontends.bpftrace.check.types import (
+    base_name,
+    spelled,
+)
 from sonde.frontends.bpftrace.errors import SourceSpan
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model import program as tree
 from sonde.model.program import Expr
-from sonde.model.types import BOOL, Array, Enum, Int, Pointer, Struct, Type, resolve
-
-_STACKS = ("kstack", "ustack")
+from sonde.model.types import BOOL
 
 
 def type_information(call: nodes.Call, scope: BtScope) -> Expr:
@@ -39,25 +40,8 @@ def _record(call: nodes.Call, scope: BtScope) -> nodes.RecordExpression:
         raise scope.mistake(f"typeinfo() requires one argument ({len(call.arguments)} provided)", call.at)
     kind = type_of(call.arguments[0], scope)
     # The same text at one place, so that equal types are equal nodes.
-    base, whole = (nodes.StringLiteral(_NOWHERE, each.encode()) for each in (_base(kind), spelled(kind)))
+    base, whole = (nodes.StringLiteral(_NOWHERE, each.encode()) for each in (base_name(kind), spelled(kind)))
     return nodes.RecordExpression(call.at, _PARTS, (nodes.Number(call.at, 0), base, whole))
-
-
-def _base(kind: Type) -> str:
-    base = resolve(kind)
-    if is_text(base):
-        return "string"
-    if is_bool(base):
-        return "bool"
-    if isinstance(base, (Int, Enum)):
-        return "int"
-    if isinstance(base, Pointer):
-        return "pointer"
-    if isinstance(base, Array):
-        return "array"
-    if isinstance(base, Struct) and is_composed(base):
-        return next((each for each in _STACKS if base.keyword.startswith(each)), base.keyword)
-    return "c_type" if isinstance(base, Struct) else "void"
 
 
 def are_alike(node: nodes.Binary, scope: BtScope) -> Expr:

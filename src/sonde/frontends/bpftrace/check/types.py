@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from sonde.frontends.bpftrace.object_names import OBJECTS
+from sonde.frontends.bpftrace.object_names import GLUE_FRAMES, OBJECTS, STACKS
 from sonde.model.types import (
     BOOL,
     CHAR,
@@ -209,6 +209,32 @@ def _wider(one: Type, other: Type) -> Type:
     return integer(min(max(size, 2 * size_of(unsigned)), 8), True)
 
 
+def _spelled_stack(kind: Struct) -> str:
+    """With its mode, and how many frames it has."""
+    name, _, mode = kind.keyword.partition("_")
+    frames = next(each.type for each in kind.members if each.name == "frames")
+    count = (resolve(frames).length or 0) - (GLUE_FRAMES if name == "kstack" else 0)  # type: ignore[union-attr]
+    return f"{name}_{mode or 'bpftrace'}_{count}"
+
+
+def base_name(kind: Type) -> str:
+    """What kind of type it is, without sizes, as some messages have it."""
+    base = resolve(kind)
+    if is_text(base):
+        return "string"
+    if is_bool(base):
+        return "bool"
+    if isinstance(base, (Int, Enum)):
+        return "int"
+    if isinstance(base, Pointer):
+        return "pointer"
+    if isinstance(base, Array):
+        return "array"
+    if isinstance(base, Struct) and is_composed(base):
+        return base.keyword.partition("_")[0] if base.keyword in STACKS else base.keyword
+    return "c_type" if isinstance(base, Struct) else "void"
+
+
 def spelled(kind: Type) -> str:
     """What messages call a type."""
     base = resolve(kind)
@@ -219,7 +245,7 @@ def spelled(kind: Type) -> str:
     if isinstance(base, Pointer):
         return f"{spelled(base.to)} *"
     if has_own_text(base) and isinstance(base, Struct):
-        return base.keyword.partition("_")[0]
+        return _spelled_stack(base) if base.keyword in STACKS else base.keyword
     if is_composed(base) and isinstance(base, Struct):
         return base.name
     if isinstance(base, Array) and is_text(base):
