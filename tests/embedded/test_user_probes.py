@@ -88,6 +88,36 @@ def test_processes_use_the_signal_of_breakpoints_as_if_alone(options):
     assert found == dict.fromkeys(("entry", "return"), 9)
 
 
+OWN = r"""
+#include <signal.h>
+#include <stdio.h>
+__attribute__((noipa)) long step(long a) { return a + 1; }
+static volatile long seen, at;
+static void handler(int number, siginfo_t *told, void *context) { seen += 1 + 1000 * told->si_code; }
+int main(void)
+{
+    struct sigaction action = {.sa_sigaction = handler, .sa_flags = SA_SIGINFO};
+    sigaction(SIGTRAP, &action, NULL);
+    for (long i = 0; i < 20; i++) {
+        register long given __asm__("rdi") = i;
+        __asm__ volatile("call step; int3" : "+r"(given) : : "rax", "memory");
+        if (i & 1) raise(SIGTRAP);
+    }
+    printf("%ld\\n", seen);
+}
+"""
+
+
+@pytest.mark.parametrize("text", [COUNT, COUNT.replace("count()", "count(); @stack[ustackdepth] = count()")])
+@pytest.mark.parametrize("options", [(), ("-xseccomp=no",)])
+def test_a_breakpoint_of_the_process_that_a_function_returns_to_is_its_own(text, options):
+    """Whether a program looks at the thread there, which waits, or not."""
+    binary = program(OWN)
+    output, found = counted(text.format("pid$target"), "", binary, *options)
+    assert output.startswith(alone(binary, ""))
+    assert found.items() >= {"entry": 20, "return": 20}.items()
+
+
 LEFT = r"""
 #include <setjmp.h>
 #include <stdio.h>

@@ -68,7 +68,7 @@ def leave(threads: TracedThreads, tid: int, event: int, number: int) -> int:
     counter = ptrace.call(ptrace.PEEKUSER, tid, registers.PROGRAM_COUNTER) & _U64
     is_trap = not event and number == signal.SIGTRAP
     at = counter - instructions.BREAKPOINT_SIZE
-    if at in space.former:
+    if at in space.former and not space.is_own(at):
         if is_trap:
             ptrace.call(ptrace.POKEUSER, tid, registers.PROGRAM_COUNTER, at)
             return 0

@@ -7,6 +7,7 @@ return it is: the thread's stack stays as it is, so exceptions, longjmp and unwi
 from __future__ import annotations
 
 import ctypes
+import signal
 import time
 from contextlib import suppress
 from mmap import mmap
@@ -56,6 +57,8 @@ class Breakpoints:
             return self._was_removed(tid, space, address)
         self._words[at + _COUNTER] = address
         try:
+            if found.is_own:
+                return self._handle_own(tid, space, found, place, self._words[at + _STACK])
             self._handle(tid, space, found, place, self._words[at + _STACK])
         except injection.ThreadEndedError as error:
             threads.ended_early.append((tid, error.args[0]))
@@ -76,37 +79,49 @@ class Breakpoints:
         self._threads.proceed(tid)
 
     def _was_removed(self, tid: int, space: CodeSpace, address: int) -> bool:
-        if address not in space.former:
+        if address not in space.former or space.is_own(address):
             return False
         with suppress(OSError):
             ptrace.call(ptrace.POKEUSER, tid, registers.PROGRAM_COUNTER, address)
         self._threads.proceed(tid)
         return True
 
-    def _handle(self, tid: int, space: CodeSpace, found: Breakpoint, place: int, stack: int) -> None:
-        threads = self._threads
-        tracing = threads.tracing
+    def _reached(self, tid: int, space: CodeSpace, found: Breakpoint, stack: int) -> list[tuple[int, int, int]]:
+        """What is to be told of a thread there: kind, number, and whether it is held."""
         told: list[tuple[int, int, int]] = []
         if found.returns and self._has_come_back(tid, found, stack):
             told += [(stops.FUNCTION_RETURN, each.number, each.held) for each in self._returned(tid, found, stack)]
-        wanted = found.wanted if tracing else 0
+        wanted = found.wanted if self._threads.tracing else 0
         if wanted & RETURN:
             self._expect(tid, space, found, stack)
         if wanted & HIT:
             told.append((stops.HIT, found.number, wanted & HOLD_HIT))
+        return told
+
+    def _handle_own(self, tid: int, space: CodeSpace, found: Breakpoint, place: int, stack: int) -> bool:
+        """The process has an instruction of that kind there itself: the signal is its own. Whether it waits."""
+        told = self._reached(tid, space, found, stack)
+        if not told or not self._threads.tracing:
+            return False
+        return self._tell(tid, told, place, signal.SIGTRAP)
+
+    def _handle(self, tid: int, space: CodeSpace, found: Breakpoint, place: int, stack: int) -> None:
+        threads = self._threads
+        told = self._reached(tid, space, found, stack)
         slot = found.slot or space.slot_for(tid, found)
         if slot is None:
             self._step_in_place(tid, space, found)
         else:
             threads.ptrace(ptrace.POKEUSER, tid, registers.PROGRAM_COUNTER, slot)
         self._mender.mend(tid, space)
-        if not told or not tracing:
+        if not told or not threads.tracing:
             threads.proceed(tid)
             return
         self._tell(tid, told, place)
 
-    def _tell(self, tid: int, told: list[tuple[int, int, int]], place: int) -> None:
-        """Write the records: the thread goes on before the last, or is held by the last."""
+    def _tell(self, tid: int, told: list[tuple[int, int, int]], place: int, deliver: int = 0) -> bool:
+        """Write the records: the thread goes on, or is held by the last. Whether it is or has: not so where it is not
+        held and has a signal of its own to `deliver`."""
         threads, writer = self._threads, self._threads.writer
         when = time.monotonic_ns()
         start = self._places + place * stops.PLACE
@@ -120,17 +135,19 @@ class Breakpoints:
                 self._bytes[start : start + len(kept)] = kept
             if is_last and is_held:
                 threads.forget_hold(tid)
-                threads.held[tid] = HeldThread(writer.head, 0, 0)
+                threads.held[tid] = HeldThread(writer.head, deliver, 0)
                 writer.write(kind, stops.HELD, tid, when, site, place, 0)
                 writer.ring()
-                return
+                return True
             lengths = 0
             if kind == stops.HIT and threads.site_fetcher is not None:
                 lengths = threads.site_fetcher.fetch_at_site(site, tid, place)
             writer.write(kind, 0, tid, when, site, place, lengths)
-        threads.proceed(tid)
+        if not deliver:
+            threads.proceed(tid)
         if writer.words[stops.REST]:
             writer.wake()
+        return not deliver
 
     def _has_come_back(self, tid: int, found: Breakpoint, stack: int) -> bool:
         """Whether the thread has come there by a return, which leaves the address below the stack pointer: behind a

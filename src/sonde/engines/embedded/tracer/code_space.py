@@ -41,14 +41,16 @@ _BREAKPOINT = bytes((instructions.BREAKPOINT,))
 
 class Breakpoint:
     """`sites` are told where it is hit, as `number` and by what is `wanted` of them. `returns`: calls may return here.
+    `is_own`: the process itself has an instruction of that kind there.
     `slot` is the address at which its instruction goes on, for ptrace, None until it has been hit for the first
     time."""
 
-    __slots__ = ("address", "byte", "number", "returns", "sites", "slot", "wanted")
+    __slots__ = ("address", "byte", "is_own", "number", "returns", "sites", "slot", "wanted")
 
     def __init__(self, address: int, byte: int) -> None:
         self.address = address
         self.byte = byte
+        self.is_own = byte == instructions.BREAKPOINT
         self.sites: tuple[BreakpointSite, ...] = ()
         self.number = self.wanted = 0
         self.returns = False
@@ -143,6 +145,10 @@ class CodeSpace:
         """Put back what was there, if nothing else is there meanwhile."""
         self.former[address] = self.breakpoints.pop(address).byte
         self._put_back(address)
+
+    def is_own(self, address: int) -> bool:
+        """Whether the process itself has such an instruction where there was a breakpoint."""
+        return self.former.get(address) == instructions.BREAKPOINT
 
     def _put_back(self, address: int) -> None:
         with suppress(OSError):
