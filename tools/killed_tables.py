@@ -3,9 +3,10 @@
 
     killed_tables.py [RUNS [SEED]]
 
-Each run counts the calls of one thread, `n++`, into a file of lines of JSON, a stream, a folder of parts, or one
-Parquet file; the first three end by SIGKILL, the last by SIGINT. Then readers of other projects read it: the numbers
-are 0, 1, 2 ... without a gap, whatever is missing at the end; what was ended by SIGINT has its last row, `exit`.
+Each run counts the calls of one thread, `n++`, into a file of lines of JSON, a stream, a stream of a program of
+bpftrace's language, a folder of parts, or one Parquet file; that ends by SIGINT, the others by SIGKILL. Then readers of
+other projects read it: the numbers are 0, 1, 2 ... without a gap, whatever is missing at the end; what was ended by
+SIGINT has its last row, `exit`.
 Needs pyarrow and polars. The status is 1 if any of that is not so.
 """
 
@@ -27,6 +28,7 @@ import pyarrow.parquet as pq
 ROOT = Path(__file__).resolve().parent.parent
 ENGINES = ["embedded", "kernel"] if not os.geteuid() else ["embedded"]
 PROGRAM = 'syscall::getpgid:entry /pid == $target/ { printf("%d %s\\n", n++, probefunc); }'
+BPFTRACE = 'tracepoint:syscalls:sys_enter_getpgid /pid == cpid/ { printf("%d %s\\n", @n++, comm); }'
 LOAD = """
 import os, time
 end = time.monotonic() + 4
@@ -38,6 +40,7 @@ while time.monotonic() < end:
 WAYS = {
     "parts": ("trace.parquet", ("-x", "parquet=parts"), signal.SIGKILL),
     "stream": ("trace.arrow", (), signal.SIGKILL),
+    "bpftrace": ("trace.arrow", (), signal.SIGKILL),
     "lines": ("lines", ("-f", "json"), signal.SIGKILL),
     "file": ("trace.parquet", (), signal.SIGINT),
 }
@@ -76,10 +79,11 @@ def file(path):
 
 
 def columns(table):
-    return table.column("n++").drop_null().to_pylist(), table.column("event").to_pylist()
+    name = "n++" if "n++" in table.column_names else "@n++"
+    return table.column(name).drop_null().to_pylist(), table.column("event").to_pylist()
 
 
-READ = {"lines": lines, "stream": stream, "parts": parts, "file": file}
+READ = {"lines": lines, "stream": stream, "bpftrace": stream, "parts": parts, "file": file}
 
 
 def is_begun(way, path):
@@ -92,8 +96,9 @@ def run(way, engine, moment, folder):
     AssertionError, and whatever a reader raises."""
     name, words, how = WAYS[way]
     path = Path(folder) / name
+    language, program = (("bt",), ("-e", BPFTRACE)) if way == "bpftrace" else ((), ("-n", PROGRAM))
     command = [
-        sys.executable, "-c", START, "-q", "--engine", engine, "-o", str(path), *words, "-n", PROGRAM,
+        sys.executable, "-c", START, *language, "-q", "--engine", engine, "-o", str(path), *words, *program,
         "-c", shlex.join((sys.executable, "-c", LOAD)),
     ]  # fmt: skip
     done = subprocess.Popen(
