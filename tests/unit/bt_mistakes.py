@@ -315,7 +315,7 @@ fn f($a : int64): int64 { return «f($a)»; } begin { print(f(1)); } ;; Recursiv
 fn f($a : int64): int64 { return «$b»; } begin { $b = 1; print(f(1)); } ;; Undefined or undeclared variable: $b
 fn f($a : int64): int64 { return $a; } begin { print(«f()»); } ;; Function f() takes 1 argument (0 provided)
 fn f(): int64 { «return;» } begin { print(f()); } ;; Function f() has to return a value
-fn f(): void { «return 1;» } begin { f(); } ;; Function f() is void and returns a value
+fn f(): void { «return 1;» } begin { f(); } ;; Function f is of type void, cannot return int8
 fn f(): void { @ = 1; } begin { print(«f()»); } ;; Function f has no value
 fn f(): int64 { return «{ return 2; 3 }»; } begin { print(f()); } ;; not allowed in a block that is a value
 fn f(): int64 { return 1; } «fn f(): int64 »{ return 2; } begin { print(f()); } ;; Redefinition of function: f
@@ -353,6 +353,10 @@ begin { $x = «pid ? 4 : "abc"»; } ;; have 'int8' and 'string[4]'
 begin { @a["k"] = hist(7); $x = (1, «@a["k"]»); } ;; Map type hist_t cannot exist inside a tuple.
 begin { @a = 1; delete(«@a», 5); } ;; call to delete() with two arguments expects a map with explicit keys
 begin { «exit("x")»; } ;; exit() only supports int arguments (string provided)
+fn g(): void { «return 700;» } begin { } ;; Function g is of type void, cannot return int16
+fn g($a : int64): string { «return $a;» } begin { } ;; Function g is of type string, cannot return int64
+fn g($a : int64): int64 { return «$b»; } begin { } ;; Undefined or undeclared variable: $b
+fn g(): int64 { return h(); } fn h(): int64 { return «nosuch»; } begin { } ;; Unknown identifier: 'nosuch'
 """
 
 MISTAKES = tuple(line for part in (SYNTAX, PROBES, TYPES, NAMES, CALLS) for line in part.strip().splitlines())

@@ -81,16 +81,7 @@ def check(items: Sequence[nodes.Item], given: CheckInput) -> CheckedProgram:
     macros = of_items([each for each in items if isinstance(each, nodes.Macro)])
     for _ in range(_MOST_PASSES):
         known.changed = False
-        scope = BtScope(
-            given.machine.catalog, known, given.file, given.arguments, expression, in_block, given.is_unsafe
-        )
-        scope.types, scope.settings = given.types, given.settings
-        scope.stack_mode = str(given.settings["stack_mode"])
-        scope.macros, scope.options, scope.source = macros, given.options, given.text if given.tells else None
-        scope.functions = functions
-        scope.strsize = int(given.settings["max_strlen"])
-        scope.entries = int(given.settings["max_map_keys"])
-        scope.kept = {each.name: _kept(each, given) for each in items if isinstance(each, nodes.MapDeclaration)}
+        scope = _scope(items, given, known, macros, functions)
         known.changed = not known.maps and not known.scratch
         started_unknown = known.changed
         known.put_off, known.has_unknown = None, False
@@ -101,6 +92,10 @@ def check(items: Sequence[nodes.Item], given: CheckInput) -> CheckedProgram:
         known.settled = is_over
     if known.put_off is not None:
         raise known.put_off
+    if set(functions) - scope.called:
+        from sonde.frontends.bpftrace.check.functions import check_uncalled  # few programs have any
+
+        check_uncalled(scope, lambda: _outside(_scope(items, given, known, macros, functions), given))
     _require_kinds(items, known, given)
     require_known(given.options, known.options)
     warnings += scope.remarks.values()
@@ -109,6 +104,32 @@ def check(items: Sequence[nodes.Item], given: CheckInput) -> CheckedProgram:
     return _whole(clauses, scope, given, probes)._replace(
         warnings=tuple(warnings), settings=given.settings, text=given.text
     )
+
+
+def _scope(
+    items: Sequence[nodes.Item],
+    given: CheckInput,
+    known: Knowledge,
+    macros: Mapping[tuple[str, int], Sequence[nodes.Macro]],
+    functions: Mapping[str, nodes.SubprogramItem],
+) -> BtScope:
+    """That of one pass."""
+    scope = BtScope(given.machine.catalog, known, given.file, given.arguments, expression, in_block, given.is_unsafe)
+    scope.types, scope.settings = given.types, given.settings
+    scope.stack_mode = str(given.settings["stack_mode"])
+    scope.macros, scope.options, scope.source = macros, given.options, given.text if given.tells else None
+    scope.functions = functions
+    scope.strsize = int(given.settings["max_strlen"])
+    scope.entries = int(given.settings["max_map_keys"])
+    scope.kept = {each.name: _kept(each, given) for each in items if isinstance(each, nodes.MapDeclaration)}
+    return scope
+
+
+def _outside(scope: BtScope, given: CheckInput) -> BtScope:
+    """In a clause that is not a part of the program, at its beginning."""
+    point = nodes.AttachPoint(_HIDDEN, "begin")
+    scope.begin_clause(0, AttachedProbes(point, "begin", "special", _special(given.machine, "BEGIN")))
+    return scope
 
 
 def _require_kinds(items: Sequence[nodes.Item], known: Knowledge, given: CheckInput) -> None:

@@ -6,14 +6,16 @@ leaves no more than that block: it sets the result and a mark, and what follows 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from copy import copy
 
-from sonde.frontends.bpftrace.check.scope import BtScope
+from sonde.frontends.bpftrace.check.scope import RESULT, BtScope, Knowledge
+from sonde.frontends.bpftrace.check.types import smallest, spelled
 from sonde.frontends.bpftrace.errors import BtError
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.typed import Any
 
-_RESULT, _IS_DONE = "$return", "$is_done"
+_IS_DONE = "$is_done"
 """Variables of an expansion; no text of a program can spell them, since a number with a blank is added."""
 _LOOPS = (nodes.While, nodes.ForRange, nodes.ForMap)
 
@@ -22,6 +24,7 @@ def expansion(call: nodes.Call, scope: BtScope) -> nodes.BlockValue | nodes.Bloc
     """What a call of one of the scope's functions stands for: a block, with a value unless it is void. Raises
     BtError."""
     function = scope.functions[call.name]
+    scope.called.add(call.name)
     given, wanted = len(call.arguments), len(function.parameters)
     if given != wanted:
         text = f"Function {call.name}() takes {wanted} argument{'' if wanted == 1 else 's'} ({given} provided)"
@@ -36,9 +39,52 @@ def expansion(call: nodes.Call, scope: BtScope) -> nodes.BlockValue | nodes.Bloc
     taken.append(nodes.Let(at, _own(_IS_DONE, number), None, nodes.Number(at, 0), at))
     if is_void(function):
         return nodes.Block(at, (*taken, *_renamed(body, number)))
-    result = _own(_RESULT, number)
+    result = _own(_result(function), number)
     taken.append(nodes.Let(at, result, function.returns, None, at))
     return nodes.BlockValue(at, (*taken, *_renamed(body, number)), nodes.ScratchVariable(at, result))
+
+
+def _result(function: nodes.SubprogramItem) -> str:
+    """The variable of what it returns, of which messages say what it is."""
+    return f"{RESULT}{function.name}"
+
+
+def check_uncalled(scope: BtScope, make: Callable[[], BtScope]) -> None:
+    """Check what no probe of a program calls as if something did, once all else is known: `make` gives a scope for each
+    time, which knows what this one knows. Raises BtError."""
+    for function in scope.functions.values():
+        if function.name in scope.called:
+            continue
+        known = _copy(scope.known)
+        for _ in range(_MOST_PASSES):
+            own = make()
+            own.known = known
+            known.changed, known.settled, known.put_off = False, True, None
+            own.before.append([])
+            call = nodes.Call(function.at, function.name, tuple(_argument(kind) for _, kind in function.parameters))
+            own.body((nodes.Evaluate(function.at, call),), own)
+            if not known.changed:
+                break
+        if known.put_off is not None:
+            raise known.put_off
+        scope.called |= own.called
+
+
+_MOST_PASSES = 16
+
+
+def _argument(kind: nodes.TypeName) -> nodes.Expr:
+    """A value that a parameter takes."""
+    if kind.words == "string":
+        return nodes.StringLiteral(kind.at, b"")
+    return nodes.Cast(kind.at, kind, nodes.Number(kind.at, 0))
+
+
+def _copy(known: Knowledge) -> Knowledge:
+    made = Knowledge()
+    made.maps = {name: copy(use) for name, use in known.maps.items()}
+    made.scratch, made.options = dict(known.scratch), dict(known.options)
+    return made
 
 
 def is_void(function: nodes.SubprogramItem) -> bool:
@@ -98,13 +144,15 @@ class _Returns:
         done = nodes.Assign(at, nodes.ScratchVariable(at, _IS_DONE), "", nodes.Number(at, 1))
         if is_void(self.function):
             if jump.value is not None:
-                raise BtError(f"Function {name}() is void and returns a value", at)
+                value = jump.value
+                what = spelled(smallest(value.value)) if isinstance(value, nodes.Number) else "a value"
+                raise BtError(f"Function {name} is of type void, cannot return {what}", at)
             return [done]
         if _returns(jump.value):
             self._within(jump.value, False)
         if jump.value is None:
             raise BtError(f"Function {name}() has to return a value", at)
-        return [nodes.Assign(at, nodes.ScratchVariable(at, _RESULT), "", jump.value), done]
+        return [nodes.Assign(at, nodes.ScratchVariable(at, _result(self.function)), "", jump.value), done]
 
     def _within(self, node: Any, in_loop: bool) -> Any:
         """A statement with `return` in it, which may stand in blocks alone."""

@@ -82,6 +82,10 @@ class Knowledge:
         """A mistake that may have come of that: it is one if nothing more becomes known."""
 
 
+RESULT = "$return "
+"""How a variable begins that has what a function of the program, whose name follows, returns."""
+
+
 class Local:
     """A scratch variable: its number in its clause, and its type as far as it is known."""
 
@@ -111,6 +115,8 @@ class BtScope:
         self.arguments = arguments
         self.expression = expression
         self.is_unsafe = is_unsafe
+        self.called: set[str] = set()
+        """Functions of the program that something has called."""
         self.needs_start = False
         self.needs_each = False
         """The clause asks for something that each of its probes has for itself."""
@@ -203,6 +209,8 @@ class BtScope:
         if whole is None:
             assert local.type is not None
             given, has = spelled(written or type_), spelled(local.written or local.type)
+            if local.name.startswith(RESULT):
+                raise self.mistake(f"Function {local.name.split()[1]} is of type {has}, cannot return {given}", span)
             text = (
                 f"Type mismatch for {local.name}: trying to assign value of type '{given}' when variable already has "
             )
