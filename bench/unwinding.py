@@ -114,7 +114,20 @@ def commands(directory: str) -> Iterator[tuple[str, str]]:
 
 
 def sampled(script: str, way: str, bottoms: Bottoms) -> Sampled:
-    words = [SONDE, "-q", "-x", f"unwind={way}", "-x", "noresolve", "-x", "aggsize=64m", "-n", CLAUSE]
+    words = [
+        SONDE,
+        "-q",
+        "-x",
+        f"unwind={way}",
+        "-x",
+        "python=no",
+        "-x",
+        "noresolve",
+        "-x",
+        "aggsize=64m",
+        "-n",
+        CLAUSE,
+    ]
     with (
         tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors, statistics(),
         tempfile.TemporaryDirectory() as directory,
