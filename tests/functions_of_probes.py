@@ -195,6 +195,21 @@ def changed_operand(a, b):
     return c + (c := b) * 10 + c
 
 
+def changed_by_calls(a, b):
+    total = 5
+    total += nested(a, b)
+    total //= 3
+    total -= first_of(a, b) if searched(a, b) > 0 else collatz(abs(a) + 1, 9)
+    pair = (total, a)
+    total *= 2
+    return total * 1000 + pair[0] + of_pair((total, b))
+
+
+def of_pair(pair):
+    first, second = pair
+    return first * 3 - second
+
+
 def skipped(a, b):
     if a:
         pass
@@ -210,7 +225,7 @@ ARGUMENTS = [(0, 0), (1, 2), (5, 5), (12, -7), (-13, 4), (27, 3), (6, 100)]
 FUNCTIONS = [
     first_of, nested, summed, searched, counted_down, after_loop, changed_within, greatest_common, collatz, floors,
     constant_floors, chained, decided, decided_late, contained, conditional, of_tuples, bits, given_by_name, walrus,
-    extremes, texts, lengths, empty, constants, compared_texts, early, changed_operand, skipped,
+    extremes, texts, lengths, empty, constants, compared_texts, early, changed_operand, skipped, changed_by_calls,
 ]  # fmt: skip
 
 

@@ -127,6 +127,23 @@ def test_probe_functions_call_each_other():
     assert run.aggregations["calls"].snapshot() == {("BEGIN",): 1, ("END",): 1}
 
 
+def doubled(n):
+    if n > 100:
+        return 100
+    return n * 2
+
+
+def test_a_variable_that_nothing_has_set_is_zero_where_it_is_added_to():
+    @probe("BEGIN")
+    def added():
+        thread.never += doubled(4)
+        table["sum", 1] += doubled(400)
+        thread.never -= doubled(1)
+        print(thread.never, table["sum", 1])
+
+    assert printed(added) == [(6, 100)]
+
+
 def test_elements_that_are_deleted_are_zero():
     @probe("BEGIN")
     def freed(p):

@@ -16,7 +16,8 @@ from sonde.frontends.python.captured import (
     Meaning,
     text_of,
 )
-from sonde.library.errors import Error
+from sonde.frontends.python.function_names import names_of
+from sonde.library.errors import CompileError, Error
 from sonde.library.probing.aggregating import ProbeAggregation
 from sonde.library.probing.sources import Decorated, FunctionSource, source_of
 from sonde.library.probing.words import ProbeVariables, ProbeWord
@@ -111,8 +112,11 @@ class _Capture:
             return Meaning("integer", int(found))
         if isinstance(found, str):
             return Meaning("text", str(found))
+        if isinstance(found, bytes):
+            return Meaning("text", found.decode("utf-8", "surrogateescape"))
         if isinstance(found, (tuple, frozenset)):
-            return Meaning("tuple", tuple(self._meaning(each, path) for each in found))
+            items = found if isinstance(found, tuple) else sorted(found, key=repr)
+            return Meaning("tuple", tuple(self._meaning(each, path) for each in items))
         if isinstance(found, FunctionType):
             return self._of_function(found)
         if (decorated := _decorated(found)) is not None:
@@ -130,8 +134,8 @@ class _Capture:
             return Meaning("maker", function.__name__)
         try:
             return Meaning("function", self._called(function))
-        except Error as error:
-            return Meaning("outside", f"a function whose source is not to be had ({error.text})")
+        except CompileError as error:
+            return Meaning("outside", f"a function that {'is not made by def' if error.line else 'has no source'}")
 
 
 def _decorated(found: object) -> Decorated | None:
@@ -191,7 +195,7 @@ def _what(found: object) -> str:
 def _found(function: FunctionType, source: FunctionSource) -> list[tuple[str, object]]:
     """What the names of a function are that it does not make itself, by the dots in its source: `os`, `os.O_CREAT`."""
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
-    own = _own(source.tree)
+    own = names_of(source.tree).own
     found: dict[str, object] = {}
 
     def root(name: str) -> object:
@@ -238,12 +242,3 @@ def _path(node: ast.AST) -> list[str]:
         names.insert(0, node.attr)
         node = node.value
     return [node.id, *names] if isinstance(node, ast.Name) else []
-
-
-def _own(tree: ast.FunctionDef) -> set[str]:
-    """The names of a function's parameters and variables."""
-    shared = {name for node in ast.walk(tree) if isinstance(node, (ast.Global, ast.Nonlocal)) for name in node.names}
-    arguments = tree.args
-    own = {each.arg for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
-    own |= {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
-    return own - shared

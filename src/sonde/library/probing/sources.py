@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import linecache
 import os
 import sys
@@ -42,14 +43,14 @@ def source_of(function: FunctionType) -> FunctionSource:
     lines = linecache.getlines(file, function.__globals__)
     if not lines:
         raise CompileError(f"{file}: the source of {code.co_name}() is not to be had", _remedy(file), file=file)
-    tree = _definition(lines, code.co_name, code.co_firstlineno)
+    first = code.co_firstlineno
+    text = "".join(inspect.getblock(lines[first - 1 :])).rstrip("\n")
+    tree = _definition(text, code.co_name)
     if tree is None:
-        text = f"{file}:{code.co_firstlineno}: {code.co_name} is not made by a def there"
+        told = f"{file}:{first}: {code.co_name} is not made by a def there"
         remedy = "probes are functions made by def; if the file was changed, import it again"
-        raise CompileError(text, remedy, file=file, line=code.co_firstlineno)
-    end = tree.end_lineno or tree.lineno
-    text = "".join(lines[code.co_firstlineno - 1 : end]).rstrip("\n")
-    return FunctionSource(os.fspath(file), code.co_firstlineno, text, tree)
+        raise CompileError(told, remedy, file=file, line=first)
+    return FunctionSource(os.fspath(file), first, text, tree)
 
 
 def _remedy(file: str) -> str:
@@ -61,15 +62,14 @@ def _remedy(file: str) -> str:
     return "a probe is compiled from its source: keep the .py file beside what is imported"
 
 
-def _definition(lines: list[str], name: str, first: int) -> ast.FunctionDef | None:
-    """The definition that begins at a line, with its decorators."""
+def _definition(text: str, name: str) -> ast.FunctionDef | None:
+    """The definition that a text is, None where it is something else."""
+    is_indented = text[:1].isspace()
     try:
-        module = ast.parse("".join(lines))
+        module = ast.parse(f"if 1:\n{text}" if is_indented else text)
     except (SyntaxError, ValueError):
         return None
-    for node in ast.walk(module):
-        if isinstance(node, ast.FunctionDef) and node.name == name:
-            begin = min([node.lineno, *(each.lineno for each in node.decorator_list)])
-            if begin == first:
-                return node
-    return None
+    found: ast.stmt = module.body[0] if module.body else ast.Pass()
+    if is_indented and isinstance(found, ast.If):
+        found = found.body[0]
+    return found if isinstance(found, ast.FunctionDef) and found.name == name else None

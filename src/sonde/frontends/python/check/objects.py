@@ -175,6 +175,16 @@ class Compound(Node):
         return assignments.compound(self.op, target, value, scope.strsize, self.position)
 
 
+class Current(Node):
+    """What a variable is that is changed next; one that nothing has set is 0."""
+
+    position: Position
+    target: Expr
+
+    def checked(self, scope: Scope) -> Operand:
+        return expressions.brought_into_being(self.target, scope) or scope.evaluate(self.target, scope)
+
+
 class Freed(Node):
     """`del` of a variable of the thread or an element of an array, which something else has set."""
 

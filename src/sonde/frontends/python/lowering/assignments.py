@@ -6,11 +6,11 @@ import ast
 
 from sonde.frontends.d import syntax
 from sonde.frontends.python.check.numbers import Narrow
-from sonde.frontends.python.check.objects import Compound, Freed
+from sonde.frontends.python.check.objects import Compound, Current, Freed
 from sonde.frontends.python.lowering.arithmetic import SPELLED, operation
 from sonde.frontends.python.lowering.context import Lowering, assignment, is_simple
 from sonde.frontends.python.lowering.names import global_name
-from sonde.frontends.python.lowering.operands import computed, expression, operands
+from sonde.frontends.python.lowering.operands import computed, expression, now, operands
 from sonde.frontends.python.lowering.subscripts import subscripted
 from sonde.frontends.python.lowering.values import (
     COMPILE_TIME,
@@ -99,15 +99,7 @@ def _bind(target: ast.expr, found: Value, node: ast.expr, context: Lowering) -> 
     if not isinstance(target, ast.Name) or target.id not in frame.function.own or sets != 1:
         computed(found, node, context)
     assert isinstance(target, ast.Name)
-    if isinstance(found, Items):
-        found = Items(tuple(_item(each, node, context) for each in found.values))
-    frame.bound[target.id] = found
-
-
-def _item(found: Value, node: ast.expr, context: Lowering) -> Value:
-    """An item of a tuple that has a name: its value now."""
-    e = computed(found, node, context)
-    return e if isinstance(e, (syntax.Integer, syntax.StringLiteral)) else context.kept(e)
+    frame.bound[target.id] = now(found, node, context) if isinstance(found, Items) else found
 
 
 def _unpack(target: ast.Tuple | ast.List, node: ast.expr, context: Lowering) -> None:
@@ -157,8 +149,12 @@ def augmented(node: ast.AugAssign, context: Lowering) -> None:
     if op in _AT_ONCE and not is_changed:
         operation(op, place, operand, node, context)
         context.run(Compound(at, op, place, operand))
-    else:
-        context.set(place, operation(op, place, operand, node, context))
+        return
+    with context.block() as first:
+        # What it was before the operand was looked at.
+        old = context.kept(Current(at, place))
+    context.out[before:before] = first
+    context.set(place, operation(op, old, operand, node, context))
 
 
 def deleted(node: ast.Delete, context: Lowering) -> None:

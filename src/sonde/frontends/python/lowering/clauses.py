@@ -28,7 +28,7 @@ class Clauses:
         self._number = number
         self._made = 0
         self._target = target
-        self._functions = {number: parsed(each) for number, each in enumerate(program.functions)}
+        self._functions, self._unread = _parsed(program)
         self._written = frozenset(
             global_name(each.captured, name) for each in self._functions.values() for name in each.shared
         )
@@ -63,10 +63,12 @@ class Clauses:
 
     def clause(self, number: int) -> syntax.ProbeClause:
         """That of a function, by its number."""
+        if number in self._unread:
+            raise self._unread[number]
         function = self._functions[number]
         self._made += 1
         name = f"{self._number}.{self._made}"
-        context = Lowering(self._program, self._functions, self._written, self._target, name, value, body)
+        context = Lowering(self._program, self._functions, self._unread, self._written, self._target, name, value, body)
         frame = context.enter(function, number)
         frame.is_clause = True
         context.frames.append(frame)
@@ -105,6 +107,18 @@ class Clauses:
 
     def _macro(self, name: str) -> str | None:
         return str(self._target) if name == "target" and self._target is not None else None
+
+
+def _parsed(program: CapturedProgram) -> tuple[dict[int, ParsedFunction], dict[int, PythonError]]:
+    """The functions that can be read and, of those that cannot, why: they need not be called."""
+    functions: dict[int, ParsedFunction] = {}
+    unread: dict[int, PythonError] = {}
+    for number, each in enumerate(program.functions):
+        try:
+            functions[number] = parsed(each)
+        except PythonError as error:
+            unread[number] = error
+    return functions, unread
 
 
 def _places(function: ParsedFunction) -> list[Position]:

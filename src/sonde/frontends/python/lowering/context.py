@@ -48,14 +48,15 @@ class FunctionFrame:
 
 
 class Lowering:
-    """The state of one clause's compilation; `written` are the variables of modules that any function sets. `clause`
-    tells the clause's variables from those of others, whose types may differ. `value` and `body` are the rules of
-    expressions and statements, which call each other through here."""
+    """The state of one clause's compilation. `unread` are functions that cannot be compiled, `written` the variables of
+    modules that any function sets. `clause` tells the clause's variables from those of others, whose types may differ.
+    `value` and `body` are the rules of expressions and statements, which call each other through here."""
 
     def __init__(
         self,
         program: CapturedProgram,
         functions: dict[int, ParsedFunction],
+        unread: dict[int, PythonError],
         written: frozenset[str],
         target: int | None,
         clause: str,
@@ -64,6 +65,7 @@ class Lowering:
     ) -> None:
         self.program = program
         self.functions = functions
+        self.unread = unread
         self.written = written
         self.target = target
         self.clause = clause

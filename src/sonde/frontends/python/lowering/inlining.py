@@ -7,14 +7,16 @@ import ast
 from sonde.frontends.d import syntax
 from sonde.frontends.python.check.numbers import Narrow, Whole
 from sonde.frontends.python.lowering.context import FunctionFrame, Lowering, integer
-from sonde.frontends.python.lowering.operands import computed
+from sonde.frontends.python.lowering.operands import computed, now
 from sonde.frontends.python.lowering.returns import returns_early
 from sonde.frontends.python.lowering.sources import ParsedFunction
-from sonde.frontends.python.lowering.values import COMPILE_TIME, Value
+from sonde.frontends.python.lowering.values import COMPILE_TIME, Items, Value
 
 
 def called(number: int, node: ast.Call, wants_value: bool, context: Lowering) -> syntax.Expr:
     """A call. With `wants_value` every way through the function has to return one."""
+    if number in context.unread:
+        raise context.unread[number]
     function = context.functions[number]
     if any(frame.number == number for frame in context.frames):
         name = function.captured.name
@@ -107,7 +109,7 @@ def _take(frame: FunctionFrame, name: str, found: Value, node: ast.expr, context
     if isinstance(found, COMPILE_TIME) or (is_constant and not is_set):
         if is_set:
             computed(found, node, context)
-        frame.bound[name] = found
+        frame.bound[name] = now(found, node, context) if isinstance(found, Items) else found
         return
     e = found
     target = frame.variable(name, context.at(node))

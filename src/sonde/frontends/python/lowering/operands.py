@@ -79,6 +79,12 @@ def _is_constant(e: syntax.Expr) -> bool:
     return isinstance(e, (syntax.Integer, syntax.StringLiteral))
 
 
+def now(found: Items, node: ast.expr, context: Lowering) -> Items:
+    """A tuple that gets a name: of the values that its items have now."""
+    values = [computed(each, node, context) for each in found.values]
+    return Items(tuple(each if _is_constant(each) else context.kept(each) for each in values))
+
+
 def simple(e: syntax.Expr, context: Lowering) -> syntax.Expr:
     """The same value as something that can be looked at again and again."""
     return e if is_simple(e) else context.kept(e)

@@ -6,6 +6,7 @@ import ast
 
 from sonde.frontends.python.captured import CapturedFunction
 from sonde.frontends.python.errors import PythonError
+from sonde.frontends.python.function_names import names_of
 from sonde.model.errors import Position
 from sonde.typed import NamedTuple
 
@@ -56,12 +57,5 @@ def parsed(captured: CapturedFunction) -> ParsedFunction:
     if not isinstance(first, ast.FunctionDef):
         at = Position(captured.file, captured.line, 1)
         raise PythonError(f"{captured.name} is no plain function", at, "probes are functions made by `def`")
-    shared = frozenset(
-        name for node in ast.walk(first) if isinstance(node, (ast.Global, ast.Nonlocal)) for name in node.names
-    )
-    arguments = first.args
-    every = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
-    own = {each.arg for each in every} | {
-        node.id for node in ast.walk(first) if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
-    }
-    return ParsedFunction(captured, first, shift, lines, frozenset(own) - shared, shared)
+    own, shared = names_of(first)
+    return ParsedFunction(captured, first, shift, lines, own, shared)
