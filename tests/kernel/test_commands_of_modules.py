@@ -57,6 +57,7 @@ TEXTS = {
     "frontends.bpftrace.check.timers": (["bt", "-e", "i:ms:1 { print(7); exit(); }"], "7"),
     "frontends.bpftrace.formatting.layout": (["bt", "--fmt", "-e", "begin{exit()}"], "begin { exit() }"),
     "library.bpftrace_layout": (["bt", "--fmt", "-e", "begin{exit()}"], "begin { exit() }"),
+    "frontends.bpftrace.check.unwatched": (["bt", "-e", "begin { unwatch(7); print(8); }"], "8"),
     "frontends.bpftrace.check.type_information": (
         ["bt", "-e", "config = { unstable_typeinfo = enable } begin { print(typeinfo(7)); }"], ".base_type = int"),
     "frontends.bpftrace.check.counted_events": (["bt", "-e", "software:faults:1 { exit(); }"], "Attached 1 probe"),

@@ -73,3 +73,13 @@ def test_what_cannot_be_watched_is_refused(watched):
     many = ",".join(f"w:{symbols['counter'] + 8 * n}:8:w" for n in range(5))
     full = sonde("bt", "-e", f"{many} {{ @[probe] = count(); }}", "-c", program, status=1)
     assert "debug registers" in full.stderr
+
+
+def test_a_watchpoint_that_is_taken_away_fires_no_more(watched):
+    program, symbols = watched
+    address = symbols["counter"]
+    counted = []
+    for text in ("", f"if ((int64)@ == 3) {{ unwatch({address}); }}", f"unwatch({address + 8});"):
+        done = sonde("bt", "-q", "-c", program, "-e", f"watchpoint:{address:#x}:8:w {{ @ = count(); {text} }}")
+        counted.append(int(done.stdout.split()[-1]))
+    assert counted == [114, 3, 114]

@@ -10,7 +10,7 @@ from sonde.consume.counters import Counters
 from sonde.consume.events import Drop
 from sonde.consume.options import Options, display_options
 from sonde.model.options import OptionError, OptionTable
-from sonde.model.probe import SIGNALS
+from sonde.model.probe import BREAKPOINT, SIGNALS
 from sonde.model.spec import (
     ACTIVE,
     DRAINING,
@@ -184,8 +184,7 @@ class Session:
         signals = Signals(names, come) if asked is None else asked
         self._tracing.heed(lambda: signals.asked)
         try:
-            if any(each.name == UNWIND_ROWS for each in self._spec.maps):
-                # Its stacks are walked by tables of the files that it has mapped.
+            if _looks_into_processes(self._spec):
                 for each in self._traced:
                     each.prepare()
             self._surroundings.prepare()
@@ -434,6 +433,12 @@ class Session:
             self._report.close()
         finally:
             self._tracing.close()
+
+
+def _looks_into_processes(spec: TracingSpec) -> bool:
+    """Whether stacks are walked by tables of the files that a process has mapped, or its memory is watched."""
+    watches = any(served.probe.module == BREAKPOINT for program in spec.programs for served in program.probes)
+    return watches or any(each.name == UNWIND_ROWS for each in spec.maps)
 
 
 def _d_report(output: int, symbolizer: Symbolizer | None, program: str) -> MakeReport:

@@ -204,6 +204,13 @@ def _checked(
     scope.before.append([])
     predicate: Expr | None = None if item.predicate is None else test(item.predicate, scope, item.predicate_at)
     before = scope.before.pop()
+    if attached_to.kind == "watchpoint":
+        from sonde.frontends.bpftrace.check.unwatched import is_watched  # few programs watch memory
+
+        watched = is_watched(item.at, scope)
+        if watched is not None and predicate is not None:
+            predicate = tree.Binary(INT32, at, "&&", watched, predicate)
+        predicate = watched if predicate is None else predicate
     # A clause without statements would be one that shows its probe.
     body: tuple[Statement, ...] = statements(item.body, scope) or (tree.Return(at),)
     if predicate is not None and before:

@@ -77,6 +77,12 @@ def _kernel_log_actions() -> Mapping[str, Action]:
     return ACTIONS
 
 
+def _unwatched_actions() -> Mapping[str, Action]:
+    from sonde.frontends.bpftrace.check.unwatched import ACTIONS
+
+    return ACTIONS
+
+
 def _numbers() -> Mapping[str, ValueCall]:
     from sonde.frontends.bpftrace.check.numbers import VALUES
 
@@ -173,6 +179,7 @@ ACTIONS: dict[str, Actions] = {
     **dict.fromkeys(("assert", "fail"), _failing_actions),
     **dict.fromkeys(("join",), _joining_actions),
     **dict.fromkeys(("debugf",), _kernel_log_actions),
+    **dict.fromkeys(("unwatch",), _unwatched_actions),
     **dict.fromkeys(("static_assert", "assert_str"), _predicates_actions),
     **dict.fromkeys(("signal", "signal_thread"), _signals_actions),
 }

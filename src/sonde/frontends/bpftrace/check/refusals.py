@@ -5,6 +5,5 @@ from __future__ import annotations
 REASONS = {
     "override": "no probe of sonde lets a function return without being run; inject() of D gives system calls results",
     "skboutput": "pcap() of D writes packets into files",
-    "unwatch": "the watchpoints of a program stay until it ends",
 }
 """By their names."""

@@ -76,6 +76,8 @@ class Knowledge:
         """The pass before has found nothing more: maps that nothing is assigned to hold numbers."""
         self.has_unknown = False
         """The program asks for elements of a map of which nothing is known yet."""
+        self.unwatches = False
+        """The program takes watchpoints away."""
         self.is_guessed = False
         """A type was taken for granted in the statement that is being checked."""
         self.put_off: BtError | None = None
@@ -330,9 +332,11 @@ class BtScope:
             return self._variable(use.name, "global", use.name[1:], value, keys, kept)
         return self._aggregation(use.name, MODEL[shape.function], (), keys, kept)
 
-    def hidden(self, name: str, type_: Type) -> Variable:
+    def hidden(
+        self, name: str, type_: Type, keys: tuple[Type, ...] | None = None, kept: Kept | None = None
+    ) -> Variable:
         """A global variable that the program did not write."""
-        return self._variable(("hidden", name), "global", name, type_, None, None)
+        return self._variable(("hidden", name), "global", name, type_, keys, kept)
 
     def _variable(
         self, identity: object, scope: str, name: str, type_: Type, keys: tuple[Type, ...] | None, kept: Kept | None
