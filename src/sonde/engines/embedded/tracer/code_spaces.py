@@ -153,7 +153,7 @@ class CodeSpaces:
             self.losses.add(made, UNREAD, error)
             return
         self.by_tid[made] = copy
-        _keep_for(copy, made)
+        _keep_for(copy, made, self.are_for_all)
 
     def executed(self, tid: int, former: int) -> None:
         """The thread `former` has another program, and the number `tid`."""
@@ -170,11 +170,12 @@ class CodeSpaces:
         return list({id(each): each for each in self.by_tid.values()}.values())
 
 
-def _keep_for(copy: CodeSpace, pid: int) -> None:
-    """Of a copied memory only what is for that process stays."""
+def _keep_for(copy: CodeSpace, pid: int, returns: bool) -> None:
+    """Of a copied memory only what is for that process stays, and, if `returns`, where functions return to that it was
+    made in."""
     for address, each in list(copy.breakpoints.items()):
         copy.tell(each, [site for site in each.sites if site.pid in (0, pid)])
-        if not each.sites:
+        if not each.sites and not (returns and each.returns):
             copy.remove(address)
 
 
