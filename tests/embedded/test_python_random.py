@@ -10,7 +10,7 @@ from python_programs import EDGES, HELPERS, Expressions, Functions, evaluated
 
 import sonde
 
-EXAMPLES = int(os.environ.get("SONDE_EXAMPLES", "6"))
+EXAMPLES = int(os.environ.get("SONDE_EXAMPLES", "3"))
 """Each has several functions, each with several arguments."""
 
 PROBES = """
