@@ -67,6 +67,9 @@ TEXTS = {
     "frontends.bpftrace.check.kernel_functions": (["bt", "-e", "kprobe:nosuch { }"], "No matches for kprobe nosuch"),
     "frontends.bpftrace.check.trials": (["bt", "--test", "-e", "test:own { }"], "1 test ran."),
     "frontends.bpftrace.report.trials": (["bt", "--bench", "-e", "bench:own { }"], "Iterations"),
+    "session.watchers": (
+        ["export", "--listen", "0", "--folded", "f", "-n", "BEGIN { @[execname, stack()] = count(); exit(0); }"],
+        "metrics are at http://127.0.0.1:"),
     "providers.watched": (["-qn", "perf:breakpoint::0x1000-8-w-1 { } tick-1ms { exit(0); }"], ""),
     "frontends.bpftrace.check.iterators": (["bt", "-e", "iter:task { @threads = count(); }"], "@threads:"),
     "providers.iterators": (["-qn", 'iter:::task { n = 1; } END { printf("%d it is", n); }'], "1 it is"),

@@ -8,7 +8,6 @@ from sonde.cli.messages import FatalError, Messages
 from sonde.library.foreground import Job, Watch, require_allowed, run_here
 from sonde.library.holding import Held, of_filter
 from sonde.library.outputs import STANDARD_OUTPUT, Files, is_capture
-from sonde.library.settings import OptionTable
 
 
 def run(job: Job, arguments: Arguments, messages: Messages, held: Held) -> int:
@@ -27,7 +26,7 @@ def run(job: Job, arguments: Arguments, messages: Messages, held: Held) -> int:
 
     text, captures = (None, arguments.output) if is_capture(arguments.output) else (arguments.output, None)
     files = Files(arguments.raw, captures, arguments.recording, arguments.pictures, arguments.flame_diff)
-    job = job._replace(files=files, program=messages.program, watch=_watch(arguments, options, messages))
+    job = job._replace(files=files, program=messages.program, watch=_watch(arguments, messages))
     if options.text("format") in ("arrow", "parquet"):
         from sonde.library.data.tables import run_as_tables  # most runs print text
 
@@ -41,13 +40,15 @@ def run(job: Job, arguments: Arguments, messages: Messages, held: Held) -> int:
     return status_of(ended.status, ended.statuses, options, messages)
 
 
-def _watch(arguments: Arguments, options: OptionTable, messages: Messages) -> Watch | None:
+def _watch(arguments: Arguments, messages: Messages) -> Watch | None:
     """Who exports what is counted, if that is wanted."""
     if arguments.export is None:
         return None
     from sonde.library.export.exporting import watch  # an extra, which few runs want
 
-    announce = None if options.on("quiet") else messages.error
+    # A program that is quiet itself has no say in it: where its metrics are somebody has to know.
+    is_quiet = any(each.name == "quiet" for each in arguments.settings)
+    announce = None if is_quiet else messages.error
     return watch(arguments.export._replace(announce=announce))
 
 
