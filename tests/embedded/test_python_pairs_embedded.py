@@ -3,7 +3,6 @@
 import pytest
 from python_pairs import OF_KERNEL, PAIRS, results
 
-
 CHOSEN = [name for name in PAIRS if name not in OF_KERNEL][::2]
 """Every second one: the kernel runs them all."""
 

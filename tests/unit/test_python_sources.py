@@ -1,5 +1,6 @@
 """Where the sources of probe functions come from: files, cells of notebooks, what is typed; scripts of functions."""
 
+import enum
 import linecache
 import pickle
 import subprocess
@@ -142,3 +143,29 @@ def test_methods_around_a_probe_give_it_what_they_know():
 
     script = sonde.compile(Counter().made(), engine="embedded")
     assert [each.name for each in script.spec.aggregations] == ["calls"]
+
+
+class Flags(enum.IntFlag):
+    FIRST, SECOND = 1, 2
+
+
+class Level(enum.IntEnum):
+    HIGH = 40
+
+
+def test_constants_are_numbers_texts_and_members():
+    ratio, raw, many = 0.5, b"raw", frozenset(("b", "a", "c"))
+
+    @probe("BEGIN")
+    def known(p):
+        print(Flags.FIRST | Flags.SECOND, Level.HIGH + 2, raw, "a" in many, "d" in many)
+
+    @probe("BEGIN")
+    def wrong(p):
+        print(ratio)
+
+    with sonde.run(known, engine="embedded", duration=0.3) as run:
+        (record,) = [event for event in run if isinstance(event, sonde.Record)]
+    assert record.values == (3, 42, "raw", 1, 0)
+    with pytest.raises(sonde.CompileError, match="ratio is a float"):
+        sonde.compile(wrong, engine="embedded")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 import builtins
-import enum
 from collections.abc import Sequence
+from operator import index
 from types import BuiltinFunctionType, FunctionType, ModuleType
 
 from sonde.frontends.python.captured import (
@@ -108,8 +108,9 @@ class _Capture:
     def _meaning(self, found: object, path: str) -> Meaning:
         if found is None:
             return Meaning("none")
-        if (isinstance(found, (bool, int)) and not isinstance(found, enum.Enum)) or isinstance(found, enum.IntEnum):
-            return Meaning("integer", int(found))
+        if hasattr(type(found), "__index__"):
+            # Also members of IntEnum and IntFlag, and the numbers of numpy.
+            return Meaning("integer", index(found))  # type: ignore[arg-type]
         if isinstance(found, str):
             return Meaning("text", str(found))
         if isinstance(found, bytes):

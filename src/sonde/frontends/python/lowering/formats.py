@@ -93,7 +93,8 @@ def _add(node: ast.expr, parts: list[str | ShownPart], names: list[str], context
     e = computed(found, node, context)
     if len(context.out) > before:
         _keep_before(before, parts, context)
-    if isinstance(e, syntax.StringLiteral):
+    if isinstance(e, syntax.StringLiteral) and isinstance(node, ast.Constant):
+        # What is written there is text; a constant that has a name is a value.
         parts.append(e.value.decode("utf-8", "surrogateescape"))
         return
     parts.append(ShownPart(e.position, e))
