@@ -115,3 +115,11 @@ def test_the_kernel_s_stack_is_that_of_the_text(command, tmp_path):
         (record, *_) = [event for event in run if isinstance(event, library.Record)]
     text = sonde("-qn", program, "-c", command).stdout.split()
     assert [str(each) for each in record[0]] == text
+
+
+def test_scripts_are_loaded_by_their_names(command, tmp_path):
+    script = tmp_path / "asks.bt"
+    script.write_text('tracepoint:syscalls:sys_enter_getpgid /comm == "asks"/ { @ = count(); }')
+    with library.load(str(script)).run(command) as run:
+        run.wait()
+    assert run.aggregations["_"][()] == 101

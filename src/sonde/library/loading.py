@@ -19,11 +19,13 @@ def load(
     path: str, *, options: Mapping[str, OptionValue] | None = None, arguments: Sequence[object] = (),
     engine: str = "auto",
 ) -> Script:  # fmt: skip
-    """The script in a file of source, or in a spec file, which takes no arguments. Raises CompileError, or Error."""
+    """The script in a file of source, in bpftrace's language if its name ends in .bt, or in a spec file, which takes no
+    arguments. Raises CompileError, or Error."""
     path = path_of(path)
     data = content_of(path)
     if not is_spec_file(data):
-        source = source_of([("file", path)], "d", options, arguments, None)
+        language = "bpftrace" if path.endswith(".bt") else "d"
+        source = source_of([("file", path)], language, options, arguments, None)
         return made(source, engine_for(engine, option_table(source.options), only_compiles=True))
     if arguments:
         raise ScriptError(f"{path} is compiled already: it takes no arguments")

@@ -208,7 +208,7 @@ BT = Command(
                 ),
                 ManualOption(("-v",), "", "with -l: also arguments, and members of structures"),
                 ManualOption(("-p",), "PID", "trace until that process has ended"),
-                ManualOption(("-o",), "FILE", "append the output to it", (FILE,)),
+                ManualOption(("-o",), "FILE", "append the output to it; *.arrow and *.parquet are tables", (FILE,)),
                 ManualOption(("-k",), "", "tell where an element of a map is asked for, or deleted, that is not there"),
                 ManualOption(("-q",), "", "do not say how many probes are attached"),
                 ManualOption(("-f",), "FORMAT", "of the output", ("text", "json")),
