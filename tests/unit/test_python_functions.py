@@ -24,6 +24,7 @@ from sonde.model.python_frames import (
     PythonFrame,
 )
 from sonde.model.python_functions import LineStart, PythonFunction, line_at
+from sonde.symbols.python import met_functions
 from sonde.symbols.python.functions import PythonFunctions
 from sonde.symbols.python.line_tables import rows
 from sonde.symbols.python.memory_objects import MOST_TEXT, bytes_of, text_of
@@ -214,3 +215,17 @@ def test_what_programs_have_met_is_taken_once():
     met.poll()
     assert told[3].name == "word"
     assert met.lost == 1
+
+
+@pytest.mark.skipif(not hasattr(test_words_are_functions_lines_and_remarks.__code__, "co_linetable"), reason="of 3.10")
+def test_a_process_that_makes_functions_all_the_time_is_bounded(monkeypatch):
+    monkeypatch.setattr(met_functions, "_MOST_FUNCTIONS", 20)
+    monkeypatch.setattr(met_functions, "_MOST_ROWS", 10)
+    maps, told = Maps(), {}
+    met = MetFunctions(maps.read, maps.remove, told.__setitem__)
+    for _ in range(30):
+        maps.meet(stack.__code__, "module")
+        met.poll()
+    assert len(told) == 20
+    assert met.lost == 10
+    assert 10 <= sum(len(each.rows) for each in told.values()) < 20

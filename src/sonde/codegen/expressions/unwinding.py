@@ -49,6 +49,8 @@ def user_stack(g: Generation, memory: Memory, size: int, flags: int, is_mixed: b
     frame pointers are followed by the helper get_stack with these `flags`.
     """
     result = g.b.copy(Imm(0))
+    # Of kernels that are not known nobody knows where they have it.
+    is_mixed = is_mixed and not g.shared.target.portable
     thread_pointer = member_offset(g, "task_struct", "thread", registers.THREAD_POINTER_MEMBER) if is_mixed else None
     is_mixed = thread_pointer is not None
     work = g.framed(unwinding.FRAMES + size + (python_frames.CODE.size if is_mixed else 0))

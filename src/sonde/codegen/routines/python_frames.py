@@ -79,7 +79,8 @@ _FUNCTION_GLOBALS, _KEYS_HEAD, _TEXT_ENTRY_SIZE, _TEXT_WITHOUT_WIDE = 16, 32, 16
 """Since 3.11: where a function has its global variables, the keys of a dict their indexes, the size of an entry where
 all keys are texts; and since 3.12 where a str has its characters."""
 
-_ENTRIES = 8
+_SMALLER_TEXTS = 0x030C
+_ENTRIES = 4
 """Of a dict so many are looked at."""
 
 _WORD = 8
@@ -353,22 +354,23 @@ def note(name: str, frames: int) -> BpfFunction:
     made = b.in_register(b.alu("add", work, Imm(FRAMES + 8 * frames)))
     called, lines = b.copy(get(b, work, _WINDOW + 16)), _member(b, found, code, _LINES)
     module = b.copy(b.alu("and", _field(b, work, found, _FUNCTION), Imm(_TAGS)))
-    in_globals, noted = b.label(), b.label()
+    in_globals, noted, version = b.label(), b.label(), b.in_register(b.load(found, VERSION, 4))
     b.branch("eq", b.load(found, KIND, 4), Imm(python.IS_FRAME_OBJECT), in_globals)
     variables = b.in_register(b.alu("add", module, Imm(_FUNCTION_GLOBALS)))
     b.move(module, _member(b, found, module, _MODULE))
     # Code that was not made by `def`, in 3.11.
     b.branch("ne", module, Imm(0), noted)
-    b.move(module, b.call_local("python_of_module", b.call_local("python_word", variables)))
+    b.move(module, b.call_local("python_word", variables))
+    b.move(module, b.call_local("python_module", module, version))
     b.jump(noted)
     b.place(in_globals)
     b.move(called, get(b, work, _WINDOW + 8))
-    b.move(module, b.call_local("python_module", module))
+    b.move(module, b.call_local("python_module", module, version))
     b.place(noted)
     for place, what in enumerate((get(b, work, IMAGE), code, file, called, module, lines)):
         b.store(made, 8 * place, 8, what)
     b.store(made, 48, 4, line)
-    b.store(made, 52, 4, b.load(found, VERSION, 4))
+    b.store(made, 52, 4, version)
     for place, size, address in (
         (python.FILE, python.FILE_SIZE, file), (python.NAME, python.NAME_SIZE, called),
         (python.MODULE, python.NAME_SIZE, module), (python.LINES, python.LINES_SIZE, lines),
@@ -389,56 +391,52 @@ def note(name: str, frames: int) -> BpfFunction:
 
 
 def module(name: str) -> BpfFunction:
-    """(globals): the value of `__name__` in a dict of 3.9 or 3.10, 0 if it is none of its first entries: in modules it
-    is the very first."""
-    b, variables, absent = _ending(name)
+    """(globals, version): the value of `__name__` in a dict, 0 if it is none of its first entries: in modules it is the
+    very first. Since 3.11 entries have no hash where all keys are texts."""
+    b = Builder(name, 2)
+    variables, version = b.function.parameters
     keys = b.call_local("python_word", b.in_register(b.alu("add", variables, Imm(_DICT_KEYS))))
-    size = b.call_local("python_word", b.in_register(b.alu("add", keys, Imm(_KEYS_SIZE))))
-    indexes = b.copy(size)
-    with b.when("gt", size, Imm(0xFF)):
-        b.move(indexes, b.alu("lsh", size, Imm(1)))
-    with b.when("gt", size, Imm(0xFFFF)):
-        b.move(indexes, b.alu("lsh", size, Imm(2)))
-    entry = b.in_register(b.alu("add", b.alu("add", keys, indexes), Imm(_KEYS_INDEXES)))
-    first = b.in_register(b.alu("add", entry, Imm(_ENTRY_KEY)))
-    b.ret(b.call_local("python_entry", first, b.copy(Imm(_ENTRY_SIZE)), b.copy(Imm(_TEXT))))
-    return _done(b, absent)
+    head = b.call_local("python_word", b.in_register(b.alu("add", keys, Imm(_KEYS_SIZE))))
+    place, size, text = b.copy(keys), b.copy(Imm(_ENTRY_SIZE)), b.copy(Imm(_TEXT))
+    old, ready = b.label(), b.label()
+    b.branch("le", version, Imm(_LASTI_IN_UNITS), old)
+    indexes = b.alu("lsh", b.copy(Imm(1)), b.alu("and", b.alu("rsh", head, Imm(8)), Imm(31)))
+    b.move(place, b.alu("add", b.alu("add", place, indexes), Imm(_KEYS_HEAD)))
+    is_general = b.alu("and", b.alu("sub", b.alu("and", b.alu("rsh", head, Imm(16)), Imm(0xFF)), Imm(1)), Imm(8))
+    b.move(place, b.alu("add", place, is_general))
+    b.move(size, b.alu("add", is_general, Imm(_TEXT_ENTRY_SIZE)))
+    with b.when("ge", version, Imm(_SMALLER_TEXTS)):
+        b.move(text, Imm(_TEXT_WITHOUT_WIDE))
+    b.jump(ready)
+    b.place(old)
+    # An index has one byte, or two of more than 255 and four of more than 65,535.
+    for most, shift in ((0xFF, 0), (0xFFFF, 1)):
+        with b.when("gt", head, Imm(most)):
+            b.move(place, b.alu("add", place, b.alu("lsh", head, Imm(shift))))
+    b.move(place, b.alu("add", b.alu("add", place, head), Imm(_KEYS_INDEXES + _ENTRY_KEY)))
+    b.place(ready)
+    b.ret(b.call_local("python_entry", place, size, text))
+    return b.function
 
 
 def entry(name: str) -> BpfFunction:
     """(first, size, text): the value behind the first of some keys of a dict that is `__name__`, 0 if none of them is;
     `size` is that of an entry, `text` where a str has its characters."""
     b = Builder(name, 3)
-    first, size, text = b.function.parameters
-    place, left, again = b.copy(first), b.copy(Imm(_ENTRIES)), b.label()
+    place, size, text = map(b.copy, b.function.parameters)
+    found, left, again = b.copy(Imm(0)), b.copy(Imm(_ENTRIES)), b.label()
     b.place(again)
     key = b.call_local("python_word", place)
-    found = b.call_local("python_word", b.in_register(b.alu("add", key, text)))
-    with b.when("eq", found, b.copy(Imm(_NAME))):
-        b.ret(b.call_local("python_word", b.in_register(b.alu("add", place, Imm(8)))))
+    is_other = b.alu("xor", b.call_local("python_word", b.in_register(b.alu("add", key, text))), b.copy(Imm(_NAME)))
+    # All bits where they are the same: without a branch the verifier goes one way.
+    same = b.alu("xor", b.alu("arsh", b.alu("or", is_other, b.negate(is_other)), Imm(63)), Imm(-1))
+    value = b.call_local("python_word", b.in_register(b.alu("add", place, Imm(8))))
+    b.move(found, b.alu("or", found, b.alu("and", value, same)))
     b.move(place, b.alu("add", place, size))
     b.move(left, b.alu("sub", left, Imm(1)))
     b.branch("ne", left, Imm(0), again)
-    b.ret(Imm(0))
+    b.ret(found)
     return b.function
-
-
-def of_module(name: str) -> BpfFunction:
-    """(globals): the same in a dict of 3.11 or later, whose entries have no hash where all keys are texts."""
-    b, variables, absent = _ending(name)
-    keys = b.call_local("python_word", b.in_register(b.alu("add", variables, Imm(_DICT_KEYS))))
-    head = b.call_local("python_word", b.in_register(b.alu("add", keys, Imm(_KEYS_SIZE))))
-    indexes = b.alu("lsh", b.copy(Imm(1)), b.alu("and", b.alu("rsh", head, Imm(8)), Imm(31)))
-    first, size = b.copy(b.alu("add", b.alu("add", keys, indexes), Imm(_KEYS_HEAD))), b.copy(Imm(_TEXT_ENTRY_SIZE))
-    with b.when("eq", b.alu("and", b.alu("rsh", head, Imm(16)), Imm(0xFF)), Imm(0)):
-        b.move(first, b.alu("add", first, Imm(_ENTRY_KEY)))
-        b.move(size, Imm(_ENTRY_SIZE))
-    for text in (_TEXT, _TEXT_WITHOUT_WIDE):
-        found = b.call_local("python_entry", first, size, b.copy(Imm(text)))
-        with b.when("ne", found, Imm(0)):
-            b.ret(found)
-    b.jump(absent)
-    return _done(b, absent)
 
 
 def copy(name: str, size: int) -> BpfFunction:
@@ -501,7 +499,7 @@ def exchange(name: str, frames: int) -> BpfFunction:
 
 ROUTINES: dict[str, Callable[[str], BpfFunction]] = {
     "python_enter": enter, "python_entry": entry, "python_frame": frame, "python_known": known, "python_module": module,
-    "python_of_module": of_module, "python_search": search, "python_thread": thread, "python_try": try_state,
+    "python_search": search, "python_thread": thread, "python_try": try_state,
     "python_word": word,
 }  # fmt: skip
 

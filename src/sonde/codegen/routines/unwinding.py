@@ -69,11 +69,10 @@ def walk(name: str, frames: int, step: str, is_mixed: bool) -> BpfFunction:
     work = b.function.parameters[0]
     repeat(b, step, Imm(frames * _STEPS_OF_MIXED if is_mixed else frames), work)
     if is_mixed:
-        # The walk may have ended at a frame of the interpreter's.
+        # Where the walk has ended at a frame of the interpreter's nobody knows where that ends: it stands for itself.
         with b.when("ne", get(b, work, MODE), Imm(0)):
-            put(b, work, PC, Imm(0))
-            put(b, work, STACK, Imm(-1))
-            repeat(b, step, Imm(frames * _STEPS_OF_MIXED), work)
+            put(b, work, NATIVE, get(b, work, KEPT_PC))
+            b.call_local(f"python_show_{frames}", work)
     b.ret(Imm(0))
     return b.function
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 Read = Callable[[int, int], bytes]
 """So many bytes at an address of a process; fewer, or none, if they cannot be read."""
 
-MOST_TEXT, MOST_BYTES = 1024, 1 << 20
+MOST_TEXT, MOST_BYTES = 1024, 1 << 16
 """Characters of a text, and bytes of a table, that are read."""
 
 _LENGTH, _STATE = 16, 32

@@ -10,6 +10,10 @@ from sonde.model.python_functions import PythonFunction
 from sonde.symbols.python.line_tables import rows
 from sonde.symbols.python.memory_objects import bytes_of, text_of
 
+_MOST_FUNCTIONS, _MOST_ROWS = 1 << 16, 1 << 21
+"""What a session knows of at most: functions beyond have no names, and lines beyond are their functions' first. Any
+process may have new ones all the time."""
+
 _PID = (1 << 32) - 1
 """The lower half of a process with the mark of what it executes."""
 
@@ -22,12 +26,13 @@ class MetFunctions:
         tell: Callable[[int, PythonFunction], None], proc: str = "/proc",
     ) -> None:  # fmt: skip
         self._read, self._remove, self._tell, self._proc = read, remove, tell, proc
-        self._seen = 0
+        self._seen = self._rows = 0
+        self._told = self._untold = 0
 
     @property
     def lost(self) -> int:
         """How often there was no room for a function."""
-        return self._state()[1]
+        return self._state()[1] + self._untold
 
     def _state(self) -> tuple[int, int]:
         ((_, value),) = self._read(PYTHON_STATE)
@@ -47,6 +52,10 @@ class MetFunctions:
         self._seen += len(taken)
 
     def _take(self, number: int, value: bytes) -> None:
+        if self._told >= _MOST_FUNCTIONS:
+            self._untold += 1
+            return
+        self._told += 1
         image, _, file_at, name_at, module_at, lines_at, line, version, *copied = CODE.unpack(value)
 
         def read(address: int, size: int) -> bytes:
@@ -55,9 +64,11 @@ class MetFunctions:
         file = text_of(file_at, copied[0], version, read)
         name = text_of(name_at, copied[1], version, read)
         module = text_of(module_at, copied[2], version, read)
-        table = bytes_of(lines_at, copied[3], read)
+        table = bytes_of(lines_at, copied[3], read) if self._rows < _MOST_ROWS else b""
+        found = rows(table, line, version)
+        self._rows += len(found)
         called = ".".join(each for each in (module, name or "[unknown]") if each)
-        self._tell(number, PythonFunction(called, file or "", line, rows(table, line, version)))
+        self._tell(number, PythonFunction(called, file or "", line, found))
 
 
 def _memory(proc: str, pid: int, address: int, size: int) -> bytes:
