@@ -229,3 +229,11 @@ def test_a_division_by_zero_is_told_when_it_happens():
     with sonde.run(divided, ended, engine="embedded") as run:
         (error,) = [event for event in run if isinstance(event, sonde.ProbeError)]
     assert error.reason == "divide-by-zero"
+
+
+@pytest.mark.parametrize(
+    "text", ["", "BEGIN { }", "[]", "[1, 2, 3]", "[[[1]], [], []]", '{"a": 1}', "[[], [[1]], []]", "[[], [], [0]]"]
+)
+def test_a_text_is_no_program_in_python(text):
+    with pytest.raises(sonde.CompileError, match="this is no program of probe functions"):
+        sonde.compile(text, "python", engine="embedded")

@@ -69,8 +69,16 @@ def text_of(program: CapturedProgram) -> str:
 
 
 def program_of(text: str) -> CapturedProgram:
-    """The program that `text_of` has made a text of."""
-    functions, aggregations, clauses = json.loads(text)
+    """The program that `text_of` has made a text of. Raises ValueError for any other text."""
+    try:
+        return _program(*json.loads(text))
+    except (TypeError, AttributeError) as error:
+        raise ValueError(str(error)) from None
+
+
+def _program(functions: list[list[Any]], aggregations: list[list[Any]], clauses: list[int]) -> CapturedProgram:
+    if not all(0 <= number < len(functions) for number in clauses):
+        raise ValueError("a clause is of no function")
     return CapturedProgram(
         tuple(_function(*each) for each in functions),
         tuple(CapturedAggregation(name, how, tuple(numbers), title) for name, how, numbers, title in aggregations),

@@ -26,7 +26,7 @@ def check(
     process: int | None, name: str,
 ) -> Checked:  # fmt: skip
     """See `FrontEnd.check`. A program is the text of a `CapturedProgram`. Its `own` is the checker."""
-    captured = [program_of(text) for _, text in programs]
+    captured = [_read(kind, text) for kind, text in programs]
     lines = CapturedLines(each for program in captured for each in program.functions)
     # Records are lines of print(): what D writes before each is no part of them.
     options.set_in_program("quiet", None)
@@ -48,6 +48,16 @@ def check(
         lambda _: _warned(made.checker, lines),
         made.checker,
     )
+
+
+def _read(kind: str, text: str) -> CapturedProgram:
+    """Raises ProgramError."""
+    try:
+        if kind == "text":
+            return program_of(text)
+    except ValueError:
+        pass
+    raise ProgramError("this is no program of probe functions", "give the functions themselves: sonde.compile(entered)")
 
 
 class _Made(NamedTuple):
