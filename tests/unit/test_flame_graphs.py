@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sonde.formats.profile import INLINED, KERNEL, KEY, USER, Profile, ProfileFrame
+from sonde.formats.profile import INLINED, KERNEL, KEY, PYTHON, USER, Profile, ProfileFrame
 from sonde.pictures.flame import flame_data, flame_html, flame_svg, levels
 from sonde.pictures.labels import fitted
 from sonde.pictures.tree import tree_of
@@ -52,6 +52,15 @@ def test_the_tree_is_in_preorder_and_the_widest_come_first():
         (0, "all", 21), (1, "bash", 21), (2, "main", 19), (3, "read", 11), (4, "vfs_read", 11), (3, "swap", 5),
         (2, "read", 2),
     ]  # fmt: skip
+
+
+def test_functions_of_python_have_a_colour_of_their_own():
+    made = profile({(MAIN, ProfileFrame("module.function", "file.py", PYTHON)): 3})
+    data = flame_data(made, tree_of(made), None)
+    shades = {name: shade[0] for name, _, shade in data["frames"]}
+    assert (shades["module.function"], shades["main"]) == ("p", "u")
+    assert ["p0", "Python"] in data["legend"]
+    assert ".p0 { fill:" in flame_html(made)
 
 
 def test_of_two_profiles_each_frame_has_both_numbers():

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sonde.formats import folded, pprof, speedscope
-from sonde.formats.profile import INLINED, KERNEL, USER, Profile, ProfileError, ProfileFrame
+from sonde.formats.profile import INLINED, KERNEL, PYTHON, USER, Profile, ProfileError, ProfileFrame
 from sonde.formats.protobuf import WireError, fields, integer, packed, piece, varint
 from sonde.pictures.flame import flame_data
 from sonde.pictures.saved import read_profile
@@ -29,7 +29,7 @@ MODULES = st.text("abcxyz.-_0", min_size=1)
 def profiles(draw):
     frames = draw(
         st.lists(st.builds(ProfileFrame, NAMES.map(str.strip).filter(bool), MODULES,
-                           st.sampled_from((USER, KERNEL, INLINED))),
+                           st.sampled_from((USER, KERNEL, INLINED, PYTHON))),
                  min_size=1, max_size=8, unique=True)
     )  # fmt: skip
     stack = st.lists(st.integers(0, len(frames) - 1), min_size=1, max_size=6).map(tuple)
@@ -48,6 +48,22 @@ def test_folded_stacks_are_lines():
         f"a.out`main;libx.so.1`{CPP} 5",
         "a.out`main 3",
     ]
+
+
+OF_PYTHON = Profile(
+    "@", "count", "count",
+    (ProfileFrame("package.Class.method", "file.py", PYTHON), ProfileFrame("[functions are missing]", "", PYTHON)),
+    {(0,): 3, (0, 1): 5},
+)  # fmt: skip
+
+
+def test_functions_of_python_have_a_mark():
+    assert folded.write(OF_PYTHON).splitlines() == [
+        "file.py`package.Class.method_[p];[functions are missing]_[p] 5",
+        "file.py`package.Class.method_[p] 3",
+    ]
+    for form in (folded, pprof):
+        assert by_frames(form.read(form.write(OF_PYTHON))) == by_frames(OF_PYTHON)
 
 
 @settings(max_examples=30)
