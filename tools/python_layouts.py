@@ -1,4 +1,4 @@
-"""Print the `Layout` of an interpreter of CPython by its debug information, as `symbols/python/layouts.py` has it.
+"""Print the `RuntimeLayout` of a CPython interpreter by its debug information, as `symbols/python/layouts.py` has it.
 
     python tools/python_layouts.py FILE...
 
@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "src"))
 
 from sonde.model.python_frames import IS_FLAGGED, IS_FRAME_OBJECT, IS_OWNED
 from sonde.symbols.elf.file import ElfFile
-from sonde.symbols.python.layouts import Layout
+from sonde.symbols.python.layouts import RuntimeLayout
 from sonde.symbols.python.runtimes import version_of
 
 FLAGGED, OWNED, TOLD = 0x030B, 0x030C, 0x030D
@@ -62,7 +62,7 @@ BY_VERSION = {
 """How frames tell of calls of the interpreter, and the structure and member that each offset is of."""
 
 
-def layout_by_debug_information(path: str) -> Layout | None:
+def layout_by_debug_information(path: str) -> RuntimeLayout | None:
     """None where the file has no debug information of the interpreter, or its version is not known."""
     version = version_of(ElfFile.open(path))
     kind, members = BY_VERSION.get(min(version, TOLD), (0, None))
@@ -78,7 +78,7 @@ def layout_by_debug_information(path: str) -> Layout | None:
     found = dict(zip(members, map(int, answers), strict=True))
     if "through" in found:
         found["through"] += 1
-    return Layout(kind, version, **found)
+    return RuntimeLayout(kind, version, **found)
 
 
 def main() -> int:

@@ -88,7 +88,7 @@ TEXTS = {
     ),
     "frontends.bpftrace.report.series": (["bt", "-e", "begin { @ = tseries(7, 1s, 3); }"], "hh:mm:ss.ns"),
     "frontends.bpftrace.report.objects": (["bt", "-e", "begin { print(ksym(7)); }"], "0x7"),
-    "frontends.bpftrace.check.functions": (
+    "frontends.bpftrace.check.subprograms": (
         ["bt", "-e", "fn twice($a : int64): int64 { return $a * 2; } begin { print(twice(7)); }"], "14",
     ),
     "frontends.bpftrace.check.failing": (["bt", "-e", 'begin { assert(pid == 1, "one"); }'], "assert failed: one"),

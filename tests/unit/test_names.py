@@ -23,6 +23,7 @@ TREES = {
 FOR_USERS = {
     "Aggregation": "what printa() shows, for Python programs",
     "Exit": "how a session ended, for Python programs",
+    "HeatMap": "a picture that notebooks show, for Python programs",
     "KernelFunction": "a function of the kernel for Python programs; else what fires a probe there",
     "NotPermittedError": "the library's, with its own base; else the session's",
     "Variable": "a variable of a traced program, for Python programs",

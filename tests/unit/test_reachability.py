@@ -50,6 +50,7 @@ ENTRIES = {
     ),
     "sonde.library.aggregations:LiveAggregation._repr_mimebundle_": "IPython calls it",
     "sonde.library.histograms:Histogram._repr_html_": "IPython calls it",
+    "sonde.library.notebook.extension:trace_cell": "IPython calls it for cells",
     "sonde.library.notebook.view:CellView._repr_mimebundle_": "IPython calls it",
     "sonde.library.rich_pictures:HeatMap._repr_mimebundle_": "IPython calls it",
     "sonde.library.rich_pictures:Picture._repr_mimebundle_": "IPython calls it",

@@ -14,7 +14,7 @@ Own = Callable[[str, bytes], Any]
 """The value of such a structure, by its keyword and its memory."""
 
 
-class Places(Protocol):
+class AddressNames(Protocol):
     """Who knows the names of addresses (`library.values.Values`)."""
 
     def kernel_stack(self, stack: bytes, most: int = 0) -> Stack: ...
@@ -39,7 +39,7 @@ def has_names(field: Field) -> bool:
     return own_word(field.detail).startswith(("ksym", "usym", "kstack", "ustack"))
 
 
-def own_values(places: Places) -> Own:
+def own_values(places: AddressNames) -> Own:
     """What makes values: addresses of a network are str, buffers bytes, names of addresses frames, stacks stacks."""
 
     def value(keyword: str, data: bytes) -> Any:

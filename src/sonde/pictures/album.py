@@ -30,7 +30,7 @@ _REST = 5
 """Looks are at least so many times as far apart as one takes: not to be in the way of what is measured."""
 
 
-class Sight(Protocol):
+class AggregationSight(Protocol):
     """Where aggregations are to be seen."""
 
     def everything(self, aggregation: int) -> dict[Key, Words]:
@@ -72,7 +72,7 @@ class Album:
         self._rate = rate
         self._due: int | None = None
 
-    def begin(self, sight: Sight) -> None:
+    def begin(self, sight: AggregationSight) -> None:
         """Tracing is about to begin."""
         self._look = sight.everything
         self._began = time.time_ns()

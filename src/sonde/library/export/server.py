@@ -10,7 +10,7 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from sonde.library.errors import Error
-from sonde.library.export.wanted import Address
+from sonde.library.export.wanted import ListenAddress
 from sonde.typed import Any
 
 PATH = "/metrics"
@@ -62,7 +62,7 @@ class MetricServer(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 32
 
-    def __init__(self, address: Address, answer: Answer) -> None:
+    def __init__(self, address: ListenAddress, answer: Answer) -> None:
         self.answer = answer
         self._room = threading.BoundedSemaphore(_AT_ONCE)
         try:
@@ -81,7 +81,7 @@ class MetricServer(ThreadingHTTPServer):
     def url(self) -> str:
         """What to have scraped."""
         host, port = self.server_address[:2]
-        return f"http://{Address(str(host), int(port))}{PATH}"
+        return f"http://{ListenAddress(str(host), int(port))}{PATH}"
 
     def start(self) -> None:
         self._thread.start()

@@ -23,7 +23,7 @@ class KeyTexts(Protocol):
     def __call__(self, spec: AggregationSpec | ArraySpec, key: Key, /) -> Sequence[str]: ...
 
 
-class Address(NamedTuple):
+class ListenAddress(NamedTuple):
     """Where to listen; port 0 is any that is free."""
 
     host: str
@@ -38,7 +38,7 @@ class ExportRequest(NamedTuple):
     name. `announce` is told where the metrics are. Of another language than D: `texts` of keys, `functions` as the
     program calls them, by aggregation, and `left_out`, names of maps that cannot be exported."""
 
-    address: Address
+    address: ListenAddress
     prefix: str = PREFIX
     label_sets: int = LABEL_SETS
     gauges: frozenset[str] = frozenset()
@@ -57,11 +57,11 @@ def require_prometheus() -> None:
         raise Error(text, "install sonde-trace[prometheus]") from None
 
 
-def address_of(text: str) -> Address:
+def address_of(text: str) -> ListenAddress:
     """HOST:PORT, [HOST]:PORT, :PORT or PORT; without a host the loopback's. Raises Error."""
     host, _, port = text.rpartition(":")
     host = host[1:-1] if host.startswith("[") and host.endswith("]") else host
     is_number = port.isascii() and port.isdigit() and int(port) < 1 << 16
     if not is_number or (":" in host and not text.startswith("[")):
         raise Error(f"--listen {text}: it takes HOST:PORT", f"--listen {HOST}:{PORT}")
-    return Address(host or HOST, int(port))
+    return ListenAddress(host or HOST, int(port))

@@ -9,7 +9,7 @@ from contextlib import suppress
 
 from sonde.library.events import Record
 from sonde.library.notebook.arguments import CellRequest
-from sonde.library.notebook.trace import Trace
+from sonde.library.notebook.trace import CellTrace
 from sonde.library.notebook.view import CellView, record_text
 from sonde.library.rich_text import aggregation_text
 from sonde.library.shortest import trace as run_of
@@ -22,18 +22,18 @@ _REST = 3
 """Views are at least so many times as far apart as one takes."""
 
 
-def begun(request: CellRequest, program: str) -> Trace:
+def begun(request: CellRequest, program: str) -> CellTrace:
     """The trace of a cell, when all is attached. Raises Error."""
     run = run_of(
         program, request.command, request.pids, language=request.language, options=dict(request.options),
         arguments=request.arguments, engine=request.engine, duration=request.duration,
     )  # fmt: skip
-    trace = Trace(run, request)
+    trace = CellTrace(run, request)
     trace.begin()
     return trace
 
 
-async def follow_in_kernel(trace: Trace, is_background: bool) -> None:
+async def follow_in_kernel(trace: CellTrace, is_background: bool) -> None:
     """Show the trace below its cell, to its end unless that goes on in the background."""
     view = _View(trace)
     if is_background:
@@ -46,7 +46,7 @@ async def follow_in_kernel(trace: Trace, is_background: bool) -> None:
 class _View:
     """What stands below the cell: a button that stops the trace, and the view."""
 
-    def __init__(self, trace: Trace) -> None:
+    def __init__(self, trace: CellTrace) -> None:
         from IPython.display import display
 
         self._trace = trace
@@ -80,7 +80,7 @@ class _View:
         return now + max(_TURN, _REST * (now - begun))
 
 
-def stop_button(trace: Trace) -> Any:
+def stop_button(trace: CellTrace) -> Any:
     """None where there are no widgets: the kernel's interrupt stops the trace, too."""
     with suppress(ImportError):
         import ipywidgets
@@ -91,7 +91,7 @@ def stop_button(trace: Trace) -> Any:
     return None
 
 
-def follow_in_terminal(trace: Trace) -> None:
+def follow_in_terminal(trace: CellTrace) -> None:
     """Print records as they come, and at the end what was counted. Raises Error."""
     shown = 0
     while True:
@@ -114,7 +114,7 @@ def follow_in_terminal(trace: Trace) -> None:
         print(aggregation_text(found.heading, found.snapshot()))
 
 
-def _newest(trace: Trace, count: int) -> list[Record]:
+def _newest(trace: CellTrace, count: int) -> list[Record]:
     """The last records, of which the trace's thread may add more meanwhile."""
     records = trace.records.copy()
     return [*records][len(records) - count :] if count else []

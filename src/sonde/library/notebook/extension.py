@@ -7,7 +7,7 @@ from collections.abc import Callable
 from sonde.library.errors import Error
 from sonde.library.notebook.arguments import CellRequest, parse
 from sonde.library.notebook.cell import begun, follow_in_kernel, follow_in_terminal
-from sonde.library.notebook.trace import Trace
+from sonde.library.notebook.trace import CellTrace
 from sonde.typed import Any
 
 _MAGIC = "%%sonde"
@@ -49,7 +49,7 @@ async def trace_cell(line: str, program: str) -> None:
     _told(trace.require_well)
 
 
-def _begin(shell: Any, line: str, program: str) -> tuple[CellRequest, Trace]:
+def _begin(shell: Any, line: str, program: str) -> tuple[CellRequest, CellTrace]:
     request = _told(lambda: parse(line))
     trace = shell.user_ns[request.name] = _told(lambda: begun(request, program))
     return request, trace

@@ -23,7 +23,7 @@ MESSAGES = 20
 """That are kept, the last."""
 
 
-class Trace:
+class CellTrace:
     """What a cell has traced, or traces: `aggregations` by their names, the last `records`, `losses`, `messages`, and
     how many records there `were` in all. `stop()` ends it."""
 

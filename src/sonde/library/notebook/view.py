@@ -6,7 +6,7 @@ from itertools import islice
 
 from sonde.library.aggregations import LiveAggregation
 from sonde.library.events import Record
-from sonde.library.notebook.trace import Trace
+from sonde.library.notebook.trace import CellTrace
 from sonde.library.rich_pictures import FlameGraph, has_stack
 from sonde.library.rich_text import aggregation_html, aggregation_text, escaped, rows_html, shown
 from sonde.model.spec import AggregationSpec
@@ -21,7 +21,7 @@ _MOST_PICTURES = 4
 class CellView:
     """The trace as it is when it is shown."""
 
-    def __init__(self, trace: Trace) -> None:
+    def __init__(self, trace: CellTrace) -> None:
         self._trace = trace
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:

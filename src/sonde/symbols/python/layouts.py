@@ -11,7 +11,7 @@ from sonde.model.python_frames import IS_FLAGGED, IS_FRAME_OBJECT, IS_OWNED, IS_
 from sonde.typed import NamedTuple
 
 
-class Layout(NamedTuple):
+class RuntimeLayout(NamedTuple):
     """The u32 of `model/python_frames.RUNTIME`, in their order.
 
     `kind` is how frames tell of calls of the interpreter, `version` the high half of PY_VERSION_HEX, `remark` what is
@@ -48,29 +48,29 @@ class Layout(NamedTuple):
 
 
 LAYOUTS = {
-    0x0309: Layout(
+    0x0309: RuntimeLayout(
         IS_FRAME_OBJECT, 0x0309, interpreters=32, current=568, following=0, threads=8, next=8, thread=176, frame=24,
         code=32, previous=24, place=104, function=48, file=104, line=40, lines=120,
     ),
-    0x030A: Layout(
+    0x030A: RuntimeLayout(
         IS_FRAME_OBJECT, 0x030A, interpreters=32, current=568, following=0, threads=8, next=8, thread=176, frame=24,
         code=32, previous=24, place=96, function=48, file=104, line=40, lines=120,
     ),
-    0x030B: Layout(
+    0x030B: RuntimeLayout(
         IS_FLAGGED, 0x030B, interpreters=40, current=576, following=0, threads=16, next=8, thread=152, frame=56,
         through=9, code=32, previous=48, place=56, mark=68, function=0, file=112, line=72, lines=136, start=184,
         module=104,
     ),
-    0x030C: Layout(
+    0x030C: RuntimeLayout(
         IS_OWNED, 0x030C, interpreters=40, following=0, threads=72, next=8, thread=136, frame=56, through=1, code=0,
         previous=8, place=56, mark=70, function=16, file=112, line=68, lines=136, start=192, module=104,
     ),
-    0x030D: Layout(
+    0x030D: RuntimeLayout(
         IS_OWNED, 0x030D, interpreters=632, following=7264, threads=7344, next=8, thread=152, frame=72, code=0,
         previous=8, place=56, mark=70, function=16, file=112, line=68, lines=136, start=200, module=104,
     ),
     # Of this version only the function's own members stand here, which it does not tell itself.
-    0x030E: Layout(IS_OWNED, 0x030E, function=16, module=104),
+    0x030E: RuntimeLayout(IS_OWNED, 0x030E, function=16, module=104),
 }  # fmt: skip
 """By version, as the high half of PY_VERSION_HEX."""
 
@@ -78,6 +78,6 @@ TOLD_SINCE = 0x030D
 """From this version on the interpreter says where things are."""
 
 
-def unknown(version: int, remark: int) -> Layout:
+def unknown(version: int, remark: int) -> RuntimeLayout:
     """That of an interpreter whose functions are not read."""
-    return Layout(IS_UNKNOWN, version, remark)
+    return RuntimeLayout(IS_UNKNOWN, version, remark)

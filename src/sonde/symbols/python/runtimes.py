@@ -8,7 +8,7 @@ import struct
 from sonde.model.python_frames import FREE_THREADED, OTHER_VERSION, RUNTIME
 from sonde.symbols.elf.file import ElfFile
 from sonde.symbols.python.interpreting import interpreting
-from sonde.symbols.python.layouts import LAYOUTS, TOLD_SINCE, Layout, unknown
+from sonde.symbols.python.layouts import LAYOUTS, TOLD_SINCE, RuntimeLayout, unknown
 
 _COOKIE = b"xdebugpy"
 _LIBRARY = re.compile(rb"(?<=[\0/])python(3)\.(\d{1,2})(?=[\0/])")
@@ -47,7 +47,7 @@ def runtime_of(file: ElfFile) -> bytes | None:
     return RUNTIME.pack(runtime.address - (function.address - begin), *ends, *layout, 0)
 
 
-def layout_of(file: ElfFile, runtime: int) -> Layout:
+def layout_of(file: ElfFile, runtime: int) -> RuntimeLayout:
     """What is known of an interpreter whose _PyRuntime has that link-time address."""
     told = file.bytes_at(runtime, 8 * 64)
     if told.startswith(_COOKIE) and len(told) == 8 * 64:
@@ -57,7 +57,7 @@ def layout_of(file: ElfFile, runtime: int) -> Layout:
     return found if found is not None and version < TOLD_SINCE else unknown(version, OTHER_VERSION)
 
 
-def _told(words: tuple[int, ...]) -> Layout:
+def _told(words: tuple[int, ...]) -> RuntimeLayout:
     """By what the interpreter says of itself; its members stand where those of the version do."""
     version = words[1] >> 16
     if words[2]:

@@ -93,7 +93,7 @@ def check(items: Sequence[nodes.Item], given: CheckInput) -> CheckedProgram:
     if known.put_off is not None:
         raise known.put_off
     if set(functions) - scope.called:
-        from sonde.frontends.bpftrace.check.functions import check_uncalled  # few programs have any
+        from sonde.frontends.bpftrace.check.subprograms import check_uncalled  # few programs have any
 
         check_uncalled(scope, lambda: _outside(_scope(items, given, known, macros, functions), given))
     _require_kinds(items, known, given)
@@ -263,7 +263,7 @@ def _whole(
 def _functions(items: Sequence[nodes.Item], file: str | None) -> dict[str, nodes.SubprogramItem]:
     if not any(isinstance(each, nodes.SubprogramItem) for each in items):
         return {}
-    from sonde.frontends.bpftrace.check.functions import functions_of  # few programs have any
+    from sonde.frontends.bpftrace.check.subprograms import functions_of  # few programs have any
 
     return functions_of(items, file)
 

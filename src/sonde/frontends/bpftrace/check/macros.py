@@ -21,7 +21,7 @@ def expanded(call: nodes.Call | nodes.Name, scope: BtScope) -> nodes.BlockValue 
     if macros is None:
         if not isinstance(call, nodes.Call) or call.name not in scope.functions:
             return None
-        from sonde.frontends.bpftrace.check.functions import expansion  # few programs have functions
+        from sonde.frontends.bpftrace.check.subprograms import expansion  # few programs have functions
 
         return expansion(call, scope)
     macro = _best(macros, arguments, call, scope)

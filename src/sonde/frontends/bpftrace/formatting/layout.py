@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sonde.frontends.bpftrace.formatting.words import C_TEXT, COMMENT, DESCRIPTION, Word, words
+from sonde.frontends.bpftrace.formatting.words import C_TEXT, COMMENT, DESCRIPTION, FormattedWord, words
 from sonde.frontends.bpftrace.syntax.types import BUILTIN, TAGGED
 
 _INDENT = "  "
@@ -23,7 +23,7 @@ def laid_out(text: str) -> str:
 
 
 class _Layout:
-    def __init__(self, given: Sequence[Word]) -> None:
+    def __init__(self, given: Sequence[FormattedWord]) -> None:
         self.given = given
         self.lines: list[str] = []
         self.line = ""
@@ -41,7 +41,7 @@ class _Layout:
         self._end()
         return self.lines
 
-    def _one(self, word: Word) -> None:
+    def _one(self, word: FormattedWord) -> None:
         if word.kind == COMMENT:
             self._comment(word)
         elif word.kind == C_TEXT:
@@ -59,7 +59,7 @@ class _Layout:
         else:
             self._plain(word)
 
-    def _blank(self, word: Word) -> None:
+    def _blank(self, word: FormattedWord) -> None:
         """A blank line stays, but before the end of a block; between items of the program there is one."""
         if self.brackets or word.text in ("}", "else", "{"):
             return
@@ -70,7 +70,7 @@ class _Layout:
             if self.lines and self.lines[-1]:
                 self.lines.append("")
 
-    def _comment(self, word: Word) -> None:
+    def _comment(self, word: FormattedWord) -> None:
         if word.lines or not (self.line or self.lines):
             self._end()
             self.line = self._margin() + word.text
@@ -103,11 +103,11 @@ class _Layout:
         if behind is None or behind.text not in ("else", ";", ")", ","):
             self._end()
 
-    def _inner_brace(self, word: Word) -> None:
+    def _inner_brace(self, word: FormattedWord) -> None:
         """Of a block that is a value within brackets, which stays on its line."""
         self._add(word)
 
-    def _plain(self, word: Word) -> None:
+    def _plain(self, word: FormattedWord) -> None:
         if word.text == "/" and not self.depth and not self.is_predicate and self.after_points:
             self._end()
             self.line, self.is_predicate = "/", True
@@ -135,7 +135,7 @@ class _Layout:
         if word.text == ";" and not self.brackets:
             self._end()
 
-    def _add(self, word: Word) -> None:
+    def _add(self, word: FormattedWord) -> None:
         if not self.line.strip():
             self.line = self._margin() + word.text
         else:
@@ -143,7 +143,7 @@ class _Layout:
 
     def _ends_predicate(self) -> bool:
         rest = (each for each in self.given[self.at + 1 :] if each.kind != COMMENT)
-        return next(rest, Word("", "", 0)).text == "{"
+        return next(rest, FormattedWord("", "", 0)).text == "{"
 
     def _end(self) -> None:
         if self.line.strip():
@@ -153,7 +153,7 @@ class _Layout:
     def _margin(self) -> str:
         return _INDENT * self.depth
 
-    def _is_spaced(self, word: Word) -> bool:
+    def _is_spaced(self, word: FormattedWord) -> bool:
         """Whether a blank stands before a word."""
         before = self.given[self.at - 1]
         if self.is_predicate and before.text == "/" and self._begins_predicate(self.at - 1):
@@ -242,7 +242,7 @@ class _Layout:
         return False
 
 
-def _is_value(word: Word) -> bool:
+def _is_value(word: FormattedWord) -> bool:
     """Whether an operand may end there."""
     return (
         (word.kind in _VALUES and word.text not in _SPACED_WORDS) or word.text in _CLOSING or word.text in ("++", "--")

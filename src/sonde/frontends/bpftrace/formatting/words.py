@@ -19,7 +19,7 @@ _ITEM = re.compile(r"(config|import|let|macro|fn)\b")
 _PATHS = ("uprobe", "uretprobe", "usdt", "u", "ur", "U", "iter", "it")
 
 
-class Word(NamedTuple):
+class FormattedWord(NamedTuple):
     """`lines` are how many ends of lines stand before it."""
 
     kind: str
@@ -27,7 +27,7 @@ class Word(NamedTuple):
     lines: int
 
 
-def words(text: str) -> Iterator[Word]:
+def words(text: str) -> Iterator[FormattedWord]:
     """Raises BtError for what is no word."""
     reader = _Reader(text)
     while (word := reader.next()) is not None:
@@ -44,7 +44,7 @@ class _Reader:
         """At the beginning of something at the top of the program."""
         self.in_points = False
 
-    def next(self) -> Word | None:
+    def next(self) -> FormattedWord | None:
         start = self.offset
         while self.offset < len(self.text) and self.text[self.offset].isspace():
             self.offset += 1
@@ -52,7 +52,7 @@ class _Reader:
             return None
         lines = self.text.count("\n", start, self.offset)
         kind, end = self._one()
-        word = Word(kind, self.text[self.offset : end].rstrip(), lines)
+        word = FormattedWord(kind, self.text[self.offset : end].rstrip(), lines)
         self.offset = end
         return word
 
