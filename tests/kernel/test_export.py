@@ -193,6 +193,16 @@ def test_clients_that_take_nothing_do_not_hold_up_tracing(reader):
         assert found["sonde_export_lost_total", ("kind", "records")] == 0
 
 
+def test_the_language_is_known_wherever_the_program_stands(tmp_path):
+    script = tmp_path / "count.bt"
+    script.write_text("begin { @ = count(); exit(); }")
+    program = script.read_text()
+    for words in (["-q", "-e", program], ["--engine", "kernel", str(script)], ["bt", "-q", str(script)]):
+        assert "@: 1" in sonde("export", "--listen", "0", *words).stdout
+    done = sonde("export", "--listen", "0", "-qn", "BEGIN { @ = count(); }", "-c", "/nowhere/x.bt", status=1)
+    assert "/nowhere/x.bt" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("words", "status", "told"),
     [
@@ -203,6 +213,7 @@ def test_clients_that_take_nothing_do_not_hold_up_tracing(reader):
         (("-n", "BEGIN { @ = count(); }", "--label-sets", "0"), 2, "--label-sets 0: it takes a number"),
         (("-l", "-n", "BEGIN"), 1, "export runs programs"),
         ((), 2, "a program is to be exported"),
+        (("--label-set", "3", "-n", "BEGIN { @ = count(); }"), 2, "did you mean --label-sets?"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_exported_is_told(words, status, told):

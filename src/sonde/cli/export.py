@@ -18,6 +18,9 @@ from sonde.library.export.wanted import (
 )
 
 _LISTEN, _SETS, _PREFIX = "--listen", "--label-sets", "--prefix"
+_WITH_VALUE = "cpfoxbDILUXkmPiBd"
+"""Letters of options with a value, but for -n and -s."""
+
 OPTIONS = (_LISTEN, _SETS, _PREFIX, GAUGE_OPTION)
 
 
@@ -41,6 +44,23 @@ def split(words: Sequence[str]) -> tuple[ExportRequest, list[str]]:
         given.append((name, value if equals else remaining.pop()))
     require_prometheus()
     return _request(given), rest
+
+
+def is_bpftrace(words: Sequence[str]) -> bool:
+    """Whether what is left is a command line of `bt`: the command itself, a program behind -e, or a script's name."""
+    before = words[: words.index("--")] if "--" in words else words
+    if before[:1] == ["bt"] or "-e" in before:
+        return True
+    has_d = any(_gives_d(word) for word in before)
+    return not has_d and any(word.endswith(".bt") and not {"{", " "} & set(word) for word in before)
+
+
+def _gives_d(word: str) -> bool:
+    """Whether -n or -s is among the letters of a word of options, before one that takes the rest of it."""
+    if not word.startswith("-") or word.startswith("--"):
+        return False
+    letters = next((word[1:at] for at, letter in enumerate(word) if letter in _WITH_VALUE), word[1:])
+    return bool({"n", "s"} & set(letters))
 
 
 def _request(given: Sequence[tuple[str, str]]) -> ExportRequest:

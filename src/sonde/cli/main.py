@@ -76,7 +76,12 @@ def _tell_usage(error: UsageError, words: Sequence[str], messages: Messages) -> 
         from sonde.cli import misspelt
         from sonde.cli.arguments import LONG_OPTIONS
 
-        hint = misspelt.hint(error.word, LONG_OPTIONS, words, messages.program)
+        known: tuple[str, ...] = LONG_OPTIONS
+        if words[:1] == ["export"]:
+            from sonde.cli.export import OPTIONS
+
+            known = (*OPTIONS, *LONG_OPTIONS)
+        hint = misspelt.hint(error.word, known, words, messages.program)
     if error.option and not hint and messages.has_hints:
         from sonde.cli.help import what_it_takes
 
@@ -177,10 +182,10 @@ def _command(words: list[str], messages: Messages) -> int:
 
 def _export(words: list[str], messages: Messages) -> int:
     """A program of either language, told as everywhere, whose aggregations are served as metrics."""
-    from sonde.cli.export import arguments_of, split
+    from sonde.cli.export import arguments_of, is_bpftrace, split
 
     request, rest = split(words)
-    if rest[:1] in (["bt"], ["-e"]) or _is_bpftrace_script(rest, messages):
+    if is_bpftrace(rest):
         from sonde.cli.bt import trace_bt
 
         return trace_bt(rest[1:] if rest[:1] == ["bt"] else rest, messages, request)
