@@ -46,7 +46,7 @@ def settings_of(options: OptionTable) -> Settings:
         nspec=options.number("nspec"),
         specsize=options.number("specsize"),
         unwinds_by_tables=options.text("unwind") != "frames",
-        python=options.on("python"),
+        python=options.on("python") and not options.on("noresolve"),
         output=options.text("output"),
         scope=options.text("scope"),
         xdp=options.text("xdp"),
