@@ -104,6 +104,7 @@ def follow_in_terminal(trace: CellTrace) -> None:
             if is_over:
                 break
             trace.wait(_TURN)
+            trace.look()
         except KeyboardInterrupt:
             trace.stop()
     trace.close()
