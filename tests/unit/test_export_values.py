@@ -9,9 +9,8 @@ from prometheus_client.parser import text_string_to_metric_families as families
 from sonde.library.export.exposition import Exposition
 from sonde.library.export.families import families as families_of
 from sonde.library.export.label_sets import OTHER, LabelSets
-from sonde.library.export.server import Address
 from sonde.library.export.snapshots import SnapshotMaker
-from sonde.library.export.wanted import ExportRequest
+from sonde.library.export.wanted import ExportRequest, ListenAddress
 from sonde.model.aggregating import size_of
 from sonde.model.spec import AggregationSpec, Field
 
@@ -43,7 +42,7 @@ class Seen:
 
 def maker(*specs, most=1000, told=None):
     traced = SimpleNamespace(aggregations=specs, arrays=())
-    made, _ = families_of(traced, ["sonde_export"], ExportRequest(Address("127.0.0.1", 0)))
+    made, _ = families_of(traced, ["sonde_export"], ExportRequest(ListenAddress("127.0.0.1", 0)))
     texts = lambda of, key: [str(each) for each in key]  # noqa: E731
     return SnapshotMaker(made, most, texts, "--gauge", (told if told is not None else []).append)
 
