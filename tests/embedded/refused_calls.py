@@ -7,6 +7,7 @@ them; the script is Python. What it imports is loaded before, since the user may
 import ctypes
 import os
 import pwd  # noqa: F401 - see above
+import shlex  # noqa: F401
 import struct
 import sys
 import warnings  # noqa: F401
