@@ -66,8 +66,8 @@ def interpreters() -> list[str]:
     return ["/usr/bin/python3", *sorted(glob.glob(os.path.expanduser("~/.pyenv/versions/3.*/bin/python3")))]
 
 
-def sampled(python: str, program: Path, seconds: int, shows: str) -> tuple[str, str, float]:
-    """The table that is printed, what the program says, and nanoseconds for each sample."""
+def sampled(python: str, program: Path, seconds: int, shows: str, to_its_end: bool = False) -> tuple[str, str, float]:
+    """The table that is printed, what the program says at its end, and nanoseconds for each sample."""
     words = [python, program, str(seconds + _MORE)]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as child, statistics():
         time.sleep(0.5)
@@ -81,6 +81,8 @@ def sampled(python: str, program: Path, seconds: int, shows: str) -> tuple[str, 
                 used = max(used, programs_of(traced.pid)[0])
             time.sleep(0.05)
         text = traced.communicate()[0]
+        if not to_its_end:
+            child.kill()
         told = child.communicate()[0]
     samples = sum(int(block.split()[-1]) for block in blocks(text))
     return text, told, used / max(samples, 1)
@@ -117,7 +119,7 @@ def main() -> None:
             version = subprocess.run([python, "-V"], capture_output=True, text=True, check=True).stdout.split()[1]
             if int(version.split(".")[1]) < 9:
                 continue
-            text, told, _ = sampled(python, shares, arguments.seconds, "yes")
+            text, told, _ = sampled(python, shares, arguments.seconds, "yes", True)
             samples, wrong = furthest(text, json.loads(told))
             worst = max(worst, wrong)
             costs = []
