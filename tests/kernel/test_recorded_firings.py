@@ -93,10 +93,10 @@ def test_examples_that_compile_also_compile_to_be_recorded(tmp_path):
     """Each read and each argument becomes a piece of the record, for which there has to be room."""
     assert len(EXAMPLES) > 30
     for each in EXAMPLES:
-        words = "-s", str(each), "-c", "true", "--dry-run"
-        plain = subprocess.run([SONDE, *words], capture_output=True, check=False)
-        if plain.returncode == 0:
-            sonde(*words, "--record", str(tmp_path / "it.rec"))
+        words = SONDE, "-s", str(each), "-c", "true", "--dry-run"
+        done = subprocess.run([*words, "--record", str(tmp_path / "it.rec")], capture_output=True, check=False)
+        if done.returncode:
+            assert subprocess.run(words, capture_output=True, check=False).returncode, done.stderr
     assert not (tmp_path / "it.rec").exists()
 
 
