@@ -38,6 +38,7 @@ CALLS = {
 PLACES = {
     "model/aggregating.py", "codegen/records/aggregations.py", "frontends/d/check/prototypes.py",
     "frontends/d/report/histogram.py", "library/scalars.py", "library/histograms.py",
+    "__init__.py", "library/probing/aggregating.py", "frontends/python/lowering/calling.py",
 }  # fmt: skip
 
 WORDS_OF_OTHERS = {"frontends/d/advice/calls.py", "frontends/bpftrace/check/scope.py"}

@@ -38,6 +38,7 @@ REASONED = {
     ("formats.perf_events", MAX_ERRNO): "PERF_CONTEXT_MAX",
     ("frontends.bpftrace.check.counted_events", MILLISECOND): "a count of events",
     ("frontends.bpftrace.check.probes", MILLISECOND): "a count of events",
+    ("frontends.bpftrace.check.settings", MILLISECOND): "the most that a setting takes",
     ("frontends.d.lexer", SECOND): "a line of the source, more than any has",
     ("frontends.d.report.printf", bpf_ring.DISCARD): "more characters than any text has",
     ("frontends.d.warnings.narrowing", MILLISECOND): "a count",

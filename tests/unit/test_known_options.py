@@ -74,8 +74,9 @@ def test_an_option_is_read_by_its_part_or_by_nothing(name):
 
 
 def test_nobody_gives_a_default_of_his_own():
-    """But for the ring of packets, which is as large as this machine's CPUs make it."""
-    assert [(name, given) for _, name, *given in READ if given] == [("bufsize", ["_packet_ring()"])]
+    """But for the rings of packets and of recordings, which are as large as this machine makes them."""
+    given = [(name, given) for _, name, *given in READ if given]
+    assert given == [("bufsize", ["_packet_ring()"]), ("bufsize", ["_recording_ring()"])]
 
 
 @pytest.mark.parametrize("kind", [Settings, CheckOptions, Options])

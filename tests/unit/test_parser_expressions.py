@@ -92,7 +92,7 @@ def test_names_split_at_the_last_backquote() -> None:
 
 
 def test_aggregations() -> None:
-    assert bare(parse("@")) == ("Aggregation", "_", None)
+    assert bare(parse("@")) == ("Aggregation", "_", None, "")
     assert bare(parse("@a[b] = count()"))[:2] == ("Assign", "=")
 
 
@@ -175,7 +175,7 @@ def deeper(inner: st.SearchStrategy[syntax.Expr]) -> st.SearchStrategy[syntax.Ex
         st.builds(syntax.Member, here, inner, NAMES, st.booleans()),
         st.builds(syntax.Index, here, inner, several),
         st.builds(syntax.Call, here, inner, st.lists(inner, max_size=2).map(tuple)),
-        st.builds(syntax.Aggregation, here, NAMES, st.none() | several),
+        st.builds(syntax.Aggregation, here, NAMES, st.none() | several, st.just("")),
     )
 
 

@@ -1,6 +1,7 @@
 """Tables of Arrow: the records that the library gives, for layouts drawn by chance, and files cut anywhere."""
 
 import io
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pytest
@@ -134,7 +135,7 @@ def test_aggregations_are_keys_and_values():
         AggregationSpec("mean", "avg", (), KEYS, 16, 2, "b", False),
         AggregationSpec("sizes", "quantize", (), (), 0, 127, "c", False),
     )
-    tables = AggregationTables(specs)
+    tables = AggregationTables(SimpleNamespace(aggregations=specs, arrays=(), types=()))
     shown = Aggregation(
         ("calls", "mean"), {("x", 1): (Count((3,)), None), ("\udcff", 2): (Count((5,)), Average((2, 5)))}
     )

@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[2]
 AT_THE_ROOT = {".gitignore", "CONTRIBUTING.md", "LICENSE", "README.md", "hatch_build.py", "pyproject.toml"}
 FOLDERS = {
     ".ci": {""}, "bench": {".py", ".c"}, "docs": {".md", ".1"}, "docs/design": {".md"},
-    "examples": {".d", ".bt", ".c", ".h"},
+    "examples": {".d", ".bt", ".c", ".h", ".ipynb", ".py"},
     "examples/tests": {".toml", ".py"},
     "src/sonde": {".py", ".d", ".js", ".css", ".typed", ".txt"},
     "tests": {".py"}, "tests/cli": {".py", ".txt"}, "tests/embedded": {".py", ".c"},

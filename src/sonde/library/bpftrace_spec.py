@@ -15,10 +15,11 @@ from sonde.library.holding import Held
 from sonde.library.settings import OptionTable
 from sonde.library.spec_file import SpecFile, damaged, harm_of, options_of, save
 from sonde.model.plain import PlainError, from_plain, to_plain
+from sonde.model.units import GIB
 from sonde.session.participants import MakeReport
 from sonde.typed import NamedTuple
 
-_MOST_LENGTH = 1 << 30
+_MOST_LENGTH = GIB
 _FUNCTIONS = frozenset({"count", "sum", "min", "max", "avg", "stats", "hist", "lhist", "tseries"})
 
 

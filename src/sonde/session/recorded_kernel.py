@@ -16,6 +16,7 @@ from sonde.machine.system import realtime_offset
 from sonde.model import firing_record as layout
 from sonde.model.probe import Internal, Probe, RawTracepoint, StaticProbe, Syscall
 from sonde.model.spec import ACTIVE, COUNTERS, DRAINING, FAMILY, STOPPED, ProgramSpec, TracingSpec
+from sonde.model.units import MILLISECOND
 from sonde.symbols.mappings import parse_maps
 from sonde.symbols.process_events import Executed, Forked, MappingsSnapshot, ProcessEvent
 from sonde.typed import TYPE_CHECKING, NamedTuple
@@ -28,10 +29,10 @@ _MOST_KEPT = 128 << 20
 """Bytes of records that wait for the script's programs; more are read from the file, or, where that cannot be, stay
 in the ring, or are lost there."""
 
-_UNDERWAY = 20_000_000
+_UNDERWAY = 20 * MILLISECOND
 """A firing that is as many ns old is in its ring, or never will be."""
 
-_INTERVAL = 1_000_000
+_INTERVAL = MILLISECOND
 """ns between two looks at the rings, while the script's programs run."""
 
 

@@ -9,6 +9,7 @@ other threads, which do not have this thread's frames. Where what is needed is i
 
 from __future__ import annotations
 
+from sonde.arch import pages
 from sonde.bpf.helpers import NUMBERS
 from sonde.codegen.intermediate.builder import Builder
 from sonde.codegen.intermediate.ir import BpfFunction, Imm, MapDescriptor, Operand, Reg, SlotAddress
@@ -53,7 +54,7 @@ if TYPE_CHECKING:
 """Where an element of PYTHON_RUNTIMES has the members of `symbols/python/layouts.Layout`."""
 
 _RANGES, _RANGE_COUNT = 8, 4
-_NOT_LOOKED, _READY, _FAILED, _SECOND = range(4)
+_NOT_LOOKED, _READY, _FAILED, _NEXT = range(4)
 """What FOUND says of the thread's state: the last is that it is another one."""
 
 _READ, _WINDOW, _KEY = NODE, NODE + 128, NODE + 224
@@ -85,7 +86,6 @@ _ENTRIES = 4
 
 _WORD = 8
 _NAME = int.from_bytes(b"__name__", "little")
-_PAGE = 4096
 
 
 def _runtime(b: Builder, work: Reg, absent: int) -> Reg:
@@ -170,8 +170,8 @@ def thread(name: str) -> BpfFunction:
         _try(b, work, _member(b, found, runtime, _CURRENT))
     b.jump(listed)
     b.place(again)
-    b.branch("eq", get(b, work, FOUND), Imm(_SECOND), absent)
-    put(b, work, FOUND, Imm(_SECOND))
+    b.branch("eq", get(b, work, FOUND), Imm(_NEXT), absent)
+    put(b, work, FOUND, Imm(_NEXT))
     put(b, work, STATE, Imm(0))
     runtime = b.in_register(b.alu("add", get(b, work, BIAS), b.load(found, 0, 8)))
     put(b, work, INTERPRETER, _member(b, found, runtime, _INTERPRETERS))
@@ -445,7 +445,7 @@ def copy(name: str, size: int) -> BpfFunction:
     target, address = b.function.parameters
     read = b.call(NUMBERS["probe_read_user"], target, Imm(size), address)
     with b.when("slt", read, Imm(0)):
-        rest = b.in_register(b.alu("sub", Imm(_PAGE), b.alu("and", address, Imm(_PAGE - 1))))
+        rest = b.in_register(b.alu("sub", Imm(pages.PAGE), b.alu("and", address, Imm(pages.PAGE - 1))))
         with b.when("lt", rest, Imm(size)):
             b.call(NUMBERS["probe_read_user"], target, rest, address)
     b.ret(Imm(0))

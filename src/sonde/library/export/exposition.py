@@ -18,6 +18,7 @@ from sonde.library.histograms import Histogram
 from sonde.library.scalars import Average
 from sonde.model.aggregation_words import signed
 from sonde.model.spec import AggregationSpec
+from sonde.model.units import SECOND
 from sonde.typed import Any
 
 OWN = "sonde_export"
@@ -26,7 +27,6 @@ OWN = "sonde_export"
 OWN_METRICS = ("sonde_export", "sonde_export_snapshot_seconds", "sonde_export_snapshot_timestamp_seconds",
                "sonde_export_lost", "sonde_export_aborted_clauses", "sonde_export_merged_keys")  # fmt: skip
 
-_SECOND = 1e9
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
@@ -121,7 +121,7 @@ def _own(snapshot: MetricSnapshot) -> Iterator[Any]:
     took.add_sample(took.name, {}, snapshot.seconds)
     yield took
     when = Metric(f"{OWN}_snapshot_timestamp_seconds", "When the aggregations were read", GAUGE)
-    when.add_sample(when.name, {}, snapshot.time / _SECOND)
+    when.add_sample(when.name, {}, snapshot.time / SECOND)
     yield when
     lost = Metric(f"{OWN}_lost", "What was lost so far, as messages tell", COUNTER)
     for kind in sorted({"records", "aggregations", *snapshot.lost}):

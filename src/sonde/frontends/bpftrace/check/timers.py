@@ -14,7 +14,7 @@ from sonde.model.units import MICROSECOND, MILLISECOND, SECOND
 UNITS = ("us", "ms", "s", "hz")
 """Of times between firings."""
 
-_NANOSECONDS = {"us": MICROSECOND, "ms": MILLISECOND, "s": SECOND}
+_LENGTHS = {"us": MICROSECOND, "ms": MILLISECOND, "s": SECOND}
 _SHORTEST = 1000
 """Nanoseconds of a duration."""
 
@@ -52,7 +52,7 @@ def _period(point: nodes.AttachPoint, kind: str, unit: str, count: str) -> int:
         raise BtError(f"Invalid rate of {kind} probe: {what_is_wrong(count)}", point.at)
     if rate <= 0:
         raise BtError(f"{kind} frequency should be a positive integer", point.at)
-    return rate * _NANOSECONDS[unit] if unit in _NANOSECONDS else SECOND // rate
+    return rate * _LENGTHS[unit] if unit in _LENGTHS else SECOND // rate
 
 
 def what_is_wrong(number: str) -> str:
