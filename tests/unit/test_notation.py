@@ -26,7 +26,7 @@ WORDS = st.integers(-(1 << 63), (1 << 63) - 1) | st.integers(-200, 5000)
 GENERATOR = Path(__file__).parents[2] / "tools" / "make_names.py"
 
 
-COMPUTED = {"clone", "errno", "futex", "ioctl", "map", "signal"}
+COMPUTED = {"clone", "errno", "futex", "ioctl", "map", "memfd", "signal"}
 """Tables that more is done with than to look a number up."""
 
 
