@@ -3,6 +3,8 @@
  * What a Prometheus server keeps of a system: calls, their times and failures,
  * and bytes, by program.
  *
+ * Everybody's, also with -c or -p: a server keeps what the whole system does.
+ *
  * Run: sonde -s metrics.d -c 'ls /'   once, as text
  *      sonde export -s metrics.d      until ^C, for a server to scrape
  *

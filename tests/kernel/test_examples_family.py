@@ -17,7 +17,7 @@ from sonde.engines.kernel.features import FEATURES, is_available
 WORK = Path(__file__).parent / "family_work.py"
 SCRIPTS = {path.stem: path.read_text() for path in EXAMPLES.glob("*.d")}
 
-EVERYBODY = {"connections", "conversations", "disk", "packets"}
+EVERYBODY = {"connections", "conversations", "disk", "metrics", "packets"}
 ALONE = {"exceptions", "function-times", "line-values"}
 FAMILY = sorted(set(SCRIPTS) - EVERYBODY - ALONE)
 OF_FUNCTIONS = "file-bytes"

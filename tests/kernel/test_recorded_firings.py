@@ -32,6 +32,10 @@ OWN = {
         profile-997 /pid/ { @[execname] = count(); @s[stack(5)] = count(); }
         tick-100ms { printf("%d\\n", i++); }""",
     "user stacks": "syscall::openat:entry /pid == $target/ { @[ustack(4)] = count(); }",
+    "user stacks, behind a time": """
+        BEGIN { t = timestamp; printf("%d %d\\n", timestamp, walltimestamp); }
+        syscall::openat:entry /pid == $target/ { @[ustack(2)] = count(); }
+        END { printf("%d\\n", timestamp - t); }""",
     "speculations": """
         syscall::openat:entry /execname == "cat"/ {
             self->s = speculation(); speculate(self->s); printf("%s", copyinstr(arg1));

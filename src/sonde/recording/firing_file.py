@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import struct
 import zlib
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from time import monotonic_ns
 
@@ -262,7 +263,8 @@ class RecordedFirings:
         self._decode = FiringDecoder()
         self._of_ring = FiringDecoder({(program, probe): place for program, probe, place in head.places})
         self._all = self._joined()
-        self._first: Happening | None = None
+        self._early: deque[Happening] = deque()
+        """What has been read to find BEGIN."""
 
     def file(self, name: str) -> str:
         """Where a file lies that firings call so, "" if it is not the one that was."""
@@ -284,15 +286,17 @@ class RecordedFirings:
         return names_of(names_of_kernel(self.head.kernel, self.head.build_id), self._build_ids, demangles)
 
     def internal(self, name: str) -> RecordedFiring | None:
-        if name == "BEGIN" and self._first is None:
-            # It is the first of all, if it is there.
-            self._first = next(self._all, None)
+        if name == "BEGIN" and not self._early:
+            # It is the first firing of all, if it is there; what processes had mapped may stand before it.
+            for each in self._all:
+                self._early.append(each)
+                if name in self._internal or isinstance(each, RecordedFiring):
+                    break
         return self._internal.pop(name, None)
 
     def happenings(self) -> Iterator[Happening]:
-        if self._first is not None:
-            first, self._first = self._first, None
-            yield first
+        while self._early:
+            yield self._early.popleft()
         yield from self._all
 
     def close(self) -> None:
