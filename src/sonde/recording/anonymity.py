@@ -176,7 +176,13 @@ class Pseudonyms:
         return b"".join(words) + data[whole:]
 
     def _stack(self, stack: tuple[int, ...] | None) -> tuple[int, ...] | None:
-        return stack if stack is None or ADDRESSES not in self.kinds else tuple(map(self._address, stack))
+        if stack is None or ADDRESSES not in self.kinds:
+            return stack
+        return tuple(map(self._frame, stack))
+
+    def _frame(self, number: int) -> int:
+        """A walk along frame pointers takes what code without them has there, which may be text, for an address."""
+        return 0 if _USER_END <= number < _KERNEL else self._address(number)
 
     def _address(self, number: int) -> int:
         if number >= _KERNEL and number < (1 << 64) - (1 << pages.PAGE_BITS):

@@ -51,10 +51,10 @@ if TYPE_CHECKING:
     KIND, VERSION, REMARK, _INTERPRETERS, _CURRENT, _FOLLOWING, _THREADS, _NEXT, _THREAD, _FRAME, _THROUGH, _CODE,
     _PREVIOUS, _PLACE, _MARK, _FUNCTION, _FILE, _LINE, _LINES, _START, _MODULE,
 ) = range(python.LAYOUT, python.LAYOUT + 84, 4)  # fmt: skip
-"""Where an element of PYTHON_RUNTIMES has the members of `symbols/python/layouts.Layout`."""
+"""Where an element of PYTHON_RUNTIMES has the members of `symbols/python/layouts.RuntimeLayout`."""
 
 _RANGES, _RANGE_COUNT = 8, 4
-_NOT_LOOKED, _READY, _FAILED, _NEXT = range(4)
+_NOT_LOOKED, _READY, _FAILED, _ANOTHER = range(4)
 """What FOUND says of the thread's state: the last is that it is another one."""
 
 _READ, _WINDOW, _KEY = NODE, NODE + 128, NODE + 224
@@ -170,8 +170,8 @@ def thread(name: str) -> BpfFunction:
         _try(b, work, _member(b, found, runtime, _CURRENT))
     b.jump(listed)
     b.place(again)
-    b.branch("eq", get(b, work, FOUND), Imm(_NEXT), absent)
-    put(b, work, FOUND, Imm(_NEXT))
+    b.branch("eq", get(b, work, FOUND), Imm(_ANOTHER), absent)
+    put(b, work, FOUND, Imm(_ANOTHER))
     put(b, work, STATE, Imm(0))
     runtime = b.in_register(b.alu("add", get(b, work, BIAS), b.load(found, 0, 8)))
     put(b, work, INTERPRETER, _member(b, found, runtime, _INTERPRETERS))
