@@ -90,13 +90,13 @@ def test_a_replay_shows_what_the_session_has_shown(tmp_path, name):
     assert live.stdout.strip()
 
 
-EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.d"))
+EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.d"), key=lambda path: path.stat().st_size)
 
 
-def test_examples_that_compile_also_compile_to_be_recorded(tmp_path):
+def test_the_largest_examples_compile_to_be_recorded(tmp_path):
     """Each read and each argument becomes a piece of the record, for which there has to be room."""
     assert len(EXAMPLES) > 30
-    for each in EXAMPLES:
+    for each in EXAMPLES[-4:]:
         words = SONDE, "-s", str(each), "-c", "true", "--dry-run"
         done = subprocess.run([*words, "--record", str(tmp_path / "it.rec")], capture_output=True, check=False)
         if done.returncode:

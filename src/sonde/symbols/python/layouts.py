@@ -7,7 +7,7 @@ does not have is taken from here.
 
 from __future__ import annotations
 
-from sonde.model.python_frames import IS_FLAGGED, IS_FRAME_OBJECT, IS_OWNED, IS_UNKNOWN
+from sonde.model.python_frames import IS_FLAGGED, IS_FRAME_OBJECT, IS_OWNED
 from sonde.typed import NamedTuple
 
 
@@ -76,8 +76,3 @@ LAYOUTS = {
 
 TOLD_SINCE = 0x030D
 """From this version on the interpreter says where things are."""
-
-
-def unknown(version: int, remark: int) -> RuntimeLayout:
-    """That of an interpreter whose functions are not read."""
-    return RuntimeLayout(IS_UNKNOWN, version, remark)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import struct
 
-from sonde.model.python_frames import FREE_THREADED, OTHER_VERSION, RUNTIME
+from sonde.model.python_frames import FREE_THREADED, IS_UNKNOWN, OTHER_VERSION, RUNTIME
 from sonde.symbols.elf.file import ElfFile
 from sonde.symbols.python.interpreting import interpreting
-from sonde.symbols.python.layouts import LAYOUTS, TOLD_SINCE, RuntimeLayout, unknown
+from sonde.symbols.python.layouts import LAYOUTS, TOLD_SINCE, RuntimeLayout
 
 _COOKIE = b"xdebugpy"
 _LIBRARY = re.compile(rb"(?<=[\0/])python(3)\.(\d{1,2})(?=[\0/])")
@@ -54,22 +54,22 @@ def layout_of(file: ElfFile, runtime: int) -> RuntimeLayout:
         return _told(struct.unpack("<64Q", told))
     version = version_of(file)
     found = LAYOUTS.get(version)
-    return found if found is not None and version < TOLD_SINCE else unknown(version, OTHER_VERSION)
+    return found if found is not None and version < TOLD_SINCE else _unknown(version, OTHER_VERSION)
 
 
 def _told(words: tuple[int, ...]) -> RuntimeLayout:
     """By what the interpreter says of itself; its members stand where those of the version do."""
     version = words[1] >> 16
     if words[2]:
-        return unknown(version, FREE_THREADED)
+        return _unknown(version, FREE_THREADED)
     places, known = _TOLD.get(version), LAYOUTS.get(version)
     if places is None or known is None:
-        return unknown(version, OTHER_VERSION)
+        return _unknown(version, OTHER_VERSION)
     values = {name: words[place] for name, place in zip(_NAMES, places, strict=True)}
     names = words[places[-4] + 1], words[places[-4] + 2]
     is_usual = names == (values["file"] + 8, values["file"] + 16)
     if not is_usual or max(values.values()) >= _LARGEST:
-        return unknown(version, OTHER_VERSION)
+        return _unknown(version, OTHER_VERSION)
     return known._replace(**values)
 
 
@@ -82,3 +82,8 @@ def version_of(file: ElfFile) -> int:
     texts = file.section(".rodata", _MOST_CONSTANTS) or b""
     found = {(int(each[1]) << 8) | int(each[2]) for each in _LIBRARY.finditer(texts)}
     return found.pop() if len(found) == 1 else 0
+
+
+def _unknown(version: int, remark: int) -> RuntimeLayout:
+    """That of an interpreter whose functions are not read."""
+    return RuntimeLayout(IS_UNKNOWN, version, remark)
