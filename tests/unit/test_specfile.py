@@ -7,7 +7,7 @@ import pytest
 from compiled import TARGET, compilation, spec
 from hypothesis import given
 from hypothesis import strategies as st
-from test_codegen_determinism import PROGRAMS
+from test_codegen_determinism import PROGRAMS as DETERMINED
 
 from sonde.model import spec as specification
 from sonde.model.options import OptionTable
@@ -25,7 +25,7 @@ from sonde.model.specfile import (
     to_text,
 )
 
-PROGRAMS = PROGRAMS | {
+PROGRAMS = DETERMINED | {
     "actions": """
         BEGIN { printf("%-*d|%.3s|%Y", 5, 4, "abc", walltimestamp); tracemem(&`max_pfn, 16, 4); trace(`max_pfn); }
         BEGIN { @a = avg(1); @s[1] = sum(2); @l = lquantize(3, 0, 10); @e = max(1); @i[stack()] = min(2); }

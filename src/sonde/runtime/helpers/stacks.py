@@ -27,7 +27,7 @@ def make(environment: Environment) -> dict[str, Callable[..., int]]:
         stack = environment.task.user_stack(deepest)[:deepest] if flags & _USER else ()
         return stack[skip:] if len(stack) >= skip else None
 
-    def put(destination: int, size: int, flags: int) -> int:
+    def put_walked(destination: int, size: int, flags: int) -> int:
         # Build ids would be flag 1 << 11.
         result, stack = -EINVAL, None
         if not flags & ~(_SKIP | _USER) and not size % 8:
@@ -38,15 +38,17 @@ def make(environment: Environment) -> dict[str, Callable[..., int]]:
         return result
 
     recorded = environment.recorded
-    if recorded is not None:
 
-        def put(destination: int, size: int, flags: int) -> int:
-            stack = recorded.stack(bool(flags & _USER))
-            if stack is not None and recorded.has_raw_stacks:
-                stack = stack[flags & _SKIP :]
-            data = b"" if stack is None else pack(f"={len(stack)}Q", *stack)[:size]
-            memory.write(destination, data.ljust(size, b"\0"))
-            return -EFAULT if stack is None else len(data)
+    def put_recorded(destination: int, size: int, flags: int) -> int:
+        assert recorded is not None
+        stack = recorded.stack(bool(flags & _USER))
+        if stack is not None and recorded.has_raw_stacks:
+            stack = stack[flags & _SKIP :]
+        data = b"" if stack is None else pack(f"={len(stack)}Q", *stack)[:size]
+        memory.write(destination, data.ljust(size, b"\0"))
+        return -EFAULT if stack is None else len(data)
+
+    put = put_walked if recorded is None else put_recorded
 
     def get_stack(context: int, destination: int, size: int, flags: int) -> int:
         return put(destination, size & _SIZE, flags)

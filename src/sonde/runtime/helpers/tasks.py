@@ -14,11 +14,11 @@ from sonde.runtime.environment import Environment
 _PIDS = Struct("=II")
 _LAST_SIGNAL = 64
 _MASK = 0xFFFF_FFFF
+_RANDOM = NUMBERS["get_prandom_u32"]
 
 
 def make(environment: Environment) -> dict[str, Callable[..., int]]:
     write = environment.memory.write
-    bits = Random(int.from_bytes(os.urandom(8), "little")).getrandbits
 
     def get_current_pid_tgid() -> int:
         task = environment.task
@@ -54,26 +54,6 @@ def make(environment: Environment) -> dict[str, Callable[..., int]]:
     def get_attach_cookie(context: int) -> int:
         return environment.cookie
 
-    def get_prandom_u32() -> int:
-        return bits(32)
-
-    note = environment.note_result
-    if note is not None:
-        drawn = get_prandom_u32
-
-        def get_prandom_u32() -> int:
-            number = drawn()
-            note(NUMBERS["get_prandom_u32"], number)
-            return number
-
-    if environment.recorded is not None:
-        own_random = get_prandom_u32
-
-        def get_prandom_u32() -> int:
-            recorded = environment.recorded
-            found = recorded.result(NUMBERS["get_prandom_u32"]) if recorded is not None else None
-            return own_random() if found is None else found
-
     def send(number: int, thread: bool) -> int:
         task, number = environment.task, number & _MASK
         if task.pid == 1:
@@ -93,7 +73,25 @@ def make(environment: Environment) -> dict[str, Callable[..., int]]:
         "get_smp_processor_id": zero,
         "get_numa_node_id": zero,
         "get_attach_cookie": get_attach_cookie,
-        "get_prandom_u32": get_prandom_u32,
+        "get_prandom_u32": _random(environment),
         "send_signal": lambda number: send(number, False),
         "send_signal_thread": lambda number: send(number, True),
     }
+
+
+def _random(environment: Environment) -> Callable[[], int]:
+    """get_prandom_u32: the recorded number where there is one, else a new one, which is told where results are kept."""
+    bits = Random(int.from_bytes(os.urandom(8), "little")).getrandbits
+    note, source = environment.note_result, environment.recorded
+
+    def drawn() -> int:
+        number = bits(32)
+        if note is not None:
+            note(_RANDOM, number)
+        return number
+
+    def recorded() -> int:
+        found = source.result(_RANDOM) if source is not None else None
+        return drawn() if found is None else found
+
+    return drawn if source is None else recorded
