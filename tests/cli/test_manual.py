@@ -19,7 +19,10 @@ OWN = {("record", "-g"), ("vars", "--struct"), ("test", "--update")}
 """Options that tracing has not, or with another meaning."""
 
 
-OF_COMMANDS = {"bt": {*bt_arguments._FLAGS, *bt_arguments._VALUES}, "export": {*export.OPTIONS}}
+OF_COMMANDS = {
+    "bt": {*bt_arguments._FLAGS, *bt_arguments._VALUES, *bt_arguments._SYNONYMS},
+    "export": {*export.OPTIONS},
+}
 """Commands with options of their own."""
 
 
@@ -50,6 +53,18 @@ def test_the_manual_has_every_option_once():
 def test_options_of_a_command_are_options(command):
     for name in option_names(command):
         assert name in known() | {"--", "--act"} | OF_COMMANDS.get(command.name, set()) or (command.name, name) in OWN
+
+
+@pytest.mark.parametrize("name", OF_COMMANDS)
+def test_the_manual_of_a_command_has_every_option_of_its_own_once(name):
+    names = option_names(next(each for each in OTHERS if each.name == name))
+    assert len(names) == len(set(names))
+    assert set(names) == OF_COMMANDS[name]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_reference_has_every_command(name):
+    assert f"\n    sonde {name} " in (ROOT / "docs" / "reference.md").read_text()
 
 
 def test_every_command_has_a_manual():

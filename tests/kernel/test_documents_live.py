@@ -151,6 +151,8 @@ def check(shown, status, output, errors):
     said = normal("\n".join(shown.output))
     refusal = re.search(r"invalid probe specifier|not allowed", said)
     assert (status != 0) == bool(refusal or "exit(3)" in shown.command), (status, errors)
+    if refusal and "..." not in said:
+        assert normal(errors) in said
     for line in errors.splitlines():
         if line.startswith("sonde: ") and not any(map(line.startswith, EXPECTED)):
             assert is_usual(line) or normal(line)[:60] in said, line

@@ -15,6 +15,8 @@ _RECORDED = (
 )
 
 _BUFFERING = ("none", "line", "full")
+_STAGES = ("ast", "codegen", "dis", "all")
+_MODES = ("test", "bench", "format")
 
 DOCTOR = Command(
     "doctor",
@@ -194,24 +196,25 @@ BT = Command(
     (
         "The program is compiled by sonde and traces in the kernel or on the embedded engine. A script whose name ends "
         "in .bt needs no `bt` before it, and called bpftrace by a link sonde is this command. PARAMETERs are $1 and so "
-        "on, and behind `--` those that begin with two dashes are options that the program reads with getopt(). Other "
-        "options of bpftrace are refused.",
+        "on, and behind `--` those that begin with two dashes are options that the program reads with getopt().",
     ),
     (
         ManualSection(
             "Options",
             (
                 ManualOption(("-e",), "PROGRAM", "the program"),
-                ManualOption(("-c",), "COMMAND", "start it, and trace until it has ended"),
+                ManualOption(("-c", "--cmd"), "COMMAND", "start it, and trace until it has ended"),
                 ManualOption(
                     ("-l", "--list"), "[SEARCH]", "list probes, those of the program, or structures: 'struct NAME'"
                 ),
-                ManualOption(("-v",), "", "with -l: also arguments, and members of structures"),
-                ManualOption(("-p",), "PID", "trace until that process has ended"),
-                ManualOption(("-o",), "FILE", "append the output to it; *.arrow and *.parquet are tables", (FILE,)),
-                ManualOption(("-k",), "", "tell where an element of a map is asked for, or deleted, that is not there"),
-                ManualOption(("-q",), "", "do not say how many probes are attached"),
-                ManualOption(("-f",), "FORMAT", "of the output", ("text", "json")),
+                ManualOption(("-v", "--verbose"), "", "with -l: also arguments, and members of structures"),
+                ManualOption(("-p", "--pid"), "PID", "trace until that process has ended"),
+                ManualOption(
+                    ("-o", "--output"), "FILE", "append the output to it; *.arrow and *.parquet are tables", (FILE,)
+                ),
+                ManualOption(("-k", "--warnings"), "", "tell where a map has not the element that is asked of it"),
+                ManualOption(("-q", "--quiet"), "", "do not say how many probes are attached"),
+                ManualOption(("-f",), "FORMAT", "of the output: text or json", ("text", "json")),
                 ManualOption(("--probe-filter",), "REGEX", "only probes whose name has it; begin and end always"),
                 ManualOption(("-B",), "MODE", "how the output is buffered: it is always written at once", _BUFFERING),
                 ManualOption(("-I",), "FOLDER", "look for files that C definitions include there, too", (FILE,)),
@@ -219,14 +222,30 @@ BT = Command(
                 ManualOption(("--unsafe",), "", "allow system()"),
                 ManualOption(("--no-warnings",), "", "no warnings about the program"),
                 ManualOption(("--dry-run",), "", "compile, and end"),
-                ManualOption(("-d",), "STAGE", "show what the program becomes, too", ("ast", "codegen", "dis", "all")),
+                ManualOption(("--test",), "", "run the test probes of the program, and tell which have failed"),
+                ManualOption(("--bench",), "", "run its bench probes, and tell how long they take"),
+                ManualOption(
+                    ("-d", "--debug"), "STAGE", "show what the program becomes, too: ast, codegen, dis or all", _STAGES
+                ),
                 ManualOption(("--fmt",), "", "show the program in its usual layout, and do not run it"),
+                ManualOption(("--mode",), "MODE", "test, bench or format: as --test, --bench and --fmt", _MODES),
                 ManualOption(
                     ("--aot",), "FILE", "write what was compiled to a spec file, which `sonde bt FILE` runs", (FILE,)
                 ),
                 ManualOption(("--info",), "", "what the kernel and sonde have for programs"),
                 ManualOption(("--engine",), "NAME", "the kernel or the embedded engine", ("kernel", "embedded")),
                 ManualOption(("-V", "--version"), "", "the version of the language"),
+                ManualOption(("-h", "--help"), "", "this"),
+            ),
+        ),
+        ManualSection(
+            "For command lines of bpftrace",
+            (
+                ManualOption(("--no-feature",), "FEATURE", "accepted"),
+                ManualOption(("--usdt-file-activation",), "", "accepted"),
+                ManualOption(("--dwarf-pid",), "PID", "accepted"),
+                ManualOption(("--debuginfo",), "FILE", "refused: sonde looks for it itself"),
+                ManualOption(("--traceable-functions",), "FILE", "refused: sonde asks the kernel"),
             ),
         ),
     ),

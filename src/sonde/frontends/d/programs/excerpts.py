@@ -149,13 +149,21 @@ def _help(finding: Finding, hint: str) -> list[str]:
     """What the compiler itself knows of the mistake, which may know more than its text tells, then a change."""
     if finding.remedy is not None:
         known = finding.error.hint.split("\n") if finding.error.hint else []
-        return [*known, f"help: {visible(finding.remedy.words)}"]
+        return [
+            *(line for line in known if not _is_said(line, finding.label, finding.remedy.words)),
+            f"help: {visible(finding.remedy.words)}",
+        ]
     said = finding.advice or hint
     if not said:
         return []
     if "\n" in said:
         return [each for line in said.split("\n") for each in _wrapped(line)]
     return _wrapped(f"help: {said}" if finding.advice else said)
+
+
+def _is_said(line: str, label: str, words: str) -> bool:
+    """Whether the label behind the mark, or the change, says as much as a line."""
+    return line == words or bool(label and line.startswith(label))
 
 
 def _wrapped(line: str) -> list[str]:
