@@ -205,7 +205,7 @@ def test_a_block_without_sense_ends_the_replay(block):
 @pytest.mark.parametrize(
     "change",
     [
-        {"version": 3},
+        {"version": 4},
         {"places": [[7, 518, 2]]},
         {"places": [[7, "x", 1]]},
         {"probes": 5},

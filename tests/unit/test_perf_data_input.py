@@ -77,6 +77,20 @@ def test_the_same_is_read_however_it_was_written(form):
         assert file.build_ids[0].path == "/bin/program"
 
 
+def test_a_file_that_ends_behind_its_data_is_damaged_wherever_it_is_cut():
+    """Its samples are all there, and what is said of them is not, in part or at all."""
+    whole = written("file")
+    start, size = struct.unpack_from("=QQ", whole, 40)
+    _, everything = values(whole)
+    for end in range(start + size, len(whole)):
+        try:
+            file, found = values(whole[:end])
+        except PerfDataError:
+            continue
+        assert file.damage.startswith(f"it is cut off behind its data, at byte {end}")
+        assert len(found) == len(everything)
+
+
 @given(st.lists(st.lists(st.integers(1, 10**6), max_size=20), max_size=6), st.randoms())
 def test_rounds_come_in_the_order_of_time(rounds, chance):
     """As the kernel fills rings: what is read in one round is later than what was read in the round before the last."""

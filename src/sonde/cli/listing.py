@@ -32,8 +32,8 @@ def list_probes(arguments: Arguments, options: OptionTable, messages: Messages) 
     with holding(engine, arguments.commands, arguments.process_numbers(), options, None) as held:
         table.hold(held.prepare)
         if has_patterns:
-            return _list_patterns(arguments, messages, show_probes, held.process)
-        show_probes.of_programs(arguments, options, messages, held.process)
+            return _list_patterns(arguments, messages, show_probes, held.process or table.process)
+        show_probes.of_programs(arguments, options, messages, held.process or table.process)
     return 0
 
 

@@ -81,6 +81,16 @@ class RecordedFiring(NamedTuple):
 
 Happening: TypeAlias = RecordedFiring | ProcessEvent
 
+
+class OtherNames(NamedTuple):
+    """What descriptions may call the module and the function of the probe that has this place among a source's, besides
+    their own names."""
+
+    place: int
+    modules: tuple[str, ...]
+    functions: tuple[str, ...]
+
+
 KERNEL, EMBEDDED, FOREIGN = "kernel", "embedded", "foreign"
 """What made a recording: sonde with one of its engines, or another tool."""
 
@@ -89,7 +99,8 @@ class RecordedProbes(Protocol):
     """As much of a recording as it takes to compile for it: `origin` is one of KERNEL, EMBEDDED and FOREIGN, `probes`
     all that it may hold firings of, `process` that which is $target, 0 without one. `formats` has for trace events, by
     group and name, the text of their tracefs format file. `file` says where a file lies that
-    probes of processes are in, by what their firings call it; "" where it is not here, or another one."""
+    probes of processes are in, by what their firings call it; "" where it is not here, or another one. `names` are
+    those of probes of processes that have several."""
 
     @property
     def origin(self) -> str: ...
@@ -99,6 +110,8 @@ class RecordedProbes(Protocol):
     def process(self) -> int: ...
     @property
     def formats(self) -> dict[tuple[str, str], str]: ...
+    @property
+    def names(self) -> tuple[OtherNames, ...]: ...
     def file(self, name: str) -> str: ...
 
 

@@ -105,6 +105,7 @@ class PerfDataInput:
         self.damage = ""
         self.strange = 0
         self.is_torn = False
+        self._cut = ""
         file.seek(0)
         start = file.read(_PIPE_HEADER.size)
         self.is_pipe = start[:8] == perf_data.MAGIC and start[8:] == _WORD.pack(_PIPE_HEADER.size)
@@ -116,7 +117,8 @@ class PerfDataInput:
         self._by_id = {number: place for place, event in enumerate(self.events) for number in event.ids}
         self.names = tuple(self._name(event, told.names) for event in self.events)
         self.build_ids = tuple(told.build_ids)
-        self._unnamed = f"the names of {told.unnamed} of its events are damaged" if told.unnamed else ""
+        unnamed = f"the names of {told.unnamed} of its events are damaged" if told.unnamed else ""
+        self._untold = "; ".join(filter(None, (self._cut, unnamed)))
         self.clock, self.architecture = told.clock, told.architecture
         self.last_time = told.last_time
         self.described = self._described(told.tracing_data)
@@ -134,6 +136,7 @@ class PerfDataInput:
             if content:
                 told.feature(number, content)
         start, end = reader.data
+        self._cut = reader.cut_behind_data
         return told, Walk(self._file, start, end, _MOST_TRACING_DATA)
 
     def _of_pipe(self) -> tuple[_Told, Walk]:
@@ -163,7 +166,7 @@ class PerfDataInput:
 
     def values(self) -> Iterator[FiledSampleOf | FiledRecord]:
         """All, in the order of time."""
-        self.damage, self.strange = self._unnamed, 0
+        self.damage, self.strange = self._untold, 0
         order = RoundOrder()
         try:
             for _, record in self._walk:
@@ -176,7 +179,7 @@ class PerfDataInput:
                 for each in ready:
                     yield from self._value(each)
         except WalkError as error:
-            self.damage = "; ".join(filter(None, (self._unnamed, f"{error.text} (byte {error.at})")))
+            self.damage = "; ".join(filter(None, (self._untold, f"{error.text} (byte {error.at})")))
         for each in order.rest():
             yield from self._value(each)
         self.is_torn = order.is_torn

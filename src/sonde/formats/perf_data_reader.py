@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Iterator
+from functools import cached_property
 
 from sonde.formats import perf_data
 from sonde.formats import perf_events as perf
-from sonde.formats.perf_data import Event, PerfDataError
+from sonde.formats.perf_data import Event, FileSection, PerfDataError
 from sonde.typed import BinaryIO, NamedTuple
 
 _CHUNK = 1 << 20
@@ -110,10 +111,24 @@ class PerfDataReader:
 
     def feature(self, number: int) -> bytes:
         """The content of a feature section, b"" if the file has it not."""
-        if not self.is_finished:
-            return b""
-        table = self._at(sum(self.header.data), len(self.header.features) * perf_data.SECTION.size)
-        section = perf_data.parse_features(self.header, table).get(number)
+        section = self._sections.get(number)
         if section is None or section.size > _MOST_OF_FEATURE or section.offset > self._size:
             return b""
         return self._at(*section)
+
+    @cached_property
+    def _sections(self) -> dict[int, FileSection]:
+        if not self.is_finished:
+            return {}
+        table = self._at(sum(self.header.data), len(self.header.features) * perf_data.SECTION.size)
+        return perf_data.parse_features(self.header, table)
+
+    @property
+    def cut_behind_data(self) -> str:
+        """That the file ends before all is there that its header promises behind the data; "" if it does not."""
+        if not self.is_finished or sum(self.header.data) > self._size:
+            return ""
+        is_short = len(self._sections) < len(self.header.features)
+        if is_short or any(sum(each) > self._size for each in self._sections.values()):
+            return f"it is cut off behind its data, at byte {self._size}"
+        return ""

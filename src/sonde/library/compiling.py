@@ -142,7 +142,7 @@ def _recorder(
     name: str,
 ) -> FiringRecorder:  # fmt: skip
     """The same programs so that they record their firings. Raises CompileError."""
-    from sonde.library.recorder import FiringRecorder, require_recordable  # most runs record nothing
+    from sonde.library.recorder import firing_recorder, require_recordable  # most runs record nothing
 
     with as_errors():
         registry = registry_of(wanted.engine, wanted.btf)
@@ -156,7 +156,7 @@ def _recorder(
                 raise checked.explain(error) from None
         except ProgramError as error:
             raise without_btf(error, wanted.btf) from None
-    return FiringRecorder(spec, wanted.process or 0)
+    return firing_recorder(spec, wanted.process or 0)
 
 
 def _laid_out(

@@ -65,17 +65,17 @@ def described(word: str, registry: Registry) -> Sequence[Probe]:
 
 def _matching(word: str, registry: Registry) -> Sequence[Probe]:
     if not word:
-        return registry.match("", "", "", "")
+        return registry.listed("", "", "", "")
     fields = word.split(":")
     if len(fields) > _NAMES:
         return ()
     if len(fields) > 1:
-        return registry.match(*fields, *("" for _ in range(_NAMES - len(fields))))
+        return registry.listed(*fields, *("" for _ in range(_NAMES - len(fields))))
     found: dict[int, Probe] = {}
     for place in range(_NAMES):
         names = ["" for _ in range(_NAMES)]
         names[place] = word
-        found |= {probe.id: probe for probe in registry.match(*names)}
+        found |= {probe.id: probe for probe in registry.listed(*names)}
     return [found[number] for number in sorted(found)]
 
 

@@ -10,7 +10,7 @@ import tempfile
 
 from sonde.library.errors import Error
 from sonde.model.options import OptionTable
-from sonde.session.replay_inputs import OPENED
+from sonde.session.replay_inputs import INPUT, PIPE
 from sonde.untrusted import open_named
 
 _INPUT = "/dev/stdin"
@@ -31,18 +31,17 @@ def keep_piped(options: OptionTable) -> None:
     except OSError as error:
         name = "the standard input" if path == "-" else f"recording '{path}'"
         raise Error(f"failed to read {name}: {error.strerror}") from None
-    options.set("replay", f"{OPENED}{target}")
+    options.set("replay", f"{INPUT if path == '-' else PIPE}{target}")
 
 
 def _is_piped(path: str) -> bool:
     if path == "-":
         return True
     try:
-        mode = os.stat(path).st_mode
+        return stat.S_ISFIFO(os.stat(path).st_mode)
     except OSError:
         # Who opens it says why.
         return False
-    return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode)
 
 
 def _copy(source: int, target: int) -> None:

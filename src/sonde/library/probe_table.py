@@ -44,6 +44,8 @@ class ProbeTable:
             from sonde.library.replays import opened_replay  # what most lists do without
 
             source = opened_replay(replay)
+        self.process = source.process if source is not None else 0
+        """$target of the recording, 0 without one."""
         with as_errors():
             self._registry = registry_of(engine, target, is_portable, packets, source)
 
@@ -53,7 +55,7 @@ class ProbeTable:
 
     def all(self) -> Sequence[Probe]:
         """Those that can be counted, by number."""
-        return self._registry.match("", "", "", "")
+        return self._registry.listed("", "", "", "")
 
     def described(self, word: str) -> Sequence[Probe]:
         """As `sonde.probes` has it. Raises Error where a provider refuses the description."""
@@ -79,7 +81,7 @@ class ProbeTable:
         if spec.identifier is None:
             words = ":".join(spec.fields)
             try:
-                return words, self._registry.match(*spec.fields)
+                return words, self._registry.listed(*spec.fields)
             except SourceError as error:
                 raise Error(f"failed to match {words}: {error.text}", error.hint) from None
         probe = self._registry.by_id(spec.identifier)

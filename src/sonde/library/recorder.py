@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from time import monotonic_ns
 
-from sonde.engines.fired import EMBEDDED
+from sonde.engines.fired import EMBEDDED, KERNEL, OtherNames
 from sonde.library.errors import CompileError, Error, as_errors
 from sonde.library.kept_files import kept_file, read_again
 from sonde.model.options import OptionTable
@@ -17,6 +17,7 @@ from sonde.model.walk import nodes
 from sonde.recording.anonymity import KINDS, PATHS
 from sonde.recording.firing_file import VERSION, FiringFile, RecordingHead
 from sonde.recording.kernel_place import kernel_place
+from sonde.recording.probe_names import other_names
 from sonde.recording.probed_files import ProbedFile, probed_files
 from sonde.session.engines import kernel_engine
 from sonde.session.recorded_kernel import KernelFirings, ProbePlaces
@@ -34,6 +35,7 @@ class DescribedSource(NamedTuple):
     probes: tuple[Probe, ...]
     process: int
     formats: dict[tuple[str, str], str]
+    names: tuple[OtherNames, ...]
 
     def file(self, name: str) -> str:
         """Processes run as they are recorded."""
@@ -45,9 +47,15 @@ class FiringRecorder(NamedTuple):
 
     spec: TracingSpec
     process: int
+    names: tuple[OtherNames, ...]
 
     def described(self) -> DescribedSource:
-        return DescribedSource("kernel", tuple(ProbePlaces(self.spec).probes), self.process, {})
+        return DescribedSource(KERNEL, tuple(ProbePlaces(self.spec).probes), self.process, {}, self.names)
+
+
+def firing_recorder(spec: TracingSpec, process: int) -> FiringRecorder:
+    """Of the programs that record, and the process that is $target."""
+    return FiringRecorder(spec, process, other_names(ProbePlaces(spec).probes))
 
 
 def require_recordable(clauses: Sequence[Clause]) -> None:
@@ -86,6 +94,7 @@ def recording_embedded(spec: TracingSpec, options: OptionTable, process: int) ->
         head = RecordingHead(
             VERSION, EMBEDDED, release(), build_id(), recorded_probes(spec), offset, process, monotonic_ns(),
             options.on("recordreads"), anonymised(options), files=_files(recorded_probes(spec), options),
+            names=other_names(recorded_probes(spec)),
         )  # fmt: skip
         try:
             most = (options.number("pcapsize"),) if options.is_set("pcapsize") else ()
@@ -128,6 +137,7 @@ def recording_kernel(
                 VERSION, source.origin, release(), build_id(), source.probes, source.realtime_offset, source.process,
                 source.began, options.on("recordreads"), anonymised(options), _formats(recorder.spec),
                 _files(source.probes, options), kernel_place(anonymised(options)), places.table(),
+                recorder.names,
             )  # fmt: skip
             again = stack.enter_context(read_again(path))
             keeper = source.keeper = FiringFile(file, head, again=again)

@@ -20,11 +20,11 @@ def opened_replay(path: str) -> FiringSource:
     try:
         return _opened(path)
     except OSError as error:
-        raise Error(f"failed to open recording '{shown_name(path)}': {error.strerror}") from None
+        raise Error(f"failed to open {shown_name(path)}: {error.strerror}") from None
     except RecordingFileError as error:
-        raise Error(f"recording '{shown_name(path)}': {error}", _TAKES) from None
+        raise Error(f"{shown_name(path)}: {error}", _TAKES) from None
     except PerfDataError as error:
-        raise Error(f"recording '{shown_name(path)}': {error}") from None
+        raise Error(f"{shown_name(path)}: {error}") from None
 
 
 def _opened(path: str) -> FiringSource:
@@ -55,7 +55,7 @@ def tell_missing(feed: FiringFeed | None, tell: Callable[[str], None]) -> None:
         remedy = "perf record -m" if is_foreign else "-b"
         tell(f"{feed.lost} firings found no room when they were recorded: more fit with a greater {remedy}")
     if feed.damage:
-        raise Error(f"recording '{shown_name(feed.path)}': {feed.damage}", "what stands before was replayed")
+        raise Error(f"{shown_name(feed.path)}: {feed.damage}", "what stands before was replayed")
 
 
 _FOREIGN = "perf keeps no memory, and stacks with -g alone; sonde --record keeps both"

@@ -124,7 +124,7 @@ def _show_with_samples(file: BinaryIO, names: SystemSymbolizer, how: How) -> Sho
 
     def cut() -> str:
         if recorded.damage or recorded.reader.is_finished:
-            return recorded.damage
+            return recorded.damage or recorded.reader.cut_behind_data
         return "the recording was not ended properly"
 
     shown = _show(Replay(recorded, recorded.blocks(passed)), names, how, cut, show_samples)

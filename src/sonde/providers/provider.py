@@ -120,6 +120,9 @@ class Offer(Protocol):
     def recorded(self, provider: str, module: str, function: str, name: str) -> Sequence[Probe] | None:
         """Of a recording the probes of processes that it has, whatever processes there are today; None of others."""
 
+    def recorded_by_id(self, identifier: int) -> Probe | None:
+        """Of a recording the probe of a process with this identifier."""
+
     def lacks(self, what: str, name: str) -> tuple[str, str]:
         """That there is no such built-in `variable`, `function`, `argument` or kernel `data`, and what would help; ""
         where there is."""

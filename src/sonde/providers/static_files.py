@@ -54,7 +54,7 @@ class StaticFile:
         self.notes = notes
         self._root = root
         self._file = file
-        self._functions: dict[int, str] = {}
+        self._functions: dict[int, tuple[str, ...]] = {}
         self._sites: dict[Note, StaticSite | None] = {}
 
     @cached_property
@@ -70,7 +70,9 @@ class StaticFile:
 
     def _matching(self, pattern: StaticPattern, process: str) -> Iterator[Note]:
         is_function = matcher(pattern.function)
-        return (note for note in self._candidates(pattern, process) if is_function(self._function(note.location)))
+        for note in self._candidates(pattern, process):
+            if any(map(is_function, self._names(note.location))):
+                yield note
 
     def _candidates(self, pattern: StaticPattern, process: str) -> Iterator[Note]:
         if not matcher(pattern.module)(self.name):
@@ -82,11 +84,12 @@ class StaticFile:
             ):
                 yield note
 
-    def _function(self, address: int) -> str:
+    def _names(self, address: int) -> tuple[str, ...]:
+        """Those of the function that an address is in, the one that it is called by first; "" where it is in none."""
         known = self._functions
         if address not in known:
             found = self._code.containing(address)
-            known[address] = found.name if found else ""
+            known[address] = (found.name, *self._code.names(found)) if found else ("",)
         return known[address]
 
     def _site(self, note: Note) -> StaticSite | None:
@@ -100,7 +103,7 @@ class StaticFile:
     def _named(self, note: Note) -> NamedSite:
         site = self._site(note)
         assert site is not None
-        return NamedSite(note.provider, self.name, self._function(note.location), shown_name(note.name), site)
+        return NamedSite(note.provider, self.name, self._names(note.location)[0], shown_name(note.name), site)
 
 
 def shown_name(name: str) -> str:

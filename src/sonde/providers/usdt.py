@@ -208,9 +208,11 @@ class StaticProbes:
             for note in self._of(each):
                 if is_provider(note.provider) and (is_name(shown_name(note.name)) or is_name(note.name)):
                     function = each.containing(note.location)
-                    name = function.name if function else ""
-                    if is_function(name):
-                        yield _Place(each, note, name)
+                    if function is None:
+                        if is_function(""):
+                            yield _Place(each, note, "")
+                    elif is_function(function.name) or any(map(is_function, each.names(function))):
+                        yield _Place(each, note, function.name)
 
     def _chosen(self, pid: int, module: str) -> list[CodeObject]:
         if not pid:

@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from time import monotonic_ns
 
-from sonde.engines.fired import Happening, RecordedFiring
+from sonde.engines.fired import Happening, OtherNames, RecordedFiring
 from sonde.engines.firing_records import FiringDecoder, RecordError, joined, ring_records
 from sonde.formats.bpf_ring import DISCARD, record_size
 from sonde.model.firing_record import BROKEN_OFF, CONTINUED
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from sonde.symbols.symbolizer import SystemSymbolizer
 
 MAGIC = b"SONDEREC"
-VERSION = 2
-"""Since 2 there are packets."""
+VERSION = 3
+"""Since 2 there are packets, since 3 names of probes."""
 
-_KNOWN = (1, VERSION)
+_KNOWN = (1, 2, VERSION)
 
 BLOCK = struct.Struct("<IIII")
 """Kind, bytes that follow, bytes that they become, CRC-32 of those that follow."""
@@ -85,7 +85,8 @@ class RecordingHead(NamedTuple):
     """What a recording begins with: what made it, on which kernel, the probes that it has firings of, what to add to
     times to have those of the wall clock, $target, when it began, whether reads were widened, what has pseudonyms, of
     trace events their groups, names and format texts, the files that probes of processes are in,
-    where the kernel was in memory, and for records of rings the numbers of programs and probes, and the probes' places.
+    where the kernel was in memory, for records of rings the numbers of programs and probes, and the probes' places, and
+    what else probes of processes are called.
     """
 
     version: int
@@ -102,6 +103,7 @@ class RecordingHead(NamedTuple):
     files: tuple[ProbedFile, ...] = ()
     kernel: BootedKernel = NOWHERE
     places: tuple[tuple[int, int, int], ...] = ()
+    names: tuple[OtherNames, ...] = ()
 
 
 class FileIdentity(NamedTuple):
@@ -258,6 +260,7 @@ class RecordedFirings:
         self.realtime_offset, self.began = head.realtime_offset, head.began
         self.reads_more = head.reads
         self.formats = {(group, name): text for group, name, text in head.formats}
+        self.names = head.names
         self._names = {at: each.firing.name for at, each in enumerate(head.probes) if isinstance(each.firing, Internal)}
         self._internal: dict[str, RecordedFiring] = {}
         self._decode = FiringDecoder()
@@ -318,6 +321,7 @@ class RecordedFirings:
                 for each in (head.realtime_offset, head.process, head.began, head.kernel.address, *numbers)
             )
             or not all(0 <= place < len(head.probes) for *_, place in head.places)
+            or not all(0 <= each.place < len(head.probes) for each in head.names)
             or not all(type(each) is str for each in texts)
         ):
             raise RecordingFileError("its description cannot be read")

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator, Sequence
 
 from sonde.arch import is_this_machines
-from sonde.engines.fired import FOREIGN, Happening, RecordedFiring
+from sonde.engines.fired import FOREIGN, Happening, OtherNames, RecordedFiring
 from sonde.formats import perf_events as perf
 from sonde.formats.perf_data import PerfDataError
 from sonde.formats.perf_data_input import FiledSampleOf, PerfDataInput
@@ -63,6 +63,7 @@ class PerfFirings:
             for event in self._input.events
             if (each := self._input.described.get(event.config)) is not None
         }
+        self.names: tuple[OtherNames, ...] = ()
         first = self._first_time()
         self.began = first
         self.realtime_offset = _realtime_offset(file, self._input, first)

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from sonde.engines.base import FiringKeeper, ProcessEvents, Tracing
-from sonde.engines.fired import KERNEL, Happening, RecordedFiring
+from sonde.engines.fired import KERNEL, Happening, OtherNames, RecordedFiring
 from sonde.engines.firing_records import FiringDecoder, joined, ring_records
 from sonde.machine.system import realtime_offset
 from sonde.model import firing_record as layout
@@ -104,6 +104,7 @@ class KernelFirings:
         self.realtime_offset = realtime_offset()
         self.began = time.monotonic_ns()
         self.formats: dict[tuple[str, str], str] = {}
+        self.names: tuple[OtherNames, ...] = ()
         self.lost = 0
         self.is_over = False
         self.keeper: FiringKeeper | None = None

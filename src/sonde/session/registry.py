@@ -74,9 +74,10 @@ class Registry:
         pattern = Pattern(provider, module, function, name)
         head, pid = _of_process(provider)
         of_processes = bool(pid) or provider in (FILES, STATIC)
-        recorded = self._offer.recorded(*pattern) if self._offer is not None and of_processes else None
-        if recorded is not None:
-            return recorded
+        if of_processes or (provider and not plain(provider) and not any(map(matcher(provider), BLOCKS))):
+            recorded = self._offer.recorded(*pattern) if self._offer is not None else None
+            if recorded is not None:
+                return recorded
         if provider == FILES:
             return self._known.user_functions.match(pattern)
         if provider == STATIC:
@@ -92,6 +93,14 @@ class Registry:
         if self._has_static(pattern, found):
             found += self._known.static_probes.everywhere(pattern)
         return found
+
+    def listed(self, provider: str, module: str, function: str, name: str) -> Sequence[Probe]:
+        """As `match`, with the probes of processes that a recording has where the provider is left open: a program
+        means those alone whose provider it names."""
+        found = self.match(provider, module, function, name)
+        recorded = self._offer.recorded(provider, module, function, name) if self._offer is not None else None
+        known = {each.id for each in found}
+        return [*found, *(each for each in recorded or () if each.id not in known)]
 
     def _has_static(self, pattern: Pattern, others: Sequence[Probe]) -> bool:
         """Whether static probes of all processes are meant: by a glob, or with no provider where a probe of another
@@ -254,6 +263,9 @@ class Registry:
 
     def by_id(self, identifier: int) -> Probe | None:
         """The probe with this identifier."""
+        recorded = self._offer.recorded_by_id(identifier) if self._offer is not None else None
+        if recorded is not None:
+            return recorded
         for name, block in BLOCKS.items():
             if block.first <= identifier <= block.last:
                 return self._offered(self._known.provider(name, self.match).by_id(identifier))

@@ -9,13 +9,15 @@ _MAGIC = 4
 """Bytes that tell one kind of file from another."""
 
 
-OPENED = "/proc/self/fd/"
-"""Where a recording is that came through a pipe, by its descriptor."""
+INPUT, PIPE = "/proc/self/fd/", "/proc/thread-self/fd/"
+"""Where a recording is that came through the standard input or another pipe, by its descriptor."""
 
 
 def shown_name(path: str) -> str:
     """What messages call the recording."""
-    return "-" if path.startswith(OPENED) else path
+    if path.startswith(PIPE):
+        return "the recording from the pipe"
+    return f"recording '{'-' if path.startswith(INPUT) else path}'"
 
 
 def packets_of(options: OptionTable) -> str:

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Sequence
 from sonde.engines.embedded.offer import EmbeddedOffer
 from sonde.engines.embedded.sources.replayed import is_held
 from sonde.engines.fired import EMBEDDED, FOREIGN, KERNEL, RecordedProbes
-from sonde.model.probe import Internal, Packet, Probe, RawTracepoint, StaticProbe, Syscall, Timer, Uprobe
-from sonde.providers.pattern import Pattern, matches
+from sonde.model.probe import Internal, Packet, Probe, RawTracepoint, Syscall, Timer
+from sonde.providers.pattern import Pattern
 from sonde.runtime.kernel_types import description
+from sonde.session.recorded_probes import RecordedPlaces
 
 FEATURES = frozenset(
     (
@@ -25,8 +26,6 @@ _FOREIGN = frozenset(("caller", "stack", "stackdepth"))
 
 _FUNCTIONS = ("fbt", "rawfbt")
 
-_OF_PROCESSES = (Uprobe, StaticProbe)
-
 
 class ReplayOffer:
     """Of one recording."""
@@ -34,6 +33,7 @@ class ReplayOffer:
     def __init__(self, source: RecordedProbes) -> None:
         self._source = source
         self._probes = source.probes
+        self._places = RecordedPlaces(source)
         self._is_foreign = source.origin == FOREIGN
         self._is_own = source.origin == EMBEDDED
         self._calls: set[tuple[int, bool]] | None = None
@@ -95,15 +95,11 @@ class ReplayOffer:
         return "", ""
 
     def recorded(self, provider: str, module: str, function: str, name: str) -> Sequence[Probe]:
-        """The probes of processes that match; a site of a static probe is none by itself."""
-        pattern = Pattern(provider, module, function, name)
-        return [
-            each
-            for each in self._probes
-            if isinstance(each.firing, _OF_PROCESSES)
-            and getattr(each.firing, "kind", "") != "static"
-            and all(matches(one, own) for one, own in zip(pattern, each[1:5], strict=True))
-        ]
+        """The probes of processes that match."""
+        return self._places.match(Pattern(provider, module, function, name))
+
+    def recorded_by_id(self, identifier: int) -> Probe | None:
+        return self._places.by_id(identifier)
 
     def _held(self, provider: str) -> str:
         """For people: few by name, first those of a provider, many by their providers."""

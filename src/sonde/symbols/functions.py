@@ -104,11 +104,12 @@ class CodeObject:
         return tuple(function for function in found if function is not None)
 
     def matching(self, test: Callable[[str], bool]) -> Iterator[CodeFunction]:
-        """Those whose names pass a test, by address."""
+        """Those that have a name which passes a test, by address, under the best of these names."""
         for address in sorted({address for name, address in self._named if test(name)}):
             function = self._at(address)
-            if function is not None and test(function.name):
-                yield function
+            if function is not None:
+                names = (_base(each) for table in self._tables for each in reversed(_functions(table, address)))
+                yield function._replace(name=next(filter(test, names), function.name))
 
     def find(self, name: str) -> tuple[CodeFunction, ...]:
         """Those of a name, which may be an alias: more than one where files of the program have a static each."""

@@ -117,6 +117,9 @@ class EmbeddedOffer:
     def recorded(self, provider: str, module: str, function: str, name: str) -> None:
         """Processes are those that run."""
 
+    def recorded_by_id(self, identifier: int) -> None:
+        """As above."""
+
     def file(self, path: str) -> str:
         """What processes call a file is read where they run."""
         return path
