@@ -104,3 +104,28 @@ def test_powers_of_two_are_divided_by_the_bits_of_hist(engine):
         ends = "(..., 0)" if value < 0 else "[4E, 4608P)" if value > 301 else ends
         expected[ends] = expected.get(ends, 0) + 1
     assert shown == expected
+
+
+SHOWN = {
+    "int": "-5", "byte": "(uint8)200", "truth": "true", "text": '"text"', "long": f'"{"x" * 100}"', "pair": '(1, "b")',
+    "record": '(a=1, b="c")', "pointer": "(int8*)5", "bytes": "(uint8[4])1", "read": 'buf("ab", 2)', "command": "comm",
+    "counted": "count()", "summed": "sum(5)", "mean": "avg(5)", "least": "min(5)", "both": "stats(5)",
+    "powers": "hist(5)", "steps": "lhist(5, 0, 10, 1)", "task": "curtask", "address": "ntop(0x0100007f)",
+    "symbol": "ksym(1)", "frames": "kstack(2)",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+@pytest.mark.parametrize("engine", ENGINES)
+def test_print_shows_maps_as_they_are_shown_at_the_end(engine, form):
+    """With its name, where a map has no keys, too, and with what it has when it is printed."""
+    wanted = {name: value for name, value in sorted(SHOWN.items()) if engine == "kernel" or name not in ("frames",)}
+    given = "".join(f"@{name} = {value}; @{name}_k[1] = {value};" for name, value in wanted.items())
+    shown = "".join(f"print(@{name}); print(@{name}_k);" for name in wanted)
+    done = sonde("bt", "-q", "-f", form, "--engine", engine, "-c", "true", "-e", f"begin {{ {given} {shown} }}")
+    lines = done.stdout.replace("\n\n\n", "\n").splitlines()
+    half = len(lines) // 2
+    assert len(lines) > 2 * len(wanted) and lines[:half] == lines[half:]
+    turns = "begin { print(@n); for ($i : 0..3) { @n = $i; print(@n); } @n = 7; }"
+    done = sonde("bt", "-q", "--engine", engine, "-c", "true", "-e", turns)
+    assert done.stdout.split("\n\n\n") == ["@n: 0\n@n: 0\n@n: 1\n@n: 2", "@n: 7\n"]

@@ -31,7 +31,7 @@ SHOWN = """(2, 3, 4, first, second)
 (true, false, 10000000000, 25185)
 late
 %y 0 0x7 5|6  |root
-1
+@number: 1
 """
 
 

@@ -371,12 +371,13 @@ class Printf(Node):
 
 class Print(Node):
     """`print(value)`, a typed dump of an object of this `type`: `value` is its address or, if not `by_address`, the
-    object itself."""
+    object itself. The value of a variable may be shown behind the variable's name, `label`."""
 
     type: Type
     position: Position
     value: Expr
     by_address: bool
+    label: str = ""
     names: tuple[str, ...] = ()
 
 

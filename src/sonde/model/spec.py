@@ -388,12 +388,14 @@ class PrintAction(NamedTuple):
     """A typed dump: `type` is an index into `TracingSpec.types`.
 
     `object` has the value's bytes, as many as were recorded, or its text if it is a string; `address` the address it
-    was read from, None for a value that has none.
+    was read from, None for a value that has none. `label` is the name of the variable that the value is shown as, if
+    it is.
     """
 
     type: int
     object: Field
     address: Field | None = None
+    label: str = ""
 
 
 class PrintaAction(NamedTuple):

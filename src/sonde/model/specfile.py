@@ -224,6 +224,8 @@ def check_layouts(spec: TracingSpec) -> None:
             _check_action(action, layout.size, len(spec.aggregations), len(spec.arrays))
             if isinstance(action, PrintAction):
                 _require(0 <= action.type < len(spec.types), "an action names no type")
+                name = action.label.replace("@", "", 1)
+                _require(not name or (name.isascii() and name.isidentifier()), "an action names no variable")
     for shown in spec.shown:
         _check_action(shown, 0, len(spec.aggregations), len(spec.arrays))
     for number, described in enumerate(spec.types):

@@ -155,7 +155,8 @@ class RecordPlan:
             return PrintAction(number, self._add(Field(whole_words(self._end), size, "bytes")), address)
         field = self._field(s.value)
         # An integer is written as one, and shown by its type's description as all else.
-        return PrintAction(number, field._replace(kind="bytes", signed=False) if field.kind == "int" else field)
+        shown = field._replace(kind="bytes", signed=False) if field.kind == "int" else field
+        return PrintAction(number, shown, None, s.label)
 
     def _packet(self, s: tree.Act) -> PacketAction:
         """Time, length, length captured, link type, and as much of the packet as the option says: in a slot, or behind

@@ -247,7 +247,7 @@ def _print(call: nodes.Call, scope: BtScope) -> Statement:
         if not use.function and use.value is None:
             scope.known.is_guessed = True
             raise scope.mistake(f"Undefined map: {use.name}", first.at)
-        if use.keys or use.function:
+        if use.keys or use.function or rest:
             return tree.Show(at, scope.storage(use), *rest)
     if function := shown_function(first, scope):
         text = f"Map type {function}_t cannot print the value of individual keys. You must print the whole map."
@@ -259,7 +259,9 @@ def _print(call: nodes.Call, scope: BtScope) -> Statement:
         from sonde.frontends.bpftrace.check.formats import shown_whole  # as above
 
         shown_whole(first, scope)
-    return tree.Print(fixed(e.type), at, e, False)
+    # A map is shown by its name, with what it has now: it may have changed by the time that the record is read.
+    label = first.name if isinstance(first, nodes.MapName) and first.keys is None else ""
+    return tree.Print(fixed(e.type), at, e, False, label)
 
 
 def _exit(call: nodes.Call, scope: BtScope) -> Statement:

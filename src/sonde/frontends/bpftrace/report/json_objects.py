@@ -52,9 +52,18 @@ def text_line(kind: str, text: bytes) -> bytes:
     return json_line(kind, _decoded(text))
 
 
-def value_line(types: LanguageTypes, number: int, data: bytes) -> bytes:
-    """What print() shows of a value of that type."""
-    return json_line("value", json_value(types, number, data))
+def value_line(types: LanguageTypes, label: str, number: int, data: bytes) -> bytes:
+    """What print() shows of a value of that type: with a `label`, of the map of that name, which has no keys."""
+    return _shown_line(label, json_value(types, number, data))
+
+
+def shown_text_line(label: str, text: bytes) -> bytes:
+    """The same of text."""
+    return _shown_line(label, _decoded(text))
+
+
+def _shown_line(label: str, value: Any) -> bytes:
+    return json_line("map", {label: value}) if label else json_line("value", value)
 
 
 def json_value(types: LanguageTypes, number: int, data: bytes) -> Any:

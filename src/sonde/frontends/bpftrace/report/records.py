@@ -37,10 +37,11 @@ def _whole(field: Field, source: GeneratedExpression, longest: int) -> Generated
 def _pieces(action: Action, layout: RecordColumns, escaping: Escaping, longest: int) -> Iterable[FormatPiece]:
     sources = layout.expressions
     match action:
-        case PrintAction(number, shown, _):
+        case PrintAction(number, shown, _, label):
+            line = b"%s\n" if not label else label.encode() + b": %s\n"
             if shown.kind in ("string", "long_string", "interned"):
-                return (FormatPiece(b"%s\n", (_whole(shown, sources[shown], longest),)),)
-            return (FormatPiece(b"%s\n", (code("typed({}, {})", constant(number), sources[shown]),)),)
+                return (FormatPiece(line, (_whole(shown, sources[shown], longest),)),)
+            return (FormatPiece(line, (code("typed({}, {})", constant(number), sources[shown]),)),)
         case PrintfAction(conversions, fields) | CommandAction(_, conversions, fields):
             arguments = iter(
                 [field_argument(each, _whole(each, sources[each], longest)) for each in as_shown(conversions, fields)]
@@ -54,12 +55,12 @@ def _pieces(action: Action, layout: RecordColumns, escaping: Escaping, longest: 
 def _object(action: Action, layout: RecordColumns, longest: int) -> FormatPiece:
     """The same as a line of JSON."""
     if isinstance(action, PrintAction):
-        shown = action.object
+        shown, label = action.object, constant(action.label)
         if shown.kind in ("string", "long_string", "interned"):
-            return FormatPiece(
-                b"%s", (code("text_line('value', {})", _whole(shown, layout.expressions[shown], longest)),)
-            )
-        return FormatPiece(b"%s", (code("value_line({}, {})", constant(action.type), layout.expressions[shown]),))
+            text = _whole(shown, layout.expressions[shown], longest)
+            return FormatPiece(b"%s", (code("shown_text_line({}, {})", label, text),))
+        value = code("value_line({}, {}, {})", label, constant(action.type), layout.expressions[shown])
+        return FormatPiece(b"%s", (value,))
     text = formatting(_pieces(action, layout, _AS_IT_IS, longest))
     return FormatPiece(b"%s", (code("text_line('printf', {})", text),))
 

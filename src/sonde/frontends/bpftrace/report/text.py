@@ -83,9 +83,16 @@ class BtReport:
             "object_text": self._object_text, "buffer_text": _buffer,
         }  # fmt: skip
         if ending.is_json:
-            from sonde.frontends.bpftrace.report.json_objects import text_line, value_line  # few ask for it
+            from sonde.frontends.bpftrace.report.json_objects import (  # few ask for it
+                shown_text_line,
+                text_line,
+                value_line,
+            )
 
-            self._environment |= {"text_line": text_line, "value_line": partial(value_line, self._types)}
+            self._environment |= {
+                "text_line": text_line, "shown_text_line": shown_text_line,
+                "value_line": partial(value_line, self._types),
+            }  # fmt: skip
         self._formatters: dict[tuple[Any, ...], Formatter] = {}
         self._maps: MapText | None = None
         self._objects: ObjectText | None = None
