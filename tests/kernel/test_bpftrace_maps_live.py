@@ -125,7 +125,8 @@ def test_print_shows_maps_as_they_are_shown_at_the_end(engine, form):
     done = sonde("bt", "-q", "-f", form, "--engine", engine, "-c", "true", "-e", f"begin {{ {given} {shown} }}")
     lines = done.stdout.replace("\n\n\n", "\n").splitlines()
     half = len(lines) // 2
-    assert len(lines) > 2 * len(wanted) and lines[:half] == lines[half:]
+    assert len(lines) > 2 * len(wanted)
+    assert lines[:half] == lines[half:]
     turns = "begin { print(@n); for ($i : 0..3) { @n = $i; print(@n); } @n = 7; }"
     done = sonde("bt", "-q", "--engine", engine, "-c", "true", "-e", turns)
     assert done.stdout.split("\n\n\n") == ["@n: 0\n@n: 0\n@n: 1\n@n: 2", "@n: 7\n"]

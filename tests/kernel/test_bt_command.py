@@ -105,12 +105,24 @@ def test_lists_of_probes_and_their_arguments():
         ("interval", ("interval:hz:", "interval:ms:", "interval:s:", "interval:us:")),
         ("uprobe:libc:fopen*", ("uprobe:{libc}:fopen", "uprobe:{libc}:fopencookie")),
         ("struct css_task_iter", ("struct css_task_iter",)),
+        ("*clock*", ("software:cpu-clock:", "tracepoint:syscalls:sys_enter_clock_gettime")),
     ],
 )
 def test_lists_of_what_a_description_finds(search, some):
     lines = bt("-l", search).stdout.splitlines()
     named = {re.sub(r":/\S*/libc\.so\.6:", ":{libc}:", line) for line in lines}
     assert set(some) <= named
+
+
+def test_a_type_of_probes_that_there_is_not_is_no_empty_list():
+    for search in ("nosuch", "nosuch:*", "t:sched:*, nosuch:x"):
+        assert bt("-l", search, status=1).stderr == "ERROR: Invalid probe type: nosuch\n"
+
+
+def test_the_list_of_a_program_is_in_order():
+    lines = bt("-l", "-e", "t:syscalls:sys_enter_op* { } uprobe:libc:fre* { }").stdout.splitlines()
+    assert lines == sorted(lines)
+    assert len(lines) > 8
 
 
 @pytest.mark.parametrize("engine", ["kernel", "embedded"])

@@ -1,6 +1,8 @@
 """Forms of descriptions of probes in bpftrace's language: all of these compile, and fire what they say."""
 
+import random
 import re
+from fnmatch import fnmatchcase
 
 import pytest
 from command import sonde
@@ -47,3 +49,36 @@ def test_calls_of_two_forms_have_their_own_arguments():
     text = "t:syscalls:sys_enter_exec* { join(args.argv); }"
     output = sonde("bt", "-e", text, "-c", "sh -c 'cat /dev/null; true'").stdout
     assert "cat /dev/null\n" in output
+
+
+CALLS = ("read", "close", "openat", "newfstatat", "write")
+SEARCHES = ("sys_*_read", "sys_enter_re*", "sys_enter_c*e", "sys_*_openat", "sys_enter_*stat*", "sys_exit_w*", "sys_*e")
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_names_of_probes_that_several_descriptions_find(seed):
+    """Each is counted as often as descriptions find it, however these stand together, by its name and its number."""
+    chosen = random.Random(f"descriptions {seed}")
+    every = [f"sys_{side}_{call}" for call in CALLS for side in ("enter", "exit")]
+    lists = [chosen.sample((*SEARCHES, *every), chosen.randint(2, 4)) for _ in range(2)]
+    value = chosen.choice(("probe", "probe, args.__syscall_nr"))
+    clauses = [
+        ", ".join(f"t:syscalls:{each}" for each in found) + f" /pid == cpid/ {{ @by[{value}] = count(); }}"
+        for found in lists
+    ]
+    plain = [f't:syscalls:{each} /pid == cpid/ {{ @of["{each}"] = count(); }}' for each in every]
+    output = sonde("bt", "-q", "-e", "\n".join(clauses + plain), "-c", "/bin/cat /dev/null /etc/hostname").stdout
+    counted = dict(re.findall(r"@of\[(\w+)\]: (\d+)", output))
+    times = {each: sum(fnmatchcase(each, search) for found in lists for search in found) for each in every}
+    named = re.findall(r"@by\[tracepoint:syscalls:(\w+)(?:, \d+)?\]: (\d+)", output)
+    assert {name: int(count) for name, count in named if name in every} == {
+        each: times[each] * int(counted[each]) for each in every if times[each] and each in counted
+    }
+    assert len(named) > 1
+    assert len(counted) >= 8
+
+
+def test_arguments_of_a_call_are_those_that_are_listed():
+    listed = sonde("bt", "-lv", "t:syscalls:sys_enter_openat").stdout.splitlines()[1:]
+    shown = sonde("bt", "-q", "-e", "t:syscalls:sys_enter_openat { print(args); }", "-c", "cat /dev/null").stdout
+    assert re.findall(r"\.(\w+) = ", shown.splitlines()[0]) == [each.split()[-1] for each in listed]

@@ -10,6 +10,7 @@ from sonde.frontends.bpftrace.check.listing import DescribedProbe as DescribedPr
 from sonde.frontends.bpftrace.check.listing import listed, of_points
 from sonde.frontends.bpftrace.check.parameters import parameters
 from sonde.frontends.bpftrace.check.probes import Machine
+from sonde.frontends.bpftrace.errors import BtError
 from sonde.frontends.bpftrace.programs.front_end import points_of
 from sonde.library.errors import Error, as_errors
 from sonde.library.holding import Held
@@ -22,9 +23,12 @@ STRUCTURES = ("struct ", "union ", "enum ")
 
 
 def matching(search: str, held: Held) -> Iterator[DescribedProbe]:
-    """The probes that a description finds; none is no error."""
+    """The probes that a description finds; none is no error. Raises Error for a type that there is not."""
     with as_errors():
-        yield from listed(search, _machine(held), _parameters)
+        try:
+            yield from listed(search, _machine(held), _parameters)
+        except BtError as error:
+            raise Error(error.text, error.hint) from None
 
 
 def of_program(programs: Sequence[tuple[str, str]], words: Sequence[str], held: Held) -> Iterator[DescribedProbe]:

@@ -59,7 +59,7 @@ def is_name(name: str) -> bool:
 
 
 def _name_of(g: Generation, name: str, probe: Probe) -> str:
-    return g.shared.probe_texts[probe.id] if name == PROBE_TEXT else str(getattr(probe, PROBE_NAMES[name]))
+    return g.shared.probe_texts.get(probe.id, "") if name == PROBE_TEXT else str(getattr(probe, PROBE_NAMES[name]))
 
 
 def names_of(g: Generation, name: str) -> set[str]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sonde.frontends.bpftrace.check.builtins import WITHOUT_NAMES, argument
+from sonde.frontends.bpftrace.check.builtins import CALL_NUMBER, WITHOUT_NAMES, argument
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.errors import SourceSpan
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model.catalog import Located
 from sonde.model.errors import NO_SUCH_ARGUMENT, SourceError
-from sonde.model.probe import Probe, Uprobe
+from sonde.model.probe import Probe, Syscall, Uprobe
 from sonde.model.program import Expr
 
 
@@ -24,6 +24,8 @@ def all_arguments(node: nodes.Name, scope: BtScope) -> Expr:
         names = tuple(each.name for each in parameters(first, node.at, scope))
     else:
         names = scope.catalog.argument_names(first) or ()
+        if isinstance(first.firing, Syscall):
+            names = (CALL_NUMBER, *names)
     if not names:
         raise scope.mistake("Cannot read function parameters", node.at)
     members = tuple(nodes.Member(node.at, node, name) for name in names)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from sonde.frontends.bpftrace.check import numbers
 from sonde.frontends.bpftrace.check.scope import BtScope
-from sonde.frontends.bpftrace.check.types import INT64, UINT32, UINT64
+from sonde.frontends.bpftrace.check.types import INT32, INT64, UINT32, UINT64
 from sonde.frontends.bpftrace.errors import SourceSpan
 from sonde.model import program as tree
 from sonde.model.errors import SourceError
@@ -161,6 +161,8 @@ _MADE: dict[str, Callable[[SourceSpan, BtScope], Expr]] = {
 }  # fmt: skip
 
 
+CALL_NUMBER = "__syscall_nr"
+"""The first field of a system call's tracepoints, which is no argument of the call."""
 WITHOUT_NAMES = ("special", "interval", "profile", "hardware", "software", "watchpoint")
 
 
@@ -170,6 +172,9 @@ def argument(name: str, span: SourceSpan, scope: BtScope) -> Expr:
     if scope.attached.kind in WITHOUT_NAMES:
         text = "The args builtin can only be used with tracepoint, rawtracepoint, fentry/fexit, and uprobe probes"
         raise scope.mistake(f"{text} ({_provider(scope)} used here)", span)
+    if name == CALL_NUMBER and (calls := {each.firing.number for each in probes if isinstance(each.firing, Syscall)}):
+        scope.needs_each = scope.needs_each or len(calls) > 1
+        return tree.Const(INT32, scope.at(span), min(calls))
     number: int | None = None
     kinds: list[Type] = []
     for probe in probes:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from sonde.frontends.bpftrace.check.builtins import CALL_NUMBER
 from sonde.frontends.bpftrace.check.counted_events import HARDWARE, SOFTWARE, CountedEvent
 from sonde.frontends.bpftrace.check.globs import glob, is_glob
-from sonde.frontends.bpftrace.check.probes import KINDS, Machine, attached
+from sonde.frontends.bpftrace.check.probes import KINDS, AttachedProbes, Machine, attached
 from sonde.frontends.bpftrace.check.timers import UNITS
 from sonde.frontends.bpftrace.errors import BtError, SourceSpan
 from sonde.frontends.bpftrace.syntax import nodes
@@ -34,11 +35,14 @@ class DescribedProbe(NamedTuple):
 
 
 def listed(search: str, machine: Machine, parameters: Parameters) -> Iterator[DescribedProbe]:
-    """Those that a description finds, or several with commas between them; without a colon it is a type of probes."""
+    """Those that a description finds, or several with commas between them; without a colon it is a type of probes or,
+    with a wildcard, what a probe's name has. Raises BtError for a type that there is not."""
     for each in search.split(","):
         kind, colon, rest = each.strip().partition(":")
-        for name in _types(kind, rest if colon else "*", machine):
-            yield from _of_type(name, rest if colon else "*", machine, parameters)
+        if not colon:
+            kind, rest = ("*", kind) if is_glob(kind) else (kind, "*")
+        for name in _types(kind, rest, machine):
+            yield from _of_type(name, rest, machine, parameters)
 
 
 def of_points(
@@ -52,12 +56,14 @@ def of_points(
         if KINDS.get(kind) in _NAMED:
             yield from _of_type(KINDS[kind], f"{rest.split(':')[0]}:", machine, parameters)
             continue
-        yield from (_probe(found.text, found.probes, machine, parameters) for found in attached(point, machine))
+        yield from _in_order(attached(point, machine), machine, parameters)
 
 
 def _types(kind: str, rest: str, machine: Machine) -> list[str]:
     if not is_glob(kind) and kind:
-        return [KINDS[kind]] if kind in KINDS else []
+        if kind not in KINDS:
+            raise BtError(f"Invalid probe type: {kind}", _LIST)
+        return [KINDS[kind]]
     test = glob(kind or "*")
     found = [name for name in _OF_KERNEL if test(name)]
     target = rest.split(":")[0]
@@ -82,9 +88,12 @@ def _of_type(kind: str, rest: str, machine: Machine, parameters: Parameters) -> 
     except BtError:
         # What cannot be found is not in the list.
         return
-    yield from (
-        _probe(each.text, each.probes, machine, parameters) for each in sorted(found, key=lambda each: each.text)
-    )
+    yield from _in_order(found, machine, parameters)
+
+
+def _in_order(found: Iterable[AttachedProbes], machine: Machine, parameters: Parameters) -> Iterator[DescribedProbe]:
+    in_order = sorted(found, key=lambda each: each.text)
+    return (_probe(each.text, each.probes, machine, parameters) for each in in_order)
 
 
 def _names(events: dict[str, CountedEvent]) -> Iterator[str]:
@@ -117,7 +126,7 @@ def _declared(probe: Probe, machine: Machine, parameters: Parameters) -> tuple[s
         return parameters(probe)
     arguments = machine.catalog.arguments(probe) or ()
     found = tuple(_argument(each.native, name) for each, name in zip(arguments, names, strict=False))
-    return ("int __syscall_nr", *found) if isinstance(probe.firing, Syscall) else found
+    return (f"int {CALL_NUMBER}", *found) if isinstance(probe.firing, Syscall) else found
 
 
 def _argument(kind: Type, name: str) -> str:
