@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from sonde.frontends.bpftrace.check.builtins import CALL_NUMBER
 from sonde.frontends.bpftrace.check.counted_events import HARDWARE, SOFTWARE, CountedEvent
 from sonde.frontends.bpftrace.check.globs import glob, is_glob
-from sonde.frontends.bpftrace.check.probes import KINDS, AttachedProbes, Machine, attached
+from sonde.frontends.bpftrace.check.probes import KINDS, Machine, attached
+from sonde.frontends.bpftrace.check.scope import AttachedProbes
 from sonde.frontends.bpftrace.check.timers import UNITS
 from sonde.frontends.bpftrace.errors import BtError, SourceSpan
 from sonde.frontends.bpftrace.syntax import nodes
