@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 
 from sonde.arch import instructions, registers
-from sonde.engines.embedded.tracer import events, ptrace, signals_in_slots
+from sonde.engines.embedded.tracer import ptrace, shared_memory, signals_in_slots
 from sonde.engines.embedded.tracer.threads import TracedThreads
 from sonde.machine import proc
 
@@ -14,6 +14,7 @@ _U64 = 0xFFFF_FFFF_FFFF_FFFF
 
 def restore(threads: TracedThreads) -> None:
     """To be called before any thread is let go."""
+    threads.spaces.want(())
     for space in threads.spaces.all():
         space.restore()
 
@@ -22,11 +23,15 @@ def clean_early(threads: TracedThreads, tid: int) -> int:
     """Clean what was made and has stopped before its maker has told of it; the maker, 0 if it is gone."""
     try:
         found = proc.status(tid)
-        maker = int(found["Tgid"] if found["Tgid"] != str(tid) else found["PPid"])
-        clean(threads, maker, tid, events.shares_memory(maker, tid, 0))
     except OSError:
-        # The one or the other has ended.
+        # It has ended.
         return 0
+    is_thread = found["Tgid"] != str(tid)
+    maker = int(found["Tgid" if is_thread else "PPid"])
+    if threads.spaces.are_any:
+        threads.spaces.adopted(tid, is_thread, maker, shared_memory.is_shared(maker, tid, 0))
+        if tid in threads.spaces.by_tid:
+            threads.spaces.by_tid[tid].restore()
     return maker
 
 

@@ -81,6 +81,7 @@ class Breakpoints:
     def _was_removed(self, tid: int, space: CodeSpace, address: int) -> bool:
         if address not in space.former or space.is_own(address):
             return False
+        space.put_back(address)
         with suppress(OSError):
             ptrace.call(ptrace.POKEUSER, tid, registers.PROGRAM_COUNTER, address)
         self._threads.proceed(tid)

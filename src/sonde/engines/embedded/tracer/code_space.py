@@ -20,14 +20,13 @@ from sonde.engines.embedded.tracer import injection
 from sonde.engines.embedded.tracer.sites import BreakpointSite
 from sonde.machine import proc
 from sonde.symbols.mappings import Mapping, parse_maps
-from sonde.typed import NamedTuple
 from sonde.untrusted import kernel_text
 
 _AREA = 1 << 16
 """Bytes of an area of slots."""
 
 _LONGEST = 16
-_COUNTER = struct.Struct("=H")
+COUNTER = struct.Struct("=H")
 _READ_EXECUTE, _PRIVATE, _ANONYMOUS, _EXACTLY = 5, 0x02, 0x20, 0x100000
 """PROT_READ | PROT_EXEC, MAP_PRIVATE, MAP_ANONYMOUS, MAP_FIXED_NOREPLACE of mmap(2)."""
 
@@ -57,9 +56,17 @@ class Breakpoint:
         self.slot: ctypes.c_void_p | None = None
 
 
-class _Area(NamedTuple):
-    start: int
-    end: int
+class SlotArea:
+    """Memory of the process with slots; `code` is what has been written into those that are taken."""
+
+    __slots__ = ("code", "end", "start")
+
+    def __init__(self, start: int, code: bytes | bytearray = b"") -> None:
+        self.start, self.end = start, start + _AREA
+        self.code = bytearray(code)
+
+    def has_room(self) -> bool:
+        return len(self.code) + displacement.SLOT <= _AREA
 
 
 class CodeSpace:
@@ -80,8 +87,7 @@ class CodeSpace:
         """By address within slots: where the thread really is."""
         self.trap_action = b""
         """What the process does for SIGTRAP (struct sigaction of the kernel), b"" for the default (trap_action.py)."""
-        self._areas: list[_Area] = []
-        self._free: dict[_Area, int] = {}
+        self.areas: list[SlotArea] = []
         self._call_at = 0
         self._memory = os.open(f"/proc/{tid}/mem", os.O_RDWR | os.O_CLOEXEC)
 
@@ -97,7 +103,8 @@ class CodeSpace:
             of.wanted |= each.wanted
 
     def copy(self, pid: int) -> CodeSpace:
-        """That of a process which has just been forked."""
+        """That of a process which has just been forked, which may have been copied when less was in this one
+        (copied_memory.py)."""
         made = CodeSpace(pid, pid)
         for address, each in self.breakpoints.items():
             copy = made.breakpoints[address] = Breakpoint(address, each.byte)
@@ -105,22 +112,22 @@ class CodeSpace:
             copy.returns, copy.slot = each.returns, each.slot
         made.semaphores, made.resumptions = dict(self.semaphores), dict(self.resumptions)
         made.former, made.trap_action = dict(self.former), self.trap_action
-        made._areas, made._free, made._call_at = list(self._areas), dict(self._free), self._call_at
+        made.areas, made._call_at = [SlotArea(each.start, each.code) for each in self.areas], self._call_at
         return made
 
     @property
     def has_slots(self) -> bool:
-        return bool(self._areas)
+        return bool(self.areas)
 
     def unmap(self, tid: int) -> None:
         """Have the stopped thread, the last that was in slots, unmap them; where it may not they stay, and are never
         looked at again. Raises OSError, injection.ThreadEndedError."""
-        areas, self._areas = self._areas, []
+        areas, self.areas = self.areas, []
         if may_be_refused(tid):
             return
         mappings = self.mappings(tid)
         for area in areas:
-            if any(_is_area(each, area) for each in mappings):
+            if is_there(area, mappings):
                 injection.system_call(tid, self._call_at, injection.UNMAP, area.start, _AREA)
 
     def read(self, address: int, size: int) -> bytes:
@@ -144,29 +151,30 @@ class CodeSpace:
     def remove(self, address: int) -> None:
         """Put back what was there, if nothing else is there meanwhile."""
         self.former[address] = self.breakpoints.pop(address).byte
-        self._put_back(address)
+        self.put_back(address)
 
     def is_own(self, address: int) -> bool:
         """Whether the process itself has such an instruction where there was a breakpoint."""
         return self.former.get(address) == instructions.BREAKPOINT
 
-    def _put_back(self, address: int) -> None:
+    def put_back(self, address: int) -> None:
+        """Where there was a breakpoint: what was there before, if the breakpoint is there yet."""
         with suppress(OSError):
             if self.read(address, 1) == _BREAKPOINT:
                 self.write(address, bytes((self.former[address],)))
 
     def count(self, address: int, by: int) -> None:
         """Add to a semaphore. Raises OSError."""
-        data = self.read(address, _COUNTER.size)
-        if len(data) < _COUNTER.size:
+        data = self.read(address, COUNTER.size)
+        if len(data) < COUNTER.size:
             raise OSError(errno.EIO, os.strerror(errno.EIO))
-        self.write(address, _COUNTER.pack(_COUNTER.unpack(data)[0] + by & 0xFFFF))
+        self.write(address, COUNTER.pack(COUNTER.unpack(data)[0] + by & 0xFFFF))
         self.semaphores[address] = self.semaphores.get(address, 0) + by
 
     def restore(self) -> None:
         """Take out all breakpoints, those of a memory that this is a copy of among them, and count semaphores down."""
         for address in list(self.former):
-            self._put_back(address)
+            self.put_back(address)
         for address in list(self.breakpoints):
             self.remove(address)
         for address, count in list(self.semaphores.items()):
@@ -211,28 +219,28 @@ class CodeSpace:
             return of.slot
         code = self.instruction(of.address)
         for area in self._areas_near(tid, of.address):
-            place = area.start + self._free[area]
+            place = area.start + len(area.code)
             found = displacement.displaced(code, of.address, place)
             if found is None:
                 return None
-            self._free[area] += displacement.SLOT
             self.write(place, found.code)
+            area.code += found.code.ljust(displacement.SLOT, b"\0")
             for each in found.resumptions:
                 self.resumptions[place + each.offset] = each
             of.slot = ctypes.c_void_p(place)
             return of.slot
         return None
 
-    def _areas_near(self, tid: int, address: int) -> Iterator[_Area]:
-        for area in self._areas:
-            if abs(area.start - address) < displacement.REACH // 2 and self._free[area] + displacement.SLOT <= _AREA:
+    def _areas_near(self, tid: int, address: int) -> Iterator[SlotArea]:
+        for area in self.areas:
+            if abs(area.start - address) < displacement.REACH // 2 and area.has_room():
                 yield area
                 return
         made = self._map(tid, address)
         if made is not None:
             yield made
 
-    def _map(self, tid: int, address: int) -> _Area | None:
+    def _map(self, tid: int, address: int) -> SlotArea | None:
         """Have the stopped thread map an area near there."""
         if may_be_refused(tid):
             return None
@@ -246,9 +254,8 @@ class CodeSpace:
                 place, _AREA, _READ_EXECUTE, _PRIVATE | _ANONYMOUS | _EXACTLY, -1, 0,
             )  # fmt: skip
             if result == place:
-                area = _Area(place, place + _AREA)
-                self._areas.append(area)
-                self._free[area] = 0
+                area = SlotArea(place)
+                self.areas.append(area)
                 return area
         return None
 
@@ -262,10 +269,11 @@ def may_be_refused(tid: int) -> bool:
     return found["Seccomp"] != "2" or more > 1
 
 
-def _is_area(mapping: Mapping, area: _Area) -> bool:
+def is_there(area: SlotArea, mappings: Sequence[Mapping]) -> bool:
     """Whether the area is there yet: the process may have mapped something else."""
-    is_around = mapping.start <= area.start and area.end <= mapping.end
-    return is_around and mapping.executable and not mapping.path
+    return any(
+        each.start <= area.start and area.end <= each.end and each.executable and not each.path for each in mappings
+    )
 
 
 def initial_trap_action(tid: int) -> bytes:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Sequence
 from contextlib import suppress
 
+from sonde.engines.embedded.tracer import copied_memory
 from sonde.engines.embedded.tracer.code_space import CodeSpace, initial_trap_action
 from sonde.engines.embedded.tracer.sites import BreakpointSite, FileSites
 from sonde.engines.embedded.tracer.stops import UNCOUNTED, UNREAD, UNWRITTEN
 from sonde.machine import proc
 from sonde.symbols.mappings import Mapping
 from sonde.untrusted import kernel_text
+
+_REMEMBERED = 16
 
 
 class Losses:
@@ -41,12 +44,19 @@ class CodeSpaces:
 
     def __init__(self) -> None:
         self.by_tid: dict[int, CodeSpace] = {}
+        self._gone: deque[CodeSpace] = deque(maxlen=_REMEMBERED)
+        """Those that were forgotten last: what was forked of them may not have been heard of yet."""
         self._files: dict[tuple[int, int], FileSites] = {}
         self._inodes: set[int] = set()
         self.are_for_all = False
         """Whether any site is for all processes."""
         self.losses = Losses()
         self._is_asked = False
+
+    @property
+    def are_any(self) -> bool:
+        """Whether there is or was any."""
+        return bool(self.by_tid or self._gone)
 
     @property
     def wanted(self) -> bool:
@@ -146,14 +156,32 @@ class CodeSpaces:
             return
         if is_shared:
             self.by_tid[made] = space
-            return
+        else:
+            self._copied(space, made)
+
+    def _copied(self, space: CodeSpace, made: int) -> None:
         try:
             copy = space.copy(made)
+            copied_memory.agree(copy, space)
         except OSError as error:
             self.losses.add(made, UNREAD, error)
             return
         self.by_tid[made] = copy
         _keep_for(copy, made, self.are_for_all)
+
+    def adopted(self, tid: int, is_thread: bool, maker: int, is_shared: bool) -> None:
+        """Nobody tells of `tid`, which has stopped for the first time: it is a thread, or has the memory of process
+        `maker`, or a copy of that; or, as that has ended and its children have got another parent, of any that has."""
+        if is_thread:
+            self.find(tid)
+        elif maker in self.by_tid:
+            self.forked(maker, tid, is_shared)
+        elif tid not in self.by_tid:
+            for space in reversed(self._gone):
+                if copied_memory.is_copy(tid, space):
+                    self._copied(space, tid)
+                    return
+            self.find(tid)
 
     def executed(self, tid: int, former: int) -> None:
         """The thread `former` has another program, and the number `tid`."""
@@ -165,6 +193,7 @@ class CodeSpaces:
         space = self.by_tid.pop(tid, None)
         if space is not None and not any(each is space for each in self.by_tid.values()):
             space.close()
+            self._gone.append(space)
 
     def all(self) -> list[CodeSpace]:
         return list({id(each): each for each in self.by_tid.values()}.values())

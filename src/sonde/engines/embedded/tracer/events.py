@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import signal
 import time
 from contextlib import suppress
 
-from sonde.arch import system_calls
 from sonde.engines.embedded.tracer import (
     commands,
     interruptions,
     orphans,
     ptrace,
+    shared_memory,
     signals_in_slots,
     stepping,
     stops,
@@ -22,9 +21,6 @@ from sonde.engines.embedded.tracer import (
 from sonde.engines.embedded.tracer.threads import TracedThreads
 
 GROUP_STOPS = (signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
-_MEMORIES = 1
-"""KCMP_VM of kcmp(2)."""
-
 FORKS = (ptrace.EVENT_FORK, ptrace.EVENT_VFORK, ptrace.EVENT_CLONE)
 
 
@@ -72,7 +68,7 @@ def _tell(threads: TracedThreads, tid: int, kind: int, a: int, b: int = 0, c: in
 def _made(threads: TracedThreads, tid: int, made: int, event: int) -> None:
     """The maker's stop; the child's own may have come first."""
     is_thread = event == ptrace.EVENT_CLONE and os.path.exists(f"/proc/{tid}/task/{made}")
-    is_shared = is_thread or shares_memory(tid, made, event)
+    is_shared = is_thread or shared_memory.is_shared(tid, made, event)
     if not is_shared:
         remove_copy(threads, tid, made)
     if threads.spaces.by_tid:
@@ -88,13 +84,6 @@ def _made(threads: TracedThreads, tid: int, made: int, event: int) -> None:
     if made in threads.early:
         threads.start(made, *threads.announced.pop(made))
         threads.early.pop(made)
-
-
-def shares_memory(tid: int, made: int, event: int) -> bool:
-    """Whether what the stopped thread has just made, as `event` tells, has its memory and not a copy."""
-    found: int = ctypes.CDLL(None).syscall(system_calls.KCMP, tid, made, _MEMORIES, 0, 0)
-    # Not each kernel compares (CONFIG_KCMP).
-    return found == 0 if found >= 0 else event == ptrace.EVENT_VFORK
 
 
 def _stop(threads: TracedThreads, tid: int, number: int) -> None:

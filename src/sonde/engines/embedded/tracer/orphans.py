@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 
-from sonde.engines.embedded.tracer import ptrace, stepping
+from sonde.engines.embedded.tracer import ptrace, shared_memory, stepping
 from sonde.engines.embedded.tracer.threads import TracedThreads
 from sonde.machine import proc
 from sonde.model.units import SECOND
@@ -43,5 +43,7 @@ def adopt(threads: TracedThreads, gone: int, before: int = 0) -> None:
             threads.requests[tid] = ptrace.CONT if filtered else ptrace.SYSCALL
             if filtered and stepping.has_more_filters(status.get("Seccomp_filters", "")):
                 threads.turning.add(tid)
+            if threads.spaces.wanted:
+                threads.spaces.adopted(tid, is_thread, maker, not is_thread and shared_memory.is_shared(maker, tid, 0))
             threads.start(tid, 0, int(is_thread), -1)
             threads.early.pop(tid)

@@ -20,6 +20,7 @@ from sonde.engines.embedded.tracer import (
     own_filters,
     ptrace,
     seccomp,
+    shared_memory,
     signals_in_slots,
     unbegun,
 )
@@ -177,7 +178,7 @@ def _made(threads: TracedThreads, tid: int, made: int, event: int) -> None:
     """A child is traced as its maker is."""
     is_free = threads.is_free(tid)
     threads.requests[made] = ptrace.SYSCALL if is_free else ptrace.CONT
-    breakpoint_ends.clean(threads, tid, made, events.shares_memory(tid, made, event))
+    breakpoint_ends.clean(threads, tid, made, shared_memory.is_shared(tid, made, event))
     if is_free or _has_slots(threads, made):
         threads.ptrace(ptrace.INTERRUPT, made, 0, 0)
 
