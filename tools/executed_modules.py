@@ -35,7 +35,7 @@ LEFT_OUT = {
     "engines.embedded.tracer.busy": "kernels whose programs can look at the mappings of a process",
     "engines.embedded.tracer.orphans": "makers of threads that are killed in the act",
     "engines.kernel.requirements": "kernels that are too old for a program",
-    "library.kernel_points": _DEBUG,
+    "library.inspection.kernel_points": _DEBUG,
     "objects.kernel_lines": _DEBUG,
     "objects.kernel_variables": _DEBUG,
     "providers.kernel_places": _DEBUG,

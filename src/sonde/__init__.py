@@ -13,14 +13,7 @@ __version__ = "0.1.0"
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from sonde.library.abilities import Ability as Ability
-    from sonde.library.abilities import abilities as abilities
     from sonde.library.aggregations import LiveAggregation as LiveAggregation
-    from sonde.library.capabilities import Capability as Capability
-    from sonde.library.capabilities import capabilities as capabilities
-    from sonde.library.declarations import KernelFunction as KernelFunction
-    from sonde.library.declarations import declarations as declarations
-    from sonde.library.declarations import kernel_function as kernel_function
     from sonde.library.errors import CompileError as CompileError
     from sonde.library.errors import DestructiveError as DestructiveError
     from sonde.library.errors import Error as Error
@@ -43,9 +36,24 @@ if TYPE_CHECKING:
     from sonde.library.histograms import LinearQuantize as LinearQuantize
     from sonde.library.histograms import LogLinearQuantize as LogLinearQuantize
     from sonde.library.histograms import Quantize as Quantize
-    from sonde.library.listing import ListedProbe as ListedProbe
-    from sonde.library.listing import ProbeArgument as ProbeArgument
-    from sonde.library.listing import probes as probes
+    from sonde.library.inspection.abilities import Ability as Ability
+    from sonde.library.inspection.abilities import abilities as abilities
+    from sonde.library.inspection.capabilities import Capability as Capability
+    from sonde.library.inspection.capabilities import capabilities as capabilities
+    from sonde.library.inspection.declarations import KernelFunction as KernelFunction
+    from sonde.library.inspection.declarations import declarations as declarations
+    from sonde.library.inspection.declarations import kernel_function as kernel_function
+    from sonde.library.inspection.listing import ListedProbe as ListedProbe
+    from sonde.library.inspection.listing import ProbeArgument as ProbeArgument
+    from sonde.library.inspection.listing import probes as probes
+    from sonde.library.inspection.provider_files import provider_header as provider_header
+    from sonde.library.inspection.provider_files import provider_object as provider_object
+    from sonde.library.inspection.structures import Structure as Structure
+    from sonde.library.inspection.structures import structures as structures
+    from sonde.library.inspection.variables import Point as Point
+    from sonde.library.inspection.variables import Variable as Variable
+    from sonde.library.inspection.variables import points as points
+    from sonde.library.inspection.variables import variables as variables
     from sonde.library.loading import load as load
     from sonde.library.notebook.extension import load_ipython_extension as load_ipython_extension
     from sonde.library.object_script import ObjectScript as ObjectScript
@@ -168,8 +176,6 @@ if TYPE_CHECKING:
     from sonde.library.probing.words import u16 as u16
     from sonde.library.probing.words import u32 as u32
     from sonde.library.probing.words import u64 as u64
-    from sonde.library.provider_files import provider_header as provider_header
-    from sonde.library.provider_files import provider_object as provider_object
     from sonde.library.recordings import Recording as Recording
     from sonde.library.recordings import read as read
     from sonde.library.rich_pictures import FlameGraph as FlameGraph
@@ -187,20 +193,14 @@ if TYPE_CHECKING:
     from sonde.library.shortest import trace as trace
     from sonde.library.showing import Shown as Shown
     from sonde.library.showing import show as show
-    from sonde.library.structures import Structure as Structure
-    from sonde.library.structures import structures as structures
     from sonde.library.values import CapturedPacket as CapturedPacket
-    from sonde.library.variables import Point as Point
-    from sonde.library.variables import Variable as Variable
-    from sonde.library.variables import points as points
-    from sonde.library.variables import variables as variables
     from sonde.library.verdicts import Verdict as Verdict
 
 _NAMES = {
-    "abilities": ("Ability", "abilities"),
+    "inspection.abilities": ("Ability", "abilities"),
     "aggregations": ("LiveAggregation",),
-    "capabilities": ("Capability", "capabilities"),
-    "declarations": ("KernelFunction", "declarations", "kernel_function"),
+    "inspection.capabilities": ("Capability", "capabilities"),
+    "inspection.declarations": ("KernelFunction", "declarations", "kernel_function"),
     "errors": ("CompileError", "DestructiveError", "Error", "NotPermittedError", "ScriptError", "TracingError"),
     "events": (
         "Aggregation",
@@ -216,7 +216,7 @@ _NAMES = {
     ),
     "frames": ("Frame", "Stack"),
     "histograms": ("Bucket", "LinearQuantize", "LogLinearQuantize", "Quantize"),
-    "listing": ("ListedProbe", "ProbeArgument", "probes"),
+    "inspection.listing": ("ListedProbe", "ProbeArgument", "probes"),
     "object_script": ("ObjectScript", "load_object"),
     "objects": ("Object",),
     "outputs": ("Files",),
@@ -341,7 +341,7 @@ _NAMES = {
         "u64",
         "u8",
     ),
-    "provider_files": ("provider_header", "provider_object"),
+    "inspection.provider_files": ("provider_header", "provider_object"),
     "recordings": ("Recording", "read"),
     "notebook.extension": ("load_ipython_extension",),
     "rich_pictures": ("FlameGraph", "HeatMap"),
@@ -352,9 +352,9 @@ _NAMES = {
     "settings": ("OptionRefusedError",),
     "shortest": ("trace",),
     "showing": ("Shown", "show"),
-    "structures": ("Structure", "structures"),
+    "inspection.structures": ("Structure", "structures"),
     "values": ("CapturedPacket",),
-    "variables": ("Point", "Variable", "points", "variables"),
+    "inspection.variables": ("Point", "Variable", "points", "variables"),
     "verdicts": ("Verdict",),
 }
 _PLACES = {name: module for module, names in _NAMES.items() for name in names}

@@ -56,7 +56,7 @@ TEXTS = {
     "frontends.bpftrace.check.held_values": (["bt", "-e", "begin { print(comm(2)); }"], "kthreadd"),
     "frontends.bpftrace.check.timers": (["bt", "-e", "i:ms:1 { print(7); exit(); }"], "7"),
     "frontends.bpftrace.formatting.layout": (["bt", "--fmt", "-e", "begin{exit()}"], "begin { exit() }"),
-    "library.bpftrace_layout": (["bt", "--fmt", "-e", "begin{exit()}"], "begin { exit() }"),
+    "library.bpftrace.usual_layout": (["bt", "--fmt", "-e", "begin{exit()}"], "begin { exit() }"),
     "frontends.bpftrace.check.unwatched": (["bt", "-e", "begin { unwatch(7); print(8); }"], "8"),
     "frontends.bpftrace.check.type_information": (
         ["bt", "-e", "config = { unstable_typeinfo = enable } begin { print(typeinfo(7)); }"], ".base_type = int"),
@@ -112,7 +112,7 @@ TEXTS = {
     "frontends.d.check.undefined": (["-n", "BEGIN /self->x/ { trace(self->y); self->x = 1; }"], "self->y has not"),
     "frontends.d.check.untranslated": (["-n", "syscall::read:entry { trace(curpsinfo->pr_pctmem); }"], "pr_pctmem"),
     "frontends.d.ctf": (["-xctypes=types", "-qn", "struct pair { int a; }; BEGIN { exit(0); }"], ""),
-    "library.type_files": (["-xdtypes=types", "-qn", "struct pair { int a; }; BEGIN { exit(0); }"], ""),
+    "library.inspection.type_files": (["-xdtypes=types", "-qn", "struct pair { int a; }; BEGIN { exit(0); }"], ""),
     "report.dates": (["-qn", 'BEGIN { printf("%Y", walltimestamp); exit(0); }'], "20"),
 }  # fmt: skip
 """By module: the words of a command, and a part of what it prints."""
@@ -176,7 +176,7 @@ def test_a_saved_bpftrace_program_is_executed(tmp_path):
     executed(tmp_path, ["bt", "--aot", saved, "-e", "begin { print(7); }"])
     output, found = executed(tmp_path, ["bt", saved])
     assert "7" in output
-    assert {"library.bpftrace_spec", "library.spec_file"} <= found
+    assert {"library.bpftrace.spec_files", "library.spec_file"} <= found
 
 
 def test_arguments_of_static_probes_are_recorded(tmp_path):

@@ -10,7 +10,7 @@ from sonde.frontends.d.check.checker import Checker
 from sonde.frontends.d.ctf import CtfWriter
 from sonde.frontends.d.source import ProgramSource
 from sonde.library.errors import Error
-from sonde.library.type_files import write_types
+from sonde.library.inspection.type_files import write_types
 from sonde.model.options import OptionTable
 from sonde.model.types import CHAR, Array, Pointer, Qualified
 

@@ -222,7 +222,7 @@ SERIALISING = {
     "consume.recorded": "the name of a map",
     "frontends.bpftrace.report.json_objects": "lines of `sonde bt -f json`, for programs that read them",
     "library.data.json_values": "lines of `sonde -f json`, for programs that read them",
-    "library.bpftrace_spec": "text of what the serialiser has made",
+    "library.bpftrace.spec_files": "text of what the serialiser has made",
     "frontends.python.captured": "what a function has from outside, for the checker",
     "library.rich_pictures": "a picture within an element of HTML",
     "formats.speedscope": "a file of another program's",

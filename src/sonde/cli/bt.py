@@ -16,7 +16,7 @@ from sonde.library.outputs import settle_format
 from sonde.library.settings import OptionTable, option_table
 
 if TYPE_CHECKING:
-    from sonde.library.bpftrace import BtMaps
+    from sonde.library.bpftrace.programs import BtMaps
     from sonde.library.export.wanted import ExportRequest
     from sonde.library.foreground import Watch
 
@@ -61,7 +61,7 @@ def _asked(arguments: BtArguments, messages: BtMessages, name: str, export: Expo
     if "fmt" in arguments.flags or arguments.values.get("--mode") == "format":
         if arguments.program is None:
             raise FatalError("USAGE: filename or -e 'program' required.")
-        from sonde.library.bpftrace_layout import laid_out_program
+        from sonde.library.bpftrace.usual_layout import laid_out_program
 
         show(laid_out_program(arguments.program))
         return 0
@@ -92,7 +92,7 @@ def _run(arguments: BtArguments, messages: BtMessages, export: ExportRequest | N
     engine = chosen_engine(options, messages.warning, only_compiles)
     with holding(engine, commands, arguments.pids(), options, messages.warning) as held:
         # The compiler comes when the processes are there.
-        from sonde.library.bpftrace import (
+        from sonde.library.bpftrace.programs import (
             LANGUAGE,
             compile_program,
             pairs,
@@ -109,7 +109,7 @@ def _run(arguments: BtArguments, messages: BtMessages, export: ExportRequest | N
 
             show_stages(arguments, wanted, made)
         if saved is not None:
-            from sonde.library.bpftrace_spec import save_program  # few programs are saved
+            from sonde.library.bpftrace.spec_files import save_program  # few programs are saved
 
             save_program(saved, made, options)
         if only_compiles:
@@ -129,7 +129,7 @@ def _run(arguments: BtArguments, messages: BtMessages, export: ExportRequest | N
         watch = _watch(export, arguments, messages)
         output = arguments.values.get("-o")
         if options.text("format") != "text":
-            from sonde.library.bpftrace import job_of  # most programs print text
+            from sonde.library.bpftrace.programs import job_of  # most programs print text
             from sonde.library.data.tables import run_as_tables
 
             job = job_of(made, options, watch)
@@ -161,8 +161,8 @@ def _require_plain(arguments: BtArguments) -> None:
 
 def _run_compiled(path: str, arguments: BtArguments, options: OptionTable, messages: BtMessages) -> int:
     """Run what --aot has written. Raises FatalError and Error."""
-    from sonde.library.bpftrace import LANGUAGE, take_name
-    from sonde.library.bpftrace_spec import restore_options, run_compiled  # as above
+    from sonde.library.bpftrace.programs import LANGUAGE, take_name
+    from sonde.library.bpftrace.spec_files import restore_options, run_compiled  # as above
     from sonde.library.spec_file import content_of, engine_of, require_suitable, spec_of
 
     content = spec_of(path, content_of(path))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
-from sonde.library.capabilities import Capability, capabilities, has_breakpoints, has_iterators
+from sonde.library.inspection.capabilities import Capability, capabilities, has_breakpoints, has_iterators
 
 _ALWAYS = (
     "probe_read", "probe_read_str", "probe_read_user", "probe_read_user_str", "probe_read_kernel",

@@ -9,16 +9,16 @@ from sonde.cli.bt_messages import BtMessages
 from sonde.cli.messages import UsageError
 from sonde.cli.output import show
 from sonde.library import single_line
-from sonde.library.bpftrace_listing import (
+from sonde.library.bpftrace.listing import (
     STRUCTURES,
     DescribedProbe,
     is_program,
     matching,
     of_program,
 )
-from sonde.library.bpftrace_structures import declared_structures
+from sonde.library.bpftrace.structures import declared_structures
 from sonde.library.holding import holding
-from sonde.library.probe_table import listed_engine
+from sonde.library.inspection.probe_table import listed_engine
 from sonde.library.settings import OptionTable
 
 _EVERYTHING = "*"

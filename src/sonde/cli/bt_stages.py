@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from sonde.cli.bt_arguments import BtArguments
 from sonde.cli.messages import FatalError
 from sonde.cli.output import show
-from sonde.library.bpftrace import BtProgram
-from sonde.library.bpftrace_stages import CODE, INTERMEDIATE, TREE, stage
+from sonde.library.bpftrace.programs import BtProgram
+from sonde.library.bpftrace.stages import CODE, INTERMEDIATE, TREE, stage
 
 _STAGES = {
     "ast": TREE, "codegen": INTERMEDIATE, "codegen-opt": INTERMEDIATE, "dis": CODE,

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 
 from sonde.cli.messages import UsageError
 from sonde.cli.output import show
-from sonde.library.abilities import Ability, abilities
-from sonde.library.capabilities import Capability, capabilities
+from sonde.library.inspection.abilities import Ability, abilities
+from sonde.library.inspection.capabilities import Capability, capabilities
 
 _WIDTH = 79
 _NAME, _STATE = 26, 8

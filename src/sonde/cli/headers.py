@@ -8,7 +8,7 @@ from sonde.cli.arguments import Arguments
 from sonde.cli.messages import FatalError, Messages
 from sonde.cli.output import show
 from sonde.library.engines import engine_for
-from sonde.library.provider_files import header_of, object_of, provided
+from sonde.library.inspection.provider_files import header_of, object_of, provided
 from sonde.library.settings import OptionTable
 
 

@@ -10,11 +10,11 @@ from sonde.cli.output import show
 from sonde.library import TYPE_CHECKING, single_line
 from sonde.library.errors import Error
 from sonde.library.holding import holding
-from sonde.library.probe_table import NAMES, ProbeTable, listed_engine
+from sonde.library.inspection.probe_table import NAMES, ProbeTable, listed_engine
 from sonde.library.settings import OptionTable, packets_of, recording_of
 
 if TYPE_CHECKING:
-    from sonde.library.probe_table import Probe
+    from sonde.library.inspection.probe_table import Probe
 
 _ROW = "{:>5} {:>10} {:>17} {:>33} {}\n"
 

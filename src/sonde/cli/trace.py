@@ -39,7 +39,7 @@ def _require_own_kernel(arguments: Arguments) -> None:
     """Programs for another kernel cannot run here. Raises FatalError."""
     if arguments.btf is None:
         return
-    from sonde.library.own_kernel import is_own_kernel  # what few runs need
+    from sonde.library.inspection.own_kernel import is_own_kernel  # what few runs need
 
     if not is_own_kernel(arguments.btf):
         text = "-k compiles for another kernel: what it compiles is not for this one to run"

@@ -74,7 +74,7 @@ def _announce(made: Compiled, arguments: Arguments, options: OptionTable, messag
         if is_announced:
             messages.error(f"{title} matched {count} probe{'' if count == 1 else 's'}")
         if "verbose" in arguments.flags:
-            from sonde.library.stability import stability
+            from sonde.library.inspection.stability import stability
 
             show(stability(made, number, "compile_only" in arguments.flags))
     for remark in made.registry.remarks() if is_announced else ():
@@ -95,7 +95,7 @@ def _tell_ways(made: Compiled, messages: Messages) -> None:
 def _write_types(options: OptionTable, made: Compiled) -> None:
     """The files of -xctypes and -xdtypes."""
     if options.is_set("ctypes") or options.is_set("dtypes"):
-        from sonde.library.type_files import write_types
+        from sonde.library.inspection.type_files import write_types
 
         write_types(options, made.checked.types())
 

@@ -9,10 +9,10 @@ from sonde.cli.messages import UsageError
 from sonde.cli.output import show
 from sonde.library import TYPE_CHECKING, visible
 from sonde.library.errors import Error
-from sonde.library.variables import ELSEWHERE, IN_PARTS, NOT_HERE, Point, Variable, line_of, points
+from sonde.library.inspection.variables import ELSEWHERE, IN_PARTS, NOT_HERE, Point, Variable, line_of, points
 
 if TYPE_CHECKING:
-    from sonde.library.structures import Structure
+    from sonde.library.inspection.structures import Structure
 
 _USAGE = (
     "vars takes an object, or `kernel`, and a function or FILE@LINE, and the options --struct, with it variables, and, "
@@ -59,7 +59,7 @@ def _told(path: str, place: str, variables: Sequence[str], structure_wanted: boo
     if path == _KERNEL or variables:
         return "\n".join(_declarations(path, place, variables, vmlinux))
     if structure_wanted:
-        from sonde.library.structures import structures  # what lists do without
+        from sonde.library.inspection.structures import structures  # what lists do without
 
         return "\n".join(map(_structure, structures(path, place)))
     return "\n".join(map(_listing, points(path, place)))
@@ -73,21 +73,21 @@ def _require_place(place: str) -> None:
 
 
 def _declarations(path: str, place: str, variables: Sequence[str], vmlinux: str) -> Sequence[str]:
-    from sonde.library.declarations import declarations  # what probe lines need
+    from sonde.library.inspection.declarations import declarations  # what probe lines need
 
     return declarations(path, place, variables, vmlinux)
 
 
 def _of_kernel(place: str, vmlinux: str) -> str:
     """By debug information, or what the kernel's BTF has of a function."""
-    from sonde.library.kernel_points import kernel_points  # what the kernel's variables need
+    from sonde.library.inspection.kernel_points import kernel_points  # what the kernel's variables need
 
     try:
         return "\n".join(map(_listing, kernel_points(place, vmlinux)))
     except Error:
         if vmlinux or not _FUNCTION.fullmatch(place):
             raise
-    from sonde.library.declarations import kernel_function  # what probe lines need
+    from sonde.library.inspection.declarations import kernel_function  # what probe lines need
 
     found = kernel_function(place)
     lines = [f"  parameter  {each:12} {kind}" for each, kind in found.parameters]

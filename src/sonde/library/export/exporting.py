@@ -20,7 +20,7 @@ from sonde.session.names import Names
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sonde.library.bpftrace import BtMaps
+    from sonde.library.bpftrace.programs import BtMaps
     from sonde.library.foreground import Watch
 
 

@@ -56,7 +56,9 @@ def missing(case: ScriptCase) -> str:
         if shutil.which(name):
             continue
         if features is None:
-            from sonde.library.capabilities import capabilities  # seconds of looking, which few cases ask for
+            from sonde.library.inspection.capabilities import (
+                capabilities,  # seconds of looking, which few cases ask for
+            )
 
             features = capabilities()
         if name not in features:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from sonde.library.errors import Error
-from sonde.library.own_kernel import is_own_kernel
-from sonde.library.variables import Point, errors_of, line_of, point_of
+from sonde.library.inspection.own_kernel import is_own_kernel
+from sonde.library.inspection.variables import Point, errors_of, line_of, point_of
 from sonde.model.location import KernelAddress
 from sonde.providers.kernel_places import KernelSite
 from sonde.providers.kernel_variables import surroundings

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sonde.library.variables import errors_of, functions_around, points_at
+from sonde.library.inspection.variables import errors_of, functions_around, points_at
 from sonde.symbols.dwarf.information import open_information
 from sonde.symbols.dwarf.points import CodePoint, Points
 from sonde.symbols.dwarf.structure import structure

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from sonde.formats.static_header import MOST_PARAMETERS, HeaderParameter, Provided, counter_name, header
-from sonde.library.checking import checked
 from sonde.library.engines import engine_for
 from sonde.library.errors import Error, as_errors
+from sonde.library.inspection.checking import checked
 from sonde.library.settings import OptionValue, option_table, option_texts
 from sonde.model.kinds import spell
 from sonde.model.options import OptionTable

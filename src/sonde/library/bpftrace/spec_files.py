@@ -8,7 +8,7 @@ from collections.abc import Callable
 from sonde.frontends.bpftrace.program_text import BtSource, ProgramText
 from sonde.frontends.bpftrace.report.text import BtReport, Ending
 from sonde.frontends.bpftrace.series import FUNCTIONS, Series
-from sonde.library.bpftrace import LANGUAGE, BtProgram, ending_of
+from sonde.library.bpftrace.programs import LANGUAGE, BtProgram, ending_of
 from sonde.library.errors import ScriptError
 from sonde.library.foreground import Job, Outlet, require_allowed, run_here
 from sonde.library.holding import Held

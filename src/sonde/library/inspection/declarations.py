@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from sonde.library.errors import Error
-from sonde.library.structures import structure_name
+from sonde.library.inspection.structures import structure_name
 from sonde.model.types import Function, name_of
 from sonde.objects.arguments import structure_of
 from sonde.objects.errors import ObjectError

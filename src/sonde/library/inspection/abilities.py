@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sonde.library.capabilities import Capability, capabilities
+from sonde.library.inspection.capabilities import Capability, capabilities
 from sonde.typed import NamedTuple
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from sonde.library.checking import checked
 from sonde.library.errors import Error, as_errors
-from sonde.library.listing import described
+from sonde.library.inspection.checking import checked
+from sonde.library.inspection.listing import described
 from sonde.model.errors import SourceError
 from sonde.model.options import OptionTable
 from sonde.model.probe import Probe as Probe

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from sonde.frontends.bpftrace.check.parameters import parameters
 from sonde.frontends.bpftrace.programs.front_end import parsed
 from sonde.frontends.bpftrace.syntax.shown_tree import shown
-from sonde.library.bpftrace import BtProgram
+from sonde.library.bpftrace.programs import BtProgram
 from sonde.library.disassembly import intermediate, machine_code
 from sonde.library.errors import as_errors
 

@@ -14,7 +14,7 @@ from sonde.frontends.bpftrace.errors import BtError
 from sonde.frontends.bpftrace.programs.front_end import points_of
 from sonde.library.errors import Error, as_errors
 from sonde.library.holding import Held
-from sonde.library.variables import points
+from sonde.library.inspection.variables import points
 from sonde.model.probe import Probe, Uprobe
 from sonde.session.kernels import registry_of
 

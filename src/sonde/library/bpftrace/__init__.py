@@ -1,0 +1,1 @@
+"""Programs of bpftrace's language: compiled, run, listed, saved and laid out."""
