@@ -1,10 +1,11 @@
 """Malformed programs: each is refused with one clear message that has a position, at once."""
 
 import random
+import re
 import time
 
 import pytest
-from command import sonde
+from command import sonde, start
 from d_checking import DEFAULTS, compile_sources
 
 from sonde.frontends.d.source import ProgramSource
@@ -116,6 +117,26 @@ def test_a_clause_too_large_for_ebpf_is_named_with_its_position(tmp_path):
     done = sonde("-qs", str(script), status=1)
     assert "the clauses of dtrace:::BEGIN are too large" in done.stderr.splitlines()[0]
     assert "\n  " + str(script) + ":1:8:" in done.stderr
+
+
+def loops_around(statement, depth):
+    heads = "".join(f"for (this->i{n} = 0; this->i{n} < 2; this->i{n}++) {{ " for n in range(depth))
+    return f"{heads}{statement} {'}' * depth}"
+
+
+@pytest.mark.parametrize("statement", ["@[ustack()] = count();", "@[basename(execname)] = count();"])
+def test_loops_nest_as_deep_as_ebpf_has_functions_within_each_other(statement):
+    """The kernel takes what sonde compiles; beyond that the clause is named."""
+    for depth in range(2, 9):
+        clause = f"syscall::write:entry /pid == $target/ {{ {loops_around(statement, depth)} }}"
+        process = start("-q", "-c", "true", "-n", clause, text=True)
+        _, messages = process.communicate(timeout=60)
+        if process.returncode:
+            assert re.search(r"the clauses of .* are too large: they (are|need) \d+ ", messages), messages
+            assert "\n  command line:1:1:" in messages
+            break
+    assert process.returncode
+    assert depth > 2
 
 
 def test_strings_may_be_long():

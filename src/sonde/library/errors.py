@@ -88,10 +88,14 @@ def compile_error(error: ProgramError) -> CompileError:
 _OF_PYTHON = (".py", ">")
 """How names of files with functions in Python end: those of what is typed, or run in cells, are in angle brackets."""
 
+_COMMAND_LINE = "<command line>"
+"""What stands for a file where a program in D has none."""
+
 
 def engine_error(error: EngineError, language: str = "") -> TracingError:
     """What the engine could not do, with the line of source the kernel refused and the end of the verifier's log."""
-    language = language or ("Python" if error.place.rpartition(":")[0].endswith(_OF_PYTHON) else "D")
+    file = error.place.rpartition(":")[0]
+    language = language or ("Python" if file.endswith(_OF_PYTHON) and file != _COMMAND_LINE else "D")
     parts = [f"the {language} code it was made from is at {error.place}"] if error.place else []
     if error.log:
         parts += ["the end of the verifier's log:", *error.log.removesuffix("\n").split("\n")]

@@ -16,6 +16,9 @@ from sonde.codegen.intermediate.reach import split_offsets
 from sonde.model.errors import Position
 from sonde.model.spec import ProgramSpec, Stamp
 
+MOST_FRAMES = 8
+"""MAX_CALL_FRAMES, include/linux/bpf_verifier.h: the program itself, and what it calls, in loops as well."""
+
 SourcePlaces = tuple[ir.BpfFunction, Sequence[Position | None]]
 """A function and the source positions that its instructions name by number."""
 
@@ -76,10 +79,20 @@ class ProgramPieces:
         return next((name for _, name in self._calls if name not in self.starts), None)
 
     def check_stack(self) -> None:
-        """All functions that can be active together share eBPF's stack. Raises TooLargeError."""
-        deepest = self._depth(next(iter(self._frames)))
+        """All functions that can be active together share eBPF's stack, and are so many at most. Raises TooLargeError."""
+        main = next(iter(self._frames))
+        active = self._active(main)
+        if active > MOST_FRAMES:
+            raise TooLargeError(
+                f"they are {active} functions of eBPF within each other, and {MOST_FRAMES} may be: each loop in a loop "
+                "is one"
+            )
+        deepest = self._depth(main)
         if deepest > STACK_LIMIT:
             raise TooLargeError(f"they need {deepest} bytes of stack, eBPF has {STACK_LIMIT}")
+
+    def _active(self, name: str) -> int:
+        return 1 + max((self._active(each) for each in self._frames[name][1]), default=0)
 
     def _depth(self, name: str) -> int:
         size, called = self._frames[name]

@@ -135,13 +135,17 @@ def four(name: str) -> BpfFunction:
 def byte(name: str) -> BpfFunction:
     """(work): the next byte of the instructions; 0 where there is none."""
     b = Builder(name)
-    work, absent = b.function.parameters[0], b.label()
-    at = get(b, work, _AT)
-    put(b, work, _AT, b.alu("add", at, Imm(1)))
-    b.ret(b.load(entry(b, UNWIND_ROWS, at, 1, absent), 0, 1))
-    b.place(absent)
-    b.ret(Imm(0))
+    b.ret(_byte(b, b.function.parameters[0]))
     return b.function
+
+
+def _byte(b: Builder, work: Reg) -> Reg:
+    """The same without a call, of which eBPF allows no more than eight within each other."""
+    absent, at, value = b.label(), get(b, work, _AT), b.copy(Imm(0))
+    put(b, work, _AT, b.alu("add", at, Imm(1)))
+    b.move(value, b.load(entry(b, UNWIND_ROWS, at, 1, absent), 0, 1))
+    b.place(absent)
+    return value
 
 
 def number(name: str) -> BpfFunction:
@@ -149,7 +153,7 @@ def number(name: str) -> BpfFunction:
     b = Builder(name)
     work, value = b.function.parameters[0], b.copy(Imm(0))
     for index in range(3):
-        part = b.call_local("unwind_byte", work)
+        part = _byte(b, work)
         bits = b.alu("lsh", b.alu("and", part, Imm(0x7F)), Imm(7 * index))
         b.move(value, b.alu("or", value, bits))
         with b.when("lt", part, Imm(0x80)):

@@ -124,11 +124,23 @@ def _field(b: Builder, work: Reg, found: Reg, member: int) -> Reg:
 def word(name: str) -> BpfFunction:
     """(address): the word of the process's memory there; 0 if there is none."""
     b = Builder(name)
+    b.ret(_word_at(b, b.function.parameters[0]))
+    return b.function
+
+
+def _word_at(b: Builder, address: Operand) -> Reg:
+    """The same without a call, of which eBPF allows no more than eight within each other."""
     slot = b.slot(8)
     b.store(slot, 0, 8, Imm(0))
-    b.call(NUMBERS["probe_read_user"], SlotAddress(slot), Imm(8), b.function.parameters[0])
-    b.ret(b.load(slot, 0, 8))
-    return b.function
+    b.call(NUMBERS["probe_read_user"], SlotAddress(slot), Imm(8), address)
+    value = b.in_register(b.load(slot, 0, 8))
+    b.release(slot)
+    return value
+
+
+def _member_at(b: Builder, found: Reg, base: Operand, member: int) -> Reg:
+    """`_member` without a call."""
+    return _word_at(b, b.alu("add", base, b.load(found, member, 4)))
 
 
 def enter(name: str) -> BpfFunction:
@@ -199,40 +211,44 @@ def _try(b: Builder, work: Reg, state: Reg) -> None:
 def try_state(name: str) -> BpfFunction:
     """(work): whether STATE is that of this thread, and has frames: then the innermost is in the state."""
     b, work, absent = _ending(name)
-    found, state = _runtime(b, work, absent), get(b, work, STATE)
+    _take_state(b, work, _runtime(b, work, absent), absent)
+    return _done(b, absent)
+
+
+def _take_state(b: Builder, work: Reg, found: Reg, absent: int) -> None:
+    """The routine ends with 1 if STATE is that of this thread and has frames; else on to `absent`."""
+    state = get(b, work, STATE)
     b.branch("eq", state, Imm(0), absent)
     b.branch("eq", state, get(b, work, USED), absent)
-    b.branch("ne", _member(b, found, state, _THREAD), get(b, work, THREAD), absent)
-    frame = b.copy(_member(b, found, state, _FRAME))
+    b.branch("ne", _member_at(b, found, state, _THREAD), get(b, work, THREAD), absent)
+    frame = b.copy(_member_at(b, found, state, _FRAME))
     with b.when("ne", b.load(found, _THROUGH, 4), Imm(0)):
         b.branch("eq", frame, Imm(0), absent)
         put(b, work, CALLED, frame)
-        b.move(frame, _member(b, found, b.alu("sub", frame, Imm(1)), _THROUGH))
+        b.move(frame, _member_at(b, found, b.alu("sub", frame, Imm(1)), _THROUGH))
     b.branch("eq", frame, Imm(0), absent)
     put(b, work, PYTHON_FRAME, frame)
     put(b, work, USED, state)
     b.ret(Imm(1))
-    return _done(b, absent)
 
 
 def search(name: str) -> BpfFunction:
     """One state of a thread, or one interpreter, in the list of all; the loop ends where it is this thread's."""
     b, _, work = step_of_loop(name)
-    absent, next_interpreter = b.label(), b.label()
+    absent, next_interpreter, next_state = b.label(), b.label(), b.label()
     found = _runtime(b, work, absent)
-    state = get(b, work, STATE)
-    b.branch("eq", state, Imm(0), next_interpreter)
-    with b.when("ne", b.call_local("python_try", work), Imm(0)):
-        b.ret(Imm(1))
-    put(b, work, STATE, _member(b, found, state, _NEXT))
+    b.branch("eq", get(b, work, STATE), Imm(0), next_interpreter)
+    _take_state(b, work, found, next_state)
+    b.place(next_state)
+    put(b, work, STATE, _member_at(b, found, get(b, work, STATE), _NEXT))
     b.ret(Imm(0))
     b.place(next_interpreter)
     interpreter = get(b, work, INTERPRETER)
     b.branch("eq", interpreter, Imm(0), absent)
-    following = _member(b, found, interpreter, _FOLLOWING)
+    following = _member_at(b, found, interpreter, _FOLLOWING)
     put(b, work, INTERPRETER, following)
     b.branch("eq", following, Imm(0), absent)
-    put(b, work, STATE, _member(b, found, following, _THREADS))
+    put(b, work, STATE, _member_at(b, found, following, _THREADS))
     b.ret(Imm(0))
     b.place(absent)
     b.ret(Imm(1))
@@ -395,8 +411,8 @@ def module(name: str) -> BpfFunction:
     very first. Since 3.11 entries have no hash where all keys are texts."""
     b = Builder(name, 2)
     variables, version = b.function.parameters
-    keys = b.call_local("python_word", b.in_register(b.alu("add", variables, Imm(_DICT_KEYS))))
-    head = b.call_local("python_word", b.in_register(b.alu("add", keys, Imm(_KEYS_SIZE))))
+    keys = _word_at(b, b.alu("add", variables, Imm(_DICT_KEYS)))
+    head = _word_at(b, b.alu("add", keys, Imm(_KEYS_SIZE)))
     place, size, text = b.copy(keys), b.copy(Imm(_ENTRY_SIZE)), b.copy(Imm(_TEXT))
     old, ready = b.label(), b.label()
     b.branch("le", version, Imm(_LASTI_IN_UNITS), old)
@@ -415,28 +431,25 @@ def module(name: str) -> BpfFunction:
             b.move(place, b.alu("add", place, b.alu("lsh", head, Imm(shift))))
     b.move(place, b.alu("add", b.alu("add", place, head), Imm(_KEYS_INDEXES + _ENTRY_KEY)))
     b.place(ready)
-    b.ret(b.call_local("python_entry", place, size, text))
+    b.ret(_entry(b, place, size, text))
     return b.function
 
 
-def entry(name: str) -> BpfFunction:
-    """(first, size, text): the value behind the first of some keys of a dict that is `__name__`, 0 if none of them is;
-    `size` is that of an entry, `text` where a str has its characters."""
-    b = Builder(name, 3)
-    place, size, text = map(b.copy, b.function.parameters)
+def _entry(b: Builder, place: Reg, size: Reg, text: Reg) -> Reg:
+    """The value behind the first of some keys of a dict that is `__name__`, 0 if none of them is; `place` is that of
+    the first key, `size` an entry's, `text` where a str has its characters."""
     found, left, again = b.copy(Imm(0)), b.copy(Imm(_ENTRIES)), b.label()
     b.place(again)
-    key = b.call_local("python_word", place)
-    is_other = b.alu("xor", b.call_local("python_word", b.in_register(b.alu("add", key, text))), b.copy(Imm(_NAME)))
+    key = _word_at(b, place)
+    is_other = b.alu("xor", _word_at(b, b.alu("add", key, text)), b.copy(Imm(_NAME)))
     # All bits where they are the same: without a branch the verifier goes one way.
     same = b.alu("xor", b.alu("arsh", b.alu("or", is_other, b.negate(is_other)), Imm(63)), Imm(-1))
-    value = b.call_local("python_word", b.in_register(b.alu("add", place, Imm(8))))
+    value = _word_at(b, b.alu("add", place, Imm(8)))
     b.move(found, b.alu("or", found, b.alu("and", value, same)))
     b.move(place, b.alu("add", place, size))
     b.move(left, b.alu("sub", left, Imm(1)))
     b.branch("ne", left, Imm(0), again)
-    b.ret(found)
-    return b.function
+    return found
 
 
 def copy(name: str, size: int) -> BpfFunction:
@@ -498,7 +511,7 @@ def exchange(name: str, frames: int) -> BpfFunction:
 
 
 ROUTINES: dict[str, Callable[[str], BpfFunction]] = {
-    "python_enter": enter, "python_entry": entry, "python_frame": frame, "python_known": known, "python_module": module,
+    "python_enter": enter, "python_frame": frame, "python_known": known, "python_module": module,
     "python_search": search, "python_thread": thread, "python_try": try_state,
     "python_word": word,
 }  # fmt: skip
