@@ -6,6 +6,7 @@ import select
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 import other_user
 import pytest
@@ -428,3 +429,32 @@ def test_the_status_of_a_command_needs_a_command():
     done = run("-xexit=command", "-qn", "BEGIN { exit(0); }")
     assert done.returncode == 1
     assert done.stderr.startswith("sonde: option exit=command without a command")
+
+
+def ticks(process):
+    """Hundredths of a second that the process has run."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return int(fields[11]) + int(fields[12])
+
+
+@pytest.mark.parametrize("is_ignored", [False, True])
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_programs_of_bpftrace_s_language_end_by_signals_as_bpftrace_does(name, is_ignored):
+    """Also those that a shell's script has started in the background, with ^C ignored; SIGUSR1 ends nothing."""
+    program = 'begin { printf("ready\\n"); } interval:ms:20 { @ = 1; } end { printf("end\\n"); }'
+    ignored = f"trap '' {name[3:]}; " if is_ignored else ""
+    process = subprocess.Popen(
+        ["sh", "-c", f"{ignored}exec \"{SONDE}\" bt -qe '{program}'"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(),
+    )  # fmt: skip
+    read_line(process)
+    process.send_signal(signal.SIGUSR1)
+    time.sleep(0.2)
+    before = ticks(process.pid)
+    time.sleep(0.6)
+    # It does not turn on and on for a signal that has come.
+    assert ticks(process.pid) - before < 30
+    assert process.poll() is None
+    process.send_signal(signal.Signals[name])
+    output, _ = process.communicate(timeout=10)
+    assert (process.returncode, output) == (0, "end\n\n\n@: 1\n")

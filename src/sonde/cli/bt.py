@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Sequence
 
 from sonde.cli.bt_arguments import BtArguments, parse
@@ -91,6 +92,7 @@ def _run(arguments: BtArguments, messages: BtMessages, export: ExportRequest | N
     only_compiles = "dry_run" in arguments.flags or saved is not None
     engine = chosen_engine(options, messages.warning, only_compiles)
     with holding(engine, commands, arguments.pids(), options, messages.warning) as held:
+        _heed_signals()
         # The compiler comes when the processes are there.
         from sonde.library.bpftrace.programs import (
             LANGUAGE,
@@ -181,9 +183,20 @@ def _run_compiled(path: str, arguments: BtArguments, options: OptionTable, messa
             _tell_attached(sum(each.probes for each in content.parts), is_json, messages)
 
     with holding(engine, commands, arguments.pids(), options, messages.warning) as held:
+        _heed_signals()
         take_name(LANGUAGE, arguments.given)
         warns = "no_warnings" not in arguments.flags
         return run_compiled(path, content, options, held, output, messages.warning, attached, is_json, warns)
+
+
+def _heed_signals() -> None:
+    """What ends bpftrace ends sonde also where a shell has had it ignored, as it has for a script's `bpftrace ... &`,
+    which the script ends by `kill -INT $!`; and SIGUSR1, which is for probes, ends nothing. The command of -c, which
+    has started, has those of the shell."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGUSR1, lambda number, frame: None)
 
 
 def _watch(

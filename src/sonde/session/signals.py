@@ -34,8 +34,9 @@ class Signals:
     until = float("inf")
 
     def turn(self) -> None:
-        """What else has come is known: the descriptor tells of the next."""
-        if self._come and not self.asked:
+        """What else has come is known: the descriptor tells of the next. A signal's byte is written when its handler is
+        due, so that none is read before `asked` is known."""
+        if not self.asked:
             with suppress(BlockingIOError):
                 os.read(self._reader, _MOST_READ)
 
