@@ -41,6 +41,12 @@ def told(program, machine):
     return ""
 
 
+def warnings(program, machine):
+    """The warnings of a program that compiles."""
+    checked = front_end("bpftrace").check((("text", program),), options(), machine, (), 0, "bpftrace")
+    return [str(each.text) for each in checked.warnings(False)]
+
+
 def outcome(program):
     """What is wrong with how a program's compilation ends, "" if nothing is: it compiles, or has one mistake."""
     before = signal.signal(signal.SIGVTALRM, _over)

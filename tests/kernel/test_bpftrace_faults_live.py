@@ -25,7 +25,7 @@ def test_programs_go_on_behind_mistakes(engine, tmp_path):
     printed, _, maps = done.stdout.partition("\n\n\n")
     assert printed == "on 0 <> <>"
     assert maps.splitlines() == ["@none: 0", f"@sum: {1 + 6 + 3}"]
-    told = [line for line in done.stderr.splitlines() if "WARNING" in line]
+    told = [line for line in done.stderr.splitlines() if "WARNING" in line and "signed operands" not in line]
     assert told == [
         *(f"{script}:{line}:{start}-{end}: WARNING: {DIVIDED}" for line, start, end in
           ((2, 20, 30), (2, 32, 42), (3, 29, 35))),

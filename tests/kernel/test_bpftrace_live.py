@@ -54,7 +54,7 @@ def test_values_maps_and_control_flow(engine):
             printf("not here\\n");
         }
     """  # fmt: skip
-    done = sonde("bt", "--engine", engine, "-e", program, "-c", "true")
+    done = sonde("bt", "--engine", engine, "--no-warnings", "-e", program, "-c", "true")
     printed, _, maps = done.stdout.partition("\n\n\n")
     assert printed == "30 begin ff    -3|7   |A %\ntrue\nfalse\n16"
     assert maps.splitlines() == [

@@ -257,8 +257,8 @@ macro same(a) { a } macro same(b) { b } begin { print(same(1)); } ;; Redefinitio
 """
 
 CALLS = """
-begin { $n = -1; «unroll($n)» { } } ;; invalid unroll value
-begin { «unroll("x")» { } } ;; invalid unroll value
+begin { $n = -1; «unroll($n) { }» } ;; invalid unroll value
+begin { «unroll("x") { }» } ;; invalid unroll value
 begin { @x = «tseries(5, 1s)»; } ;; tseries() requires at least 3 arguments (2 provided)
 begin { @x = «tseries(5, 0, 10)»; } ;; tseries() interval_ns must be >= 1 (0 provided)
 begin { @x = «tseries(5, 1s, 0)»; } ;; tseries() num_intervals must be >= 1 (0 provided)
@@ -309,8 +309,8 @@ begin { print(«kstack(perf, 3, 4)»); } ;; kstack() takes up to 2 arguments (3 
 begin { print(nsecs(«nosuch»)); } ;; Invalid timestamp mode: nosuch
 begin { for ($i : «"x"..5») { } } ;; Loop range requires an integer for the start value ;; 1:9-25
 begin { for ($i : 0.."x") { } } ;; Loop range requires an integer for the end value ;; 1:9-25
-begin { «unroll(101)» { } } ;; unroll maximum value is 100
-begin { «unroll(0)» { } } ;; unroll minimum value is 1
+begin { «unroll(101) { }» } ;; unroll maximum value is 100
+begin { «unroll(0) { }» } ;; unroll minimum value is 1
 fn f($a : int64): int64 { return «f($a)»; } begin { print(f(1)); } ;; Recursive function call detected: f
 fn f($a : int64): int64 { return «$b»; } begin { $b = 1; print(f(1)); } ;; Undefined or undeclared variable: $b
 fn f($a : int64): int64 { return $a; } begin { print(«f()»); } ;; Function f() takes 1 argument (0 provided)

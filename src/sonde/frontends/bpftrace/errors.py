@@ -36,18 +36,26 @@ def position(span: SourceSpan, file: str | None) -> Position:
     return Position(file, span.line, span.column)
 
 
-def columns(span: SourceSpan) -> str:
-    """The columns of a place in one line; of one that goes on, the lines as well."""
+def spelled_place(span: SourceSpan) -> str:
+    """The columns of a place in one line; of one that goes on, its lines."""
     if span.line == span.end_line:
-        return f"{span.column}-{span.end_column}"
-    return f"{span.column}-{span.end_line}:{span.end_column}"
+        return f"{span.line}:{span.column}-{span.end_column}"
+    return f"{span.line}-{span.end_line}"
 
 
 def placed(kind: str, what: str, span: SourceSpan, source: ProgramText) -> str:
-    """A message of that kind, with its place, the line there and a mark below it."""
-    shown = source.lines[span.line - 1] if span.line <= len(source.lines) else ""
+    """A message of that kind, with its place, and the line there with a mark below it, or all lines of a place that
+    goes on. A tab is four spaces wide."""
     name, before = source.origin(span.line)
     local = SourceSpan(span.line - before, span.column, span.end_line - before, span.end_column)
-    end = span.end_column if span.line == span.end_line else len(shown) + 1
-    mark = " " * (span.column - 1) + "~" * max(end - span.column, 1)
-    return f"{name}:{local.line}:{columns(local)}: {kind}: {what}\n{shown}\n{mark}"
+    shown = [_untabbed(each) for each in source.lines[span.line - 1 : span.end_line]] or [""]
+    if span.line == span.end_line:
+        text = source.lines[span.line - 1] if span.line <= len(source.lines) else ""
+        begin = len(_untabbed(text[: span.column - 1]).ljust(span.column - 1))
+        marked = len(_untabbed(text[span.column - 1 : span.end_column - 1]))
+        shown.append(" " * begin + "~" * max(marked, 1))
+    return "\n".join((f"{name}:{spelled_place(local)}: {kind}: {what}", *shown))
+
+
+def _untabbed(text: str) -> str:
+    return text.replace("\t", "    ")

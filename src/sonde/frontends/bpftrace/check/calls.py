@@ -125,6 +125,9 @@ def _str(call: nodes.Call, scope: BtScope) -> Expr:
         return base
     # A length counts the NUL that ends the string.
     most = integer_value(arguments[1], scope, "str()")
+    if isinstance(most, tree.Const) and most.value + 1 > scope.strsize:
+        text = f"length param ({most.value}) is too long and will be shortened to {scope.strsize} bytes (see "
+        scope.remark(f"{text}BPFTRACE_MAX_STRLEN)", call.at)
     if isinstance(most, tree.Const) and most.value < 0:
         raise scope.mistake(f"str() cannot use negative length ({most.value})", call.at)
     length = tree.Binary(INT64, at, "-", most, constant(1, at, INT64))
@@ -247,6 +250,11 @@ def _print(call: nodes.Call, scope: BtScope) -> Statement:
         if not use.function and use.value is None:
             scope.known.is_guessed = True
             raise scope.mistake(f"Undefined map: {use.name}", first.at)
+        if scope.loops:
+            text = "Due to it's asynchronous nature using 'print()' in a loop can lead to unexpected behavior. The map "
+            scope.remark(f"{text}will likely be updated before the runtime can 'print' it.", call.at)
+        if use.function == "stats" and rest:
+            scope.remark("print()'s top and div arguments are ignored when used on stats() maps.", call.at)
         if use.keys or use.function or rest:
             return tree.Show(at, scope.storage(use), *rest)
     if function := shown_function(first, scope):

@@ -73,8 +73,11 @@ class CheckedProgram(NamedTuple):
 
 def check(items: Sequence[nodes.Item], given: CheckInput) -> CheckedProgram:
     """Raises BtError."""
-    refuse_jumps(items, given.file)
     warnings: list[BtError] = []
+    if refuse_jumps(items, given.file):
+        from sonde.frontends.bpftrace.check.unreachable import unreachable  # many programs leave nothing
+
+        warnings += unreachable(items, given.file)
     probes = [(item, _points(item, given, warnings)) for item in items if isinstance(item, nodes.ProbeItem)]
     known = Knowledge()
     functions = _functions(items, given.file)
@@ -213,6 +216,7 @@ def _checked(
         predicate = watched if predicate is None else predicate
     # A clause without statements would be one that shows its probe.
     body: tuple[Statement, ...] = statements(item.body, scope) or (tree.Return(at),)
+    scope.end_clause()
     if predicate is not None and before:
         body, predicate = (*before, tree.If(at, predicate, body, ())), None
     return Clause(identifier, attached_to.probes, predicate, body, scope.at(attached_to.point.at))

@@ -6,7 +6,7 @@ from sonde.frontends.bpftrace.check.conversions import literal_text
 from sonde.frontends.bpftrace.check.formats import formatted
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.check.value_call import Action
-from sonde.frontends.bpftrace.errors import SourceSpan, columns
+from sonde.frontends.bpftrace.errors import SourceSpan, spelled_place
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model import program as tree
 from sonde.model.conversions import Conversion
@@ -43,7 +43,7 @@ def complaint(call: nodes.Call, scope: BtScope) -> Statement:
 
 def place_of(span: SourceSpan, scope: BtScope) -> str:
     """How messages of running programs call a place."""
-    return f"{scope.file or 'stdin'}:{span.line}:{columns(span)}"
+    return f"{scope.file or 'stdin'}:{spelled_place(span)}"
 
 
 ACTIONS: dict[str, Action] = {"cat": cat, "time": time, "warnf": complaint, "errorf": complaint}

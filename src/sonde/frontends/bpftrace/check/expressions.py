@@ -55,7 +55,7 @@ def _number(node: nodes.Number, scope: BtScope) -> Expr:
 def _text(node: nodes.StringLiteral, scope: BtScope) -> Expr:
     if len(node.value) > scope.strsize:
         text = f"String of {len(node.value)} bytes is cut to {scope.strsize}, which max_strlen sets."
-        scope.remarks[node.at] = scope.mistake(text, node.at)
+        scope.remark(text, node.at)
     return tree.StringConst(STRING, scope.at(node.at), node.value)
 
 
@@ -65,6 +65,7 @@ def _positional(node: nodes.Positional, scope: BtScope) -> Expr:
     if not node.number:
         return constant(len(scope.arguments), at, INT64)
     if node.number > len(scope.arguments):
+        scope.remark(f"Positional parameter ${node.number} is empty or not provided.", node.at)
         return constant(0, at, INT64)
     text = scope.arguments[node.number - 1]
     digits = text.removeprefix("-")
@@ -206,6 +207,7 @@ def _cast(node: nodes.Cast, scope: BtScope) -> Expr:
     if function := shown_function(node.operand, scope):
         raise scope.mistake(f'Cannot cast from "{function}_t" to "{spelled(kind)}"', node.at)
     operand = scope.expression(node.operand, scope)
+    _warn_of_same(node, kind, operand, scope)
     if isinstance(resolve(kind), Pointer) and is_text(operand.type):
         return tree.Cast(kind, scope.at(node.at), operand)
     if is_scalar(kind) and is_scalar(operand.type):
@@ -227,6 +229,16 @@ def _cast(node: nodes.Cast, scope: BtScope) -> Expr:
     if array is not None:
         return array
     raise scope.mistake(f'Cannot cast from "{spelled(operand.type)}" to "{spelled(kind)}"', node.at)
+
+
+def _warn_of_same(node: nodes.Cast, kind: Type, operand: Expr, scope: BtScope) -> None:
+    of = operand.type
+    if is_text(kind) and is_text(of):
+        from sonde.frontends.bpftrace.check.maps import written  # few programs cast strings
+
+        of = written(operand, scope)
+    if spelled(kind) == spelled(of):
+        scope.remark(f"Unnecessary cast: expression is already of type {spelled(of)}", node.at)
 
 
 def _require_variant(kind: Type, operand: Expr, node: nodes.Cast, scope: BtScope) -> None:

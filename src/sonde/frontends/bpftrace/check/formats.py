@@ -79,7 +79,7 @@ def formatted(call: nodes.Call, scope: BtScope) -> tuple[tuple[Conversion, ...],
 def shown_whole(node: nodes.Expr | nodes.TypeName, scope: BtScope) -> None:
     """Literals that are shown are not cut: nothing is to be remarked of them."""
     if isinstance(node, nodes.StringLiteral):
-        scope.remarks.pop(node.at, None)
+        scope.take_back(node.at)
     elif isinstance(node, nodes.Ternary):
         for each in (node.then, node.otherwise):
             if each is not None:

@@ -17,19 +17,25 @@ _OUTSIDE: dict[type, tuple[str, tuple[str, ...]]] = {
 _LOOPS = (nodes.While, nodes.ForRange, nodes.ForMap)
 
 
-def refuse_jumps(items: Sequence[nodes.Item], file: str | None) -> None:
-    """Raises BtError for the first that leaves what it may not leave."""
+def refuse_jumps(items: Sequence[nodes.Item], file: str | None) -> bool:
+    """Whether something may leave a block before its end. Raises BtError for the first that leaves what it may
+    not leave."""
+    found = False
     for item in items:
-        if type(item) in _OUTSIDE:
+        if isinstance(item, (nodes.ProbeItem, nodes.SubprogramItem, nodes.Macro)):
             within, words = _OUTSIDE[type(item)]
-            _look(item, within, words, file)
+            leaves = _look(item, within, words, file)
+            found |= leaves and not (len(item.body) == 1 and isinstance(item.body[0], nodes.Evaluate))
+    return found
 
 
-def _look(node: Any, within: str, words: tuple[str, ...], file: str | None) -> None:
+def _look(node: Any, within: str, words: tuple[str, ...], file: str | None) -> bool:
     if isinstance(node, nodes.Jump) and node.word in words:
         raise BtError(f"'{node.word}' statement is not allowed in a {within}", node.at, "", file)
     if isinstance(node, _LOOPS):
         within, words = "loop", ()
+    found = isinstance(node, nodes.Jump) or (isinstance(node, nodes.Call) and node.name == "exit")
     if isinstance(node, tuple):
         for each in node:
-            _look(each, within, words, file)
+            found |= _look(each, within, words, file)
+    return found

@@ -22,7 +22,7 @@ def debug(call: nodes.Call, scope: BtScope) -> Statement:
     if len(values) > _MOST:
         raise scope.mistake(f"debugf(): the kernel's trace buffer takes up to {_MOST} values", call.at)
     text = "debugf() is not recommended for production use: all tracers share the kernel's trace buffer."
-    scope.remarks[call.at] = scope.mistake(text, call.at)
+    scope.remark(text, call.at)
     format_ = "".join(_kernel_s(each, call, scope) for each in pieces)
     constant = tree.StringConst(STRING, scope.at(call.at), format_.encode(errors="surrogateescape"))
     return tree.Act(scope.at(call.at), "printk", (constant, *values))

@@ -48,7 +48,9 @@ def _loop(node: nodes.ForMap, use: MapUse, kinds: tuple[Type, ...], scope: BtSco
     value = _variable("value", kind, node.at, scope)
     pair = scope.declare(node.name, None)
     pair.stands_for = _pair(keys, value, node.at, scope)
+    scope.loops += 1
     checked = body(node.body, scope)
+    scope.loops -= 1
     scope.close()
     of = scope.aggregation(use) if use.function else scope.array(use)
     return [tree.Each(at, of, tuple(keys), value, checked)]

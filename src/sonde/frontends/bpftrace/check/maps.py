@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sonde.frontends.bpftrace.check.aggregating import NUMBERS, shown_function
 from sonde.frontends.bpftrace.check.conversions import converted, member_of, string, wrapped
 from sonde.frontends.bpftrace.check.scope import BtScope, Local, MapUse
@@ -35,7 +37,7 @@ def keys_of(node: nodes.MapName, scope: BtScope, use: MapUse) -> tuple[Expr, ...
         if function:
             raise scope.mistake(f"Value '{function}_t' cannot be used as a map key.", node.at)
     values = [scope.expression(each, scope) for each in written]
-    return key_values(of_tuple(values), node.at, scope, use)
+    return key_values(of_tuple(values), node.at, scope, use, written)
 
 
 def of_tuple(values: list[Expr]) -> list[Expr]:
@@ -46,10 +48,18 @@ def of_tuple(values: list[Expr]) -> list[Expr]:
     return [member_of(values[0], each, values[0].position) for each in base.members]
 
 
-def key_values(values: list[Expr], span: SourceSpan, scope: BtScope, use: MapUse) -> tuple[Expr, ...]:
+def key_values(
+    values: list[Expr], span: SourceSpan, scope: BtScope, use: MapUse, written_as: Sequence[nodes.Expr] | None = None
+) -> tuple[Expr, ...]:
     found = [_key(each, span, scope) for each in values]
     sizes = tuple(text_size(each, scope) if is_text(each.type) else 0 for each in found)
     types = scope.learn_keys(use, tuple(each.type for each in found), sizes, span)
+    if written_as is not None and len(written_as) == len(found):
+        for node, e, kind in zip(written_as, found, types, strict=True):
+            if e.type != kind:
+                from sonde.frontends.bpftrace.check.implicit_casts import warn_of_cast  # as above
+
+                warn_of_cast(node, e, kind, scope)
     return tuple(converted(each, stored(type_)) for each, type_ in zip(found, types, strict=True))
 
 
@@ -103,8 +113,17 @@ def assign_map(node: nodes.Assign | nodes.Increment, target: nodes.MapName, valu
     keys = keys_of(target, scope, use)
     value = _value(value, node.at, scope)
     kind = scope.learn_value(use, _kept(value.type), node.at, written(value, scope))
+    _warn_of_cast(node, value, use.written or kind, scope)
     place = tree.Element(kind, scope.at(target.at), scope.array(use), keys)
     return tree.Assign(kind, scope.at(node.at), place, converted(value, kind))
+
+
+def _warn_of_cast(node: nodes.Assign | nodes.Let | nodes.Increment, value: Expr, kind: Type, scope: BtScope) -> None:
+    given = None if isinstance(node, nodes.Increment) else node.value
+    if given is not None and value.type != kind:
+        from sonde.frontends.bpftrace.check.implicit_casts import warn_of_cast  # types are mostly the same
+
+        warn_of_cast(given, value, kind, scope)
 
 
 def _kept(kind: Type) -> Type:
@@ -134,6 +153,8 @@ def scratch(node: nodes.ScratchVariable, scope: BtScope) -> Expr:
         raise scope.mistake(f"Undefined or undeclared variable: {node.name}", node.at)
     if local.stands_for is not None:
         return local.stands_for
+    if local in scope.unassigned and not scope.unevaluated:
+        scope.remark(f"Variable used before it was assigned: {node.name}", node.at)
     if local.type is None:
         # It was declared and is set further on; until then it is 0.
         scope.known.is_guessed = True
@@ -150,8 +171,10 @@ def assign_scratch(
     if local.stands_for is not None:
         raise scope.mistake(f"{name} is the element that the loop is at, and cannot be assigned to", node.at)
     value = _value(value, node.at, scope)
+    scope.unassigned.pop(local, None)
     _require_room(local, value, node.at, scope)
     kind = scope.learn_local(local, value.type, node.at, written(value, scope))
+    _warn_of_cast(node, value, local.declared or kind, scope)
     target = tree.Var(kind, scope.at(node.at), scope.local_variable(local))
     return tree.Assign(kind, scope.at(node.at), target, converted(value, kind))
 

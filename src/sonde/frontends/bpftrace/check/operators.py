@@ -94,6 +94,7 @@ def _comparison(node: nodes.Binary, left: Expr, right: Expr, scope: BtScope) -> 
     if is_text(left.type) and is_text(right.type) and node.op in ("==", "!="):
         made: Expr = tree.Binary(INT, at, node.op, string(left), string(right))
     elif is_scalar(left.type) and is_scalar(right.type):
+        _warn_of_comparison(node, left, right, scope)
         kind = INT64 if _are_signed(left, right) else UINT64
         made = tree.Binary(INT, at, node.op, converted(left, kind), converted(right, kind))
     else:
@@ -104,6 +105,17 @@ def _comparison(node: nodes.Binary, left: Expr, right: Expr, scope: BtScope) -> 
             raise _mismatch(node, left, right, scope)
         made = objects
     return tree.Cast(BOOL, at, made)
+
+
+def _warn_of_comparison(node: nodes.Binary, left: Expr, right: Expr, scope: BtScope) -> None:
+    if is_pointer(left) and is_pointer(right) and left.type != right.type:
+        from sonde.frontends.bpftrace.check.implicit_casts import warn_of_pointers  # few programs compare them
+
+        warn_of_pointers(node, left, right, scope)
+    elif is_signed(left.type) != is_signed(right.type):
+        from sonde.frontends.bpftrace.check.implicit_casts import warn_of_operands  # for a few mixes
+
+        warn_of_operands(node.op, ((node.left, left), (node.right, right)), node, scope)
 
 
 def _mismatch(node: nodes.Binary | nodes.Assign, left: Expr, right: Expr, scope: BtScope) -> BtError:
@@ -124,6 +136,19 @@ def arithmetic(op: str, left: Expr, right: Expr, node: nodes.Binary | nodes.Assi
         return _pointed(op, left, right, node, scope)
     if not (is_integer(left.type) and is_integer(right.type)):
         raise _mismatch(node, left, right, scope)
+    sides = (node.left, node.right) if isinstance(node, nodes.Binary) else (node.target, node.value)
+    if op in _SIGNED or is_signed(left.type) != is_signed(right.type):
+        from sonde.frontends.bpftrace.check.implicit_casts import warn_of_operands  # as above
+
+        warn_of_operands(op, ((sides[0], left), (sides[1], right)), node, scope)
+    return _computed(op, left, right, node, scope)
+
+
+_SIGNED = ("-", "/", "%")
+"""Operators that make a signed number or are warned of between such ones."""
+
+
+def _computed(op: str, left: Expr, right: Expr, node: nodes.Binary | nodes.Assign, scope: BtScope) -> Expr:
     at = scope.at(node.at)
     literals = [each.value for each in (left, right) if isinstance(each, tree.Const) and is_literal(each.type)]
     if len(literals) == 2:
@@ -180,7 +205,7 @@ def _pointed(op: str, left: Expr, right: Expr, node: nodes.Binary | nodes.Assign
         text = f"The {op} operator can not be used on a pointer"
         raise scope.mistake(f"{text} ({spelled(left.type)}, {spelled(right.type)})", node.at)
     step = _step(pointer.type)
-    moved = arithmetic("*", wide(other), constant(step, at, INT64), node, scope)
+    moved = _computed("*", wide(other), constant(step, at, INT64), node, scope)
     whole = tree.Binary(UINT64, at, op, tree.Cast(UINT64, at, pointer), converted(moved, UINT64))
     return tree.Cast(pointer.type, at, whole)
 
@@ -193,6 +218,9 @@ def _step(kind: Type) -> int:
 
 def unary(node: nodes.Unary, scope: BtScope) -> Expr:
     at = scope.at(node.at)
+    if node.op == "&" and isinstance(node.operand, nodes.ScratchVariable):
+        # Who has the address may assign to it.
+        scope.assigned(node.operand.name)
     operand = scope.expression(node.operand, scope)
     if node.op == "*":
         return _dereferenced(node, operand, scope)
@@ -247,6 +275,7 @@ def ternary(node: nodes.Ternary, scope: BtScope) -> Expr:
         raise scope.mistake(f"Invalid condition in ternary: {spelled(test.type)}", node.test.at)
     first, then = ([], test) if node.then is None else unhurried(node.then, scope)
     second, otherwise = unhurried(node.otherwise, scope)
+    _warn_of_branches(node, then, otherwise, scope)
     if first or second:
         return either(test, (first, then), (second, otherwise), node.at, scope)
     if is_text(then.type) and is_text(otherwise.type):
@@ -259,3 +288,13 @@ def ternary(node: nodes.Ternary, scope: BtScope) -> Expr:
         one, other = spelled(written(then, scope)), spelled(written(otherwise, scope))
         raise scope.mistake(f"{text}: have '{one}' and '{other}'", node.at)
     return tree.Conditional(kind, at, bare(test), converted(then, kind), converted(otherwise, kind))
+
+
+def _warn_of_branches(node: nodes.Ternary, then: Expr, otherwise: Expr, scope: BtScope) -> None:
+    kind = None if then.type == otherwise.type else merged(then.type, otherwise.type)
+    if kind is None:
+        return
+    from sonde.frontends.bpftrace.check.implicit_casts import warn_of_cast  # as above
+
+    warn_of_cast(node.then or node.test, then, kind, scope)
+    warn_of_cast(node.otherwise, otherwise, kind, scope)

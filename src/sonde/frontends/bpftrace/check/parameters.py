@@ -58,7 +58,8 @@ def _description(arguments: list[nodes.Expr], scope: BtScope) -> str:
         return ""
     third = arguments[2]
     if not isinstance(third, nodes.StringLiteral):
-        raise scope.mistake("Function 'getopt' requires the third parameter to be a string literal.", third.at)
+        scope.remark("Function 'getopt' requires the third parameter to be a string literal.", third.at)
+        return ""
     return third.value.decode(errors="surrogateescape")
 
 

@@ -130,6 +130,12 @@ class BtScope:
         self.attached = AttachedProbes(nodes.AttachPoint(SourceSpan(1, 1, 1, 1), ""), "", "", ())
         self.call: SourceSpan | None = None
         """The call whose arguments are being checked: mistakes of theirs are told there."""
+        self.loops = 0
+        """That the statement stands in."""
+        self.unassigned: dict[Local, SourceSpan] = {}
+        """Variables of the clause that are declared and have not been assigned to, with the declaration."""
+        self.unevaluated = 0
+        """Whether types alone are asked for, of so many expressions within each other."""
         self.copies = 1
         """Of the statement that is being checked: those of unrolled loops that it stands in."""
         self.before: list[list[Statement]] = []
@@ -149,7 +155,7 @@ class BtScope:
         """How maps are kept that are declared."""
         self.macros: Mapping[tuple[str, int], Sequence[nodes.Macro]] = {}
         self.functions: Mapping[str, nodes.SubprogramItem] = {}
-        self.remarks: dict[SourceSpan, BtError] = {}
+        self.remarks: dict[tuple[SourceSpan, str], BtError] = {}
         self.types = KnownTypes(catalog)
         self.expansions = 0
         self.spans: dict[tuple[int, int], tuple[int, int]] = {}
@@ -172,11 +178,32 @@ class BtScope:
         written = re.sub(r"(\$[A-Za-z_]\w*) \d+", r"\1", text) if self.expansions else text
         return BtError(written, span, hint, self.file)
 
+    def remark(self, text: str, span: SourceSpan, hint: str = "") -> None:
+        """Warn of something there, once."""
+        self.remarks[span, text] = self.mistake(text, span, hint)
+
+    def take_back(self, span: SourceSpan) -> None:
+        """What has been remarked of something there."""
+        for key in [key for key in self.remarks if key[0] == span]:
+            del self.remarks[key]
+
     # Scratch variables
 
     def begin_clause(self, number: int, attached: AttachedProbes) -> None:
         self.clause, self.attached = number, attached
         self._blocks, self._locals = [{}], 0
+        self.unassigned.clear()
+
+    def assigned(self, name: str) -> None:
+        """Something is assigned to the variable of that name, if there is one."""
+        local = self.find(name)
+        if local is not None:
+            self.unassigned.pop(local, None)
+
+    def end_clause(self) -> None:
+        """Warn of variables that never were assigned to."""
+        for local, span in self.unassigned.items():
+            self.remark(f"Variable {local.name} was never assigned to.", span)
 
     def open(self) -> None:
         self._blocks.append({})
@@ -184,13 +211,13 @@ class BtScope:
     def close(self) -> None:
         self._blocks.pop()
 
-    def mark(self) -> tuple[int, int, int]:
+    def mark(self) -> tuple[int, int, int, int, int]:
         """Where the checker is, for `back_to`."""
-        return len(self._blocks), len(self.before), self.depth
+        return len(self._blocks), len(self.before), self.depth, self.loops, self.unevaluated
 
-    def back_to(self, mark: tuple[int, int, int]) -> None:
+    def back_to(self, mark: tuple[int, int, int, int, int]) -> None:
         """Leave what has been entered since the mark was taken."""
-        blocks, before, self.depth = mark
+        blocks, before, self.depth, self.loops, self.unevaluated = mark
         del self._blocks[blocks:]
         del self.before[before:]
 

@@ -22,6 +22,7 @@ _MODES = ("bpftrace", "perf", "raw", _OF_FILES)
 def trace(name: str, mode: str, frames: int, span: SourceSpan, scope: BtScope) -> Expr:
     """A stack of the kernel or, `ustack`, of the process."""
     if mode == _OF_FILES and name == "kstack":
+        scope.remark("'build_id' stack mode can only be used for ustack. Falling back to 'raw' mode.", span)
         mode = "raw"
     keyword = name if mode == "bpftrace" else f"{name}_{mode}"
     if name == "ustack":

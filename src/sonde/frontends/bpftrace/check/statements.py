@@ -72,14 +72,23 @@ def _evaluate(node: nodes.Evaluate, scope: BtScope) -> list[Statement]:
         if found is not None:
             return [found]
     if isinstance(node.value, nodes.Ternary):
-        return _if(_as_if(node.value), scope)
-    return [tree.Evaluate(scope.at(node.at), scope.expression(node.value, scope))]
+        return _if(_as_if(node.value, node), scope)
+    value = scope.expression(node.value, scope)
+    if not (node.is_discarded or isinstance(node.value, nodes.Increment) or _is_deletion(node.value)):
+        scope.remark("Return value discarded.", node.whole or node.at)
+    return [tree.Evaluate(scope.at(node.at), value)]
 
 
-def _as_if(node: nodes.Ternary) -> nodes.If:
+def _is_deletion(node: nodes.Expr) -> bool:
+    """What delete() tells is rarely asked for."""
+    return isinstance(node, nodes.Call) and node.name == "delete"
+
+
+def _as_if(node: nodes.Ternary, of: nodes.Evaluate) -> nodes.If:
     """`test ? this() : that()`, whose values nobody wants."""
-    then = () if node.then is None else (nodes.Evaluate(node.then.at, node.then),)
-    return nodes.If(node.at, node.test, then, (nodes.Evaluate(node.otherwise.at, node.otherwise),))
+    then = () if node.then is None else (of._replace(at=node.then.at, value=node.then, whole=of.whole or of.at),)
+    otherwise = of._replace(at=node.otherwise.at, value=node.otherwise, whole=of.whole or of.at)
+    return nodes.If(node.at, node.test, then, (otherwise,))
 
 
 def _assign(node: nodes.Assign, scope: BtScope) -> list[Statement]:
@@ -165,6 +174,7 @@ def _let(node: nodes.Let, scope: BtScope) -> list[Statement]:
     if value is None:
         local = scope.declare(node.name, kind)
         local.declared = declared
+        scope.unassigned[local] = node.declared_at
         if kind is None or not is_scalar(kind):
             return []
         target = tree.Var(kind, scope.at(node.at), scope.local_variable(local))
@@ -185,6 +195,10 @@ def _of_declared(value: Expr, kind: Type, node: nodes.Let, scope: BtScope) -> Ex
     if whole is None or not fits or (is_scalar(kind) and not is_scalar(value.type)):
         text = f"Type mismatch for {node.name}: trying to assign value of type '{spelled(value.type)}' when variable "
         raise scope.mistake(f"{text}already has a type '{spelled(kind)}'", node.at)
+    if node.value is not None and value.type != kind:
+        from sonde.frontends.bpftrace.check.implicit_casts import warn_of_cast  # few programs declare types
+
+        warn_of_cast(node.value, value, kind, scope)
     return converted(value, kind)
 
 
@@ -200,13 +214,23 @@ def _if(node: nodes.If, scope: BtScope) -> list[Statement]:
 
 
 def _while(node: nodes.While, scope: BtScope) -> list[Statement]:
+    scope.remark("While loops are deprecated and may be removed in the future.", node.at, _RANGES)
     scope.before.append([])
     at, condition = scope.at(node.at), test(node.test, scope, None)
-    before, body = scope.before.pop(), statements(node.body, scope)
+    before = scope.before.pop()
+    scope.loops += 1
+    body = statements(node.body, scope)
+    scope.loops -= 1
     if not before:
         return [tree.Loop(at, condition, body, ())]
     ended = tree.If(at, condition, (), (tree.Leave(at, True),))
     return [tree.Loop(at, constant(1, at), (*before, ended, *body), ())]
+
+
+_RANGES = (
+    "For loops support ranges (e.g. `for ($x : $start..$end) { ... }`), and can be used in place of while. These are "
+    "more easily proven to be bounded by the verifier."
+)
 
 
 def _for_range(node: nodes.ForRange, scope: BtScope) -> list[Statement]:
@@ -224,7 +248,9 @@ def _for_range(node: nodes.ForRange, scope: BtScope) -> list[Statement]:
     ]
     taken = tree.Evaluate(at, tree.Assign(INT64, at, variables[2], variables[0]))
     step = tree.Evaluate(at, tree.Increment(INT64, at, variables[0], 1, True))
+    scope.loops += 1
     body = statements(node.body, scope)
+    scope.loops -= 1
     scope.close()
     return [*before, tree.Loop(at, tree.Binary(INT, at, "<", variables[0], variables[1]), (taken, *body), (step,))]
 

@@ -48,7 +48,9 @@ def type_of(node: nodes.Expr | nodes.TypeName, scope: BtScope) -> Type:
 def unevaluated(node: nodes.Expr, scope: BtScope) -> Expr:
     """An expression of which only the type is wanted: what it has for statements is not run."""
     scope.before.append([])
+    scope.unevaluated += 1
     made = scope.expression(node, scope)
+    scope.unevaluated -= 1
     scope.before.pop()
     return made
 

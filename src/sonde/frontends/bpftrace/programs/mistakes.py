@@ -20,7 +20,8 @@ def told(error: SourceError, source: ProgramText) -> ProgramError:
 
 def warned(error: BtError, source: ProgramText) -> str:
     """What compiles and may be meant otherwise, as lines."""
-    return placed("WARNING", error.text, error.span, source)
+    message = placed("WARNING", error.text, error.span, source)
+    return f"{message}\nHINT: {error.hint}" if error.hint else message
 
 
 def _span(error: SourceError) -> SourceSpan | None:

@@ -6,6 +6,7 @@ import struct
 from collections.abc import Iterable
 
 from sonde.consume.events import Fault
+from sonde.frontends.bpftrace.errors import SourceSpan, placed
 from sonde.model.spec import FAULTS, ProgramSpec
 from sonde.typed import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ _GOES_ON = {
 }
 """By the fault's code: what the clause goes on behind."""
 
+_KIND = "WARNING"
 _LINE = struct.Struct("<IIII")
 _COLUMN_BITS = 10
 """Of the last word of a struct bpf_line_info, below the line."""
@@ -29,18 +31,13 @@ def fault_text(fault: Fault, programs: Iterable[ProgramSpec], source: BtSource) 
     text = _GOES_ON.get(fault.code)
     if text is None:
         text = FAULTS.get(fault.code, "fault {code}") + ": the rest of the probe's program was not run"
-    told = f"WARNING: {text.format(value=fault.value & (1 << 64) - 1, code=fault.code)}"
+    message = text.format(value=fault.value & (1 << 64) - 1, code=fault.code)
     place = _place(fault, programs)
     if place is None or not 0 < place[0] <= len(source.text.lines):
-        return told
+        return f"{_KIND}: {message}"
     line, column = place
     end_line, end = source.spans.get(place, (line, column + 1))
-    whole = source.text.lines[line - 1]
-    name, before = source.text.origin(line)
-    if end_line != line:
-        end = len(whole) + 1
-    mark = " " * (column - 1) + "~" * max(end - column, 1)
-    return f"{name}:{line - before}:{column}-{end}: {told}\n{whole}\n{mark}"
+    return placed(_KIND, message, SourceSpan(line, column, end_line, end), source.text)
 
 
 def _place(fault: Fault, programs: Iterable[ProgramSpec]) -> tuple[int, int] | None:

@@ -176,11 +176,14 @@ Expr: TypeAlias = (
 
 
 class Evaluate(Node):
-    """`is_discarded`: `_ = value`."""
+    """`is_discarded`: `_ = value`. `whole` is the statement, with its semicolon or, without one, the block that it
+    ends; `is_last`: it stands at the end of a block that may have a value."""
 
     at: SourceSpan
     value: Expr
     is_discarded: bool = False
+    whole: SourceSpan | None = None
+    is_last: bool = False
 
 
 class Assign(Node):
@@ -211,12 +214,15 @@ class If(Node):
 
 
 class ForRange(Node):
+    """`at` ends with the range, `whole` with the body."""
+
     at: SourceSpan
     name: str
     start: Expr
     end: Expr
     body: tuple[Statement, ...]
     name_at: SourceSpan
+    whole: SourceSpan
 
 
 class ForMap(Node):

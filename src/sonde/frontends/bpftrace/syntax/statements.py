@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sonde.frontends.bpftrace.errors import BtError
+from sonde.frontends.bpftrace.errors import BtError, SourceSpan
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.frontends.bpftrace.syntax.expressions import expression, unary
 from sonde.frontends.bpftrace.syntax.lexer import BtToken
@@ -10,22 +10,30 @@ from sonde.frontends.bpftrace.syntax.stream import Stream
 from sonde.frontends.bpftrace.syntax.types import type_name
 from sonde.typed import NoReturn
 
+_SIGILS = ("scratch", "map")
+"""Kinds of tokens; a statement that begins with one ends before its semicolon."""
 _ASSIGNING = ("=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=")
 
 
 def block(stream: Stream) -> tuple[nodes.Statement, ...]:
     """`{ statements }`."""
-    return _unvalued(*_contents(stream))
+    start = stream.peek().start
+    statements, value = _contents(stream)
+    return _unvalued(statements, value, stream.since(start), False)
 
 
-def _unvalued(statements: tuple[nodes.Statement, ...], value: nodes.Expr | None) -> tuple[nodes.Statement, ...]:
-    """A block whose value nobody wants."""
+def _unvalued(
+    statements: tuple[nodes.Statement, ...], value: nodes.Expr | None, at: SourceSpan, is_last: bool
+) -> tuple[nodes.Statement, ...]:
+    """A block, `at`, whose value nobody wants. `is_last`: it may have one."""
     if value is None:
         return statements
     if not isinstance(value, nodes.Ternary) or not value.is_if:
-        return (*statements, nodes.Evaluate(value.at, value))
+        return (*statements, nodes.Evaluate(value.at, value, False, at, is_last))
     then, otherwise = (
-        _unvalued(each.statements, each.value) if isinstance(each, nodes.BlockValue) else _unvalued((), each)
+        _unvalued(each.statements, each.value, each.at, True)
+        if isinstance(each, nodes.BlockValue)
+        else _unvalued((), each, at, True)
         for each in (value.then, value.otherwise)
     )
     return (*statements, nodes.If(value.at, value.test, then, otherwise))
@@ -57,13 +65,16 @@ def _contents(stream: Stream) -> tuple[tuple[nodes.Statement, ...], nodes.Expr |
                 return tuple(found), value
             found.append(conditional)
             continue
+        token = stream.peek()
         statement = _statement(stream)
         if isinstance(statement, nodes.Evaluate) and not statement.is_discarded and stream.at("}"):
             stream.next()
             return tuple(found), statement.value
-        found.append(statement)
         if not stream.at("}") and not _ends_itself(statement):
             stream.expect(";")
+            if isinstance(statement, nodes.Evaluate) and token.kind not in _SIGILS:
+                statement = statement._replace(whole=stream.since(token.start))
+        found.append(statement)
     stream.next()
     return tuple(found), None
 
@@ -90,8 +101,9 @@ def _statement(stream: Stream) -> nodes.Statement:
 def _block_or_value(stream: Stream) -> nodes.Statement:
     """A block, also one with a value at its end, which nobody wants."""
     start = stream.peek().start
-    whole = block(stream)
-    return nodes.Block(stream.since(start), whole)
+    statements, value = _contents(stream)
+    at = stream.since(start)
+    return nodes.Block(at, _unvalued(statements, value, at, True))
 
 
 def _simple(stream: Stream, start: int) -> nodes.Statement:
@@ -132,7 +144,9 @@ def _if(stream: Stream) -> tuple[nodes.If, nodes.Expr | None]:
     """`if` as a statement and, where all its branches have values at their ends, as a value."""
     start = stream.next().start
     test = _condition(stream)
+    then_start = stream.peek().start
     then, value = _contents(stream)
+    then_at = stream.since(then_start)
     otherwise: tuple[nodes.Statement, ...] = ()
     other: nodes.Expr | None = None
     if stream.accept("else"):
@@ -144,13 +158,14 @@ def _if(stream: Stream) -> tuple[nodes.If, nodes.Expr | None]:
         else:
             behind = stream.peek().start
             statements, last = _contents(stream)
-            otherwise = _unvalued(statements, last)
-            other = None if last is None else nodes.BlockValue(stream.since(behind), statements, last)
+            block_at = stream.since(behind)
+            otherwise = _unvalued(statements, last, block_at, True)
+            other = None if last is None else nodes.BlockValue(block_at, statements, last)
     at = stream.since(start)
-    statement = nodes.If(at, test, _unvalued(then, value), otherwise)
+    statement = nodes.If(at, test, _unvalued(then, value, then_at, True), otherwise)
     if value is None or other is None:
         return statement, None
-    return statement, nodes.Ternary(at, test, nodes.BlockValue(at, then, value), other, True)
+    return statement, nodes.Ternary(at, test, nodes.BlockValue(then_at, then, value), other, True)
 
 
 def _condition(stream: Stream) -> nodes.Expr:
@@ -202,19 +217,21 @@ def _for(stream: Stream) -> nodes.Statement:
     body = block(stream)
     if end is None:
         return nodes.ForMap(stream.since(start), name.text, first, body, stream.span(name))
-    return nodes.ForRange(head, name.text, first, end, body, stream.span(name))
+    return nodes.ForRange(head, name.text, first, end, body, stream.span(name), stream.since(start))
 
 
 def _while(stream: Stream) -> nodes.Statement:
     start = stream.next().start
     test = _condition(stream)
-    return nodes.While(stream.since(start), test, block(stream))
+    body = block(stream)
+    return nodes.While(stream.since(start), test, body)
 
 
 def _unroll(stream: Stream) -> nodes.Statement:
     start = stream.next().start
     count = expression(stream)
-    return nodes.Unroll(stream.since(start), count, block(stream))
+    body = block(stream)
+    return nodes.Unroll(stream.since(start), count, body)
 
 
 def _jump(stream: Stream) -> nodes.Statement:
