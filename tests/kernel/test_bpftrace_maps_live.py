@@ -130,3 +130,19 @@ def test_print_shows_maps_as_they_are_shown_at_the_end(engine, form):
     turns = "begin { print(@n); for ($i : 0..3) { @n = $i; print(@n); } @n = 7; }"
     done = sonde("bt", "-q", "--engine", engine, "-c", "true", "-e", turns)
     assert done.stdout.split("\n\n\n") == ["@n: 0\n@n: 0\n@n: 1\n@n: 2", "@n: 7\n"]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_loops_take_as_many_turns_as_programs_of_bpftrace_need(engine):
+    """Over all elements of a full map, over ranges within others, and until a condition holds."""
+    turns = 30000 if engine == "kernel" else 5000
+    program = f"""begin {{
+        for ($i : 0..4096) {{ @m[$i] = $i; }}
+        for ($kv : @m) {{ @s += $kv.1; @n++; }}
+        $k = 0; while ($k < {turns}) {{ $k++; if ($k == {turns - 7}) {{ break; }} }}
+        for ($i : 0..{turns // 100}) {{ for ($j : 0..100) {{ @inner++; }} }}
+        printf("%d %d\\n", $k, len(@m)); clear(@m);
+    }}"""
+    done = sonde("bt", "-q", "--engine", engine, "-c", "true", "-e", program)
+    assert done.stderr == ""
+    assert done.stdout == f"{turns - 7} 4096\n\n\n@inner: {turns}\n@n: 4096\n@s: {4096 * 4095 // 2}\n"

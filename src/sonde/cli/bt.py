@@ -226,7 +226,7 @@ def _require_supported(arguments: BtArguments) -> None:
 
 
 def _options(arguments: BtArguments) -> OptionTable:
-    given = [("quiet", "yes"), ("strsize", "1024"), ("evaltime", "fork")]
+    given = [("quiet", "yes"), ("strsize", "1024"), ("evaltime", "fork"), ("maxloop", "8388607")]
     if "unsafe" in arguments.flags:
         given.append(("destructive", "yes"))
     given += [("incdir", each) for each in arguments.several.get("-I", ())]

@@ -10,7 +10,9 @@ from sonde.library.given import arguments_of, path_of, program_of
 from sonde.library.settings import OptionValue, option_texts
 from sonde.typed import NamedTuple, Protocol, TypeAlias
 
-_USUAL: dict[str, tuple[tuple[str, str | None], ...]] = {"bpftrace": (("quiet", "yes"), ("strsize", "1024"))}
+_USUAL: dict[str, tuple[tuple[str, str | None], ...]] = {
+    "bpftrace": (("quiet", "yes"), ("strsize", "1024"), ("maxloop", "8388607"))
+}
 """Options that a language has other values of than D, by its name."""
 
 
