@@ -1,9 +1,10 @@
 """Options of `bt`, what it says where it cannot go on, and its lists of probes."""
 
 import re
+import subprocess
 
 import pytest
-from command import sonde
+from command import SONDE, environment, sonde
 
 
 def bt(*words, status=0, **more):
@@ -161,3 +162,34 @@ def test_stages_are_shown_in_their_order_and_once():
     assert sonde("bt", "--dry-run", "-d", "all", "-e", program).stdout == done.stdout
     for name, reason in (("verifier", "what the kernel's verifier says"), ("it", "-d must be one of ast")):
         assert reason in sonde("bt", "-d", name, "-e", program, status=1).stderr
+
+
+def test_a_dash_is_a_program_of_the_standard_input():
+    words = [SONDE, "bt", "-q", "-d", "ast", "-", "hi", "7"]
+    program = 'begin { printf("%s %d %d\\n", str($1), $2, $#); exit(); }'
+    done = subprocess.run(words, input=program, capture_output=True, text=True, timeout=30, env=environment())
+    assert "hi 7 2\n" in done.stdout
+    done = subprocess.run(words, input="begin { $x }", capture_output=True, text=True, timeout=30, env=environment())
+    assert done.stderr.startswith("stdin:1:9-11: ERROR: ")
+
+
+@pytest.mark.parametrize(
+    ("given", "shown", "renamed"),
+    [
+        ({"STRLEN": "8"}, "/bin/tru.. 4\n", ["STRLEN", "MAX_STRLEN"]),
+        ({"MAX_STRLEN": "8", "STRLEN": "3"}, "/bin/tru.. 4\n", []),
+        ({"MAP_KEYS_MAX": "2"}, "/bin/true 2\n", ["MAP_KEYS_MAX", "MAX_MAP_KEYS"]),
+    ],
+)
+def test_older_variables_of_the_environment_are_heeded_and_told(given, shown, renamed):
+    program = """
+        tracepoint:syscalls:sys_enter_execve {
+            @[1] = 1; @[2] = 1; @[3] = 1; @[4] = 1; printf("%s %d\\n", str(args.filename), len(@)); clear(@);
+        }
+    """
+    variables = {**environment(), **{f"BPFTRACE_{name}": value for name, value in given.items()}}
+    words = [SONDE, "bt", "-q", "--engine", "embedded", "-e", program, "-c", "/bin/sh -c '/bin/true; :'"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=30, env=variables)
+    assert done.stdout.startswith(shown), done
+    names = re.findall(r"WARNING: BPFTRACE_(\w+) has been renamed, please use BPFTRACE_(\w+)", done.stderr)
+    assert names == ([tuple(renamed)] if renamed else [])

@@ -39,6 +39,11 @@ def trace_bt(words: Sequence[str], messages: Messages, export: ExportRequest | N
     told = BtMessages(messages)
     try:
         arguments = parse(words)
+        if arguments.program == ("file", "-"):
+            from sonde.library.bpftrace.programs import program_of_input  # few programs stand there
+
+            text = program_of_input()
+            arguments = arguments._replace(values={**arguments.values, "-e": text}, words=arguments.operands)
         told.is_silent = "no_warnings" in arguments.flags
         return _asked(arguments, told, messages.program, export)
     except (FatalError, Error) as error:

@@ -79,7 +79,7 @@ class ProgramPieces:
         return next((name for _, name in self._calls if name not in self.starts), None)
 
     def check_stack(self) -> None:
-        """All functions that can be active together share eBPF's stack, and are so many at most. Raises TooLargeError."""
+        """All functions that can be active together share eBPF's stack, and are so many. Raises TooLargeError."""
         main = next(iter(self._frames))
         active = self._active(main)
         if active > MOST_FRAMES:

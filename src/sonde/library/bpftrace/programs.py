@@ -8,6 +8,7 @@ from sonde.consume.events import Value
 from sonde.consume.options import Options
 from sonde.frontends.bpftrace.check.checker import CheckedProgram
 from sonde.frontends.bpftrace.program_text import BtSource
+from sonde.frontends.bpftrace.programs.imports import LARGEST_PROGRAM
 from sonde.frontends.bpftrace.programs.wanted import FILTER, MODE, TELLS
 from sonde.frontends.bpftrace.report.text import BtReport, Ending
 from sonde.library.compiling import Compiled, For, compiled
@@ -18,6 +19,7 @@ from sonde.library.settings import OptionTable
 from sonde.machine.own_name import take_name as take_name
 from sonde.model.spec import AggregationSpec, ArraySpec, TracingSpec
 from sonde.typed import TYPE_CHECKING, NamedTuple, Protocol
+from sonde.untrusted import read_named, text_of
 
 if TYPE_CHECKING:
     from sonde.frontends.bpftrace.report.trials import BtTrials
@@ -25,6 +27,16 @@ if TYPE_CHECKING:
     from sonde.session.participants import MakeReport
 
 LANGUAGE = "bpftrace"
+
+
+def program_of_input() -> str:
+    """The text of a program that stands in the standard input. Raises ScriptError."""
+    from sonde.library.errors import ScriptError  # few programs stand there
+
+    try:
+        return text_of(read_named("/dev/stdin", LARGEST_PROGRAM))
+    except OSError as error:
+        raise ScriptError(f"failed to read the program from the standard input: {error.strerror}") from None
 
 
 class BtProgram:

@@ -58,6 +58,8 @@ _RENAMED = {
     "strlen": "max_strlen", "no_cpp_demangle": "cpp_demangle", "cat_bytes_max": "max_cat_bytes",
     "map_keys_max": "max_map_keys",
 }  # fmt: skip
+_NEGATED = "no_cpp_demangle"
+"""An older name that says the opposite."""
 _WITHOUT_EFFECT = (
     "symbol_source", "max_type_res_iterations", "unstable_addr", "unstable_import", "unstable_macro",
     "unstable_map_decl",
@@ -93,11 +95,26 @@ def settings_of(
                 why = "can only be set as an environment variable"
             raise BtError(f"{item.name}: {why}", item.at, "", file)
         found[name] = _value(name, item.value, item, file)
-    for name in SETTINGS:
-        if _PREFIX + name.upper() in environment:
-            at = items[0] if items else None
-            found[name] = _value(name, environment[_PREFIX + name.upper()], at, file)
+    for variable, name in _variables(environment):
+        span = items[0].at if items else _NOWHERE
+        text = environment[variable]
+        if variable != _variable(name):
+            warnings.append(BtError(f"{variable} has been renamed, please use {_variable(name)}", span, "", file))
+            if variable == _variable(_NEGATED):
+                text = {"0": "1", "1": "0"}.get(text, text)
+        found[name] = _value(name, text, nodes.ConfigSetting(span, variable, text), file)
     return GivenSettings(found, tuple(warnings))
+
+
+def _variables(environment: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Variables that are set, each with what it sets; those of older names where the newer ones are not."""
+    newer = {name: name for name in SETTINGS if _variable(name) in environment}
+    older = {old: new for old, new in _RENAMED.items() if new not in newer and _variable(old) in environment}
+    return [(_variable(each), name) for each, name in (newer | older).items()]
+
+
+def _variable(name: str) -> str:
+    return _PREFIX + name.upper()
 
 
 def _value(name: str, text: str, item: nodes.ConfigSetting | None, file: str | None) -> int | str:
