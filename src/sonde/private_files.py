@@ -11,10 +11,9 @@ import errno
 import os
 import stat
 
-MODE = 0o600
+from sonde.model.options import STANDARD_OUTPUT
 
-STANDARD_OUTPUT = "-"
-"""What stands for it where the name of a file to write is expected."""
+MODE = 0o600
 
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH

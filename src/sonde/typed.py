@@ -92,6 +92,17 @@ else:
     def _ne(self, other, _same=tuple.__eq__):
         return self.__class__ is not other.__class__ or not _same(self, other)
 
+    _GETTERS = []
+    """Descriptors of the first field, the second and so on, which all classes share."""
+
+    _OF_ALL = {
+        "__slots__": (), "__new__": _new, "__getnewargs__": _getnewargs,
+        "_replace": _replace, "_asdict": _asdict, "_make": classmethod(tuple.__new__),
+    }  # fmt: skip
+
+    _COMPARED = {"__eq__": _eq, "__ne__": _ne, "__hash__": tuple.__hash__}
+    """With tuple's own hash, which costs no call: values that are equal have the same fields."""
+
     class _Meta(type):
         """Turns the body of a class into a subclass of tuple."""
 
@@ -100,16 +111,13 @@ else:
                 return type.__new__(mcs, name, bases, body)
             fields = tuple(body.get("__annotations__", ()))
             body["_field_defaults"] = {f: body.pop(f) for f in fields if f in body}
-            for number, field in enumerate(fields):
-                body[field] = _tuplegetter(number, None)
-            body.update(
-                _fields=fields, __match_args__=fields, __slots__=(), __new__=_new, __getnewargs__=_getnewargs,
-                _replace=_replace, _asdict=_asdict, _make=classmethod(tuple.__new__),
-            )  # fmt: skip
+            while len(_GETTERS) < len(fields):
+                _GETTERS.append(_tuplegetter(len(_GETTERS), None))
+            body.update(zip(fields, _GETTERS), _fields=fields, __match_args__=fields)  # noqa: B905 - there are more
+            body.update(_OF_ALL)
             body.setdefault("__repr__", _repr)
             if "__eq__" not in body:
-                # tuple's own hash, which costs no call: values that are equal have the same fields.
-                body.update(__eq__=_eq, __ne__=_ne, __hash__=tuple.__hash__)
+                body.update(_COMPARED)
             return type.__new__(type, name, (tuple,), body)
 
     class NamedTuple(metaclass=_Meta):

@@ -8,7 +8,8 @@ from records import discarded, record
 
 from sonde.consume.decode import key_reader, record_reader
 from sonde.consume.runs import spans
-from sonde.consume.stacks import addresses, process_of, stack_value, user_stack_value
+from sonde.consume.stack_values import stack_value, user_stack_value
+from sonde.consume.stacks import addresses, process_of
 from sonde.model.spec import Field
 
 

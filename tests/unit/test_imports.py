@@ -15,7 +15,7 @@ ALLOWED = {
     "resources": set(),
     "untrusted": set(),
     "inherited": set(),
-    "private_files": set(),
+    "private_files": {"model.options"},
     "launch": {"inherited"},
     "children": set(),
     "formats": set(),

@@ -5,7 +5,7 @@ import struct
 from drawn_records import HEADER, PROBES, STRINGS, drawn_records
 from hypothesis import given
 
-from sonde.consume.stacks import stack_value
+from sonde.consume.stack_values import stack_value
 from sonde.library.record_reader import record_reader
 from sonde.library.values import CapturedPacket, Values
 from sonde.model.spec import CaptureAction, Field, PacketAction, RecordLayout, TraceAction, TracememAction

@@ -9,14 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from sonde.bpf.programs import F_SLEEPABLE, F_XDP_HAS_FRAGS, PERF_EVENT, XDP
-from sonde.codegen.basis import outputs
+from sonde.codegen.basis import outputs, return_places
 from sonde.codegen.basis.faults import ERROR_ROUTINE
 from sonde.codegen.basis.generation import Generation, Shared
 from sonde.codegen.basis.kernels import has_fragments
 from sonde.codegen.basis.maps import MOST_MAPS, MapPool
 from sonde.codegen.basis.names import fill_names, is_open, name_width
 from sonde.codegen.basis.nullable import gather_nullable
+from sonde.codegen.basis.return_places import ReturnPlace
 from sonde.codegen.basis.settings import Settings
+from sonde.codegen.basis.storage import assign_storage
 from sonde.codegen.basis.uses import (
     captures,
     gather_keys,
@@ -28,9 +30,6 @@ from sonde.codegen.basis.uses import (
 from sonde.codegen.clauses.bodies import Planned
 from sonde.codegen.clauses.descriptions import compiled_once
 from sonde.codegen.clauses.turns import has_loops
-from sonde.codegen.expressions import callers
-from sonde.codegen.expressions.callers import ReturnPlace
-from sonde.codegen.expressions.variables import assign_storage
 from sonde.codegen.firings.groups import ProgramGroup, divided, group
 from sonde.codegen.firings.internal import InternalContext
 from sonde.codegen.intermediate import ir
@@ -107,7 +106,7 @@ class Compilation:
 
     def __init__(
         self, program: Program, settings: Settings, target: Target, kernel_type: KernelType, fields: Fields,
-        sources: Sources, signature: Signature = _unknown, return_place: ReturnPlace = callers.unknown,
+        sources: Sources, signature: Signature = _unknown, return_place: ReturnPlace = return_places.unknown,
     ) -> None:  # fmt: skip
         require_parts(program.clauses)
         bare, conditions = _apart(program.clauses, target, settings.records)

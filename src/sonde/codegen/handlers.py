@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from sonde.codegen.basis.generation import Generation, Handlers
-from sonde.codegen.basis.places import Memory, Place, Remote, Trusted
-from sonde.codegen.expressions import conditions, integers, strings, variables
+from sonde.codegen.basis.places import Memory, Remote, Trusted
+from sonde.codegen.expressions import integers
 from sonde.codegen.expressions.access import plain
 from sonde.codegen.intermediate.ir import Operand
 from sonde.codegen.records import actions
@@ -13,6 +15,8 @@ from sonde.typed import Any
 
 
 def _binary(g: Generation, e: tree.Binary) -> Operand:
+    from sonde.codegen.expressions import conditions  # the smallest programs do without
+
     return integers.truth_value(g, e) if conditions.is_condition(e) else integers.binary(g, e)
 
 
@@ -25,21 +29,21 @@ def _argument(g: Generation, e: tree.Argument) -> Operand:
 
 
 def _builtin(g: Generation, e: tree.Builtin) -> Operand:
-    from sonde.codegen.expressions.builtins import value  # the smallest programs do without
+    from sonde.codegen.expressions.builtins import value  # as above
 
     return value(g, e)
+
+
+def _element(g: Generation, e: tree.Element) -> Operand:
+    from sonde.codegen.expressions.variables import element_value  # as above
+
+    return element_value(g, e)
 
 
 def _call(g: Generation, e: tree.Call) -> Operand:
     from sonde.codegen.subroutines.calls import value  # the subroutines, which many programs do without
 
     return value(g, e)
-
-
-def _stack_place(g: Generation, e: tree.StackTrace) -> Place:
-    from sonde.codegen.expressions.stacks import place  # few programs have them
-
-    return place(g, e)
 
 
 def _filled_words(g: Generation, e: tree.FilledWords) -> Operand:
@@ -66,30 +70,6 @@ def _increment(g: Generation, e: tree.Increment) -> Operand:
     return increment(g, e)
 
 
-def _resulting_place(g: Generation, e: tree.Expr) -> Place:
-    from sonde.codegen.expressions.assignments import resulting_place
-
-    return resulting_place(g, e)
-
-
-def _composed_place(g: Generation, e: tree.Compose) -> Place:
-    from sonde.codegen.expressions.composed import place  # few programs have it
-
-    return place(g, e)
-
-
-def _constant_bytes(g: Generation, e: tree.StringConst) -> Place:
-    from sonde.codegen.expressions.byte_arrays import constant  # few programs have them
-
-    return constant(g, e)
-
-
-def _read_bytes(g: Generation, e: tree.ReadBytes) -> Place:
-    from sonde.codegen.expressions.byte_arrays import read  # as above
-
-    return read(g, e)
-
-
 def _remove(g: Generation, e: tree.Remove) -> Operand:
     from sonde.codegen.expressions.elements import remove  # few programs have it
 
@@ -114,28 +94,16 @@ def _count(g: Generation, e: tree.ElementCount) -> Operand:
     return count(g, e)
 
 
-def _string_call(g: Generation, e: tree.Expr, into: Memory, size: int) -> None:
-    from sonde.codegen.subroutines.calls import string
-
-    string(g, e, into, size)
-
-
 def _probe_variable(g: Generation, e: tree.ProbeVariable) -> Operand:
     from sonde.codegen.expressions.locations import value
 
     return value(g, e)
 
 
-def _probe_variable_place(g: Generation, e: tree.ProbeVariable) -> Place:
-    from sonde.codegen.expressions.locations import place
-
-    return place(g, e)
-
-
 _VALUES: dict[type, Any] = {
     tree.Const: integers.constant,
     tree.Var: integers.from_place,
-    tree.Element: variables.element_value,
+    tree.Element: _element,
     tree.Builtin: _builtin,
     tree.Argument: _argument,
     tree.ProbeVariable: _probe_variable,
@@ -161,41 +129,6 @@ _VALUES: dict[type, Any] = {
     tree.FilledWords: _filled_words,
 }
 
-_PLACES: dict[type, Any] = {
-    tree.Var: variables.variable_place,
-    tree.Element: variables.element_place,
-    tree.ProbeVariable: _probe_variable_place,
-    tree.KernelObject: variables.object_place,
-    tree.Argument: variables.object_place,
-    tree.Deref: variables.object_place,
-    tree.MemberOf: variables.object_place,
-    tree.Index: variables.object_place,
-    tree.Assign: _resulting_place,
-    tree.Comma: _resulting_place,
-    tree.Conditional: _resulting_place,
-    tree.Compose: _composed_place,
-    tree.StringConst: _constant_bytes,
-    tree.StackTrace: _stack_place,
-    tree.ReadBytes: _read_bytes,
-}
-
-_STRINGS: dict[type, Any] = {
-    **dict.fromkeys(_PLACES, strings.variable),
-    tree.StringConst: strings.constant,
-    tree.Builtin: strings.builtin,
-    tree.Conditional: strings.conditional,
-    tree.Cast: strings.cast,
-    tree.Assign: strings.assignment,
-    tree.Comma: strings.assignment,
-    tree.Call: _string_call,
-}
-
-_CONDITIONS: dict[type, Any] = {
-    tree.Binary: conditions.binary,
-    tree.Unary: conditions.unary,
-    tree.Const: conditions.constant,
-}
-
 _STATEMENTS: dict[type, Any] = {
     tree.Evaluate: actions.evaluate,
     tree.Aggregate: actions.aggregate,
@@ -215,4 +148,23 @@ _STATEMENTS: dict[type, Any] = {
     tree.Act: actions.act,
 }
 
-HANDLERS = Handlers(_VALUES, _PLACES, _STRINGS, _CONDITIONS, _STATEMENTS)
+
+def _places() -> Mapping[type, Any]:
+    from sonde.codegen.place_handlers import PLACES  # as above
+
+    return PLACES
+
+
+def _strings() -> Mapping[type, Any]:
+    from sonde.codegen.string_handlers import STRINGS  # as above
+
+    return STRINGS
+
+
+def _conditions() -> Mapping[type, Any]:
+    from sonde.codegen.expressions.conditions import HANDLERS  # as above
+
+    return HANDLERS
+
+
+HANDLERS = Handlers(_VALUES, _places, _strings, _conditions, _STATEMENTS)

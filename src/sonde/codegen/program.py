@@ -16,12 +16,12 @@ from sonde.codegen.basis.faults import DEFER, ERROR_ROUTINE, unpacked
 from sonde.codegen.basis.generation import Context, Generation, Shared
 from sonde.codegen.basis.names import MASK_BITS, build_table, is_open, masks, open_table
 from sonde.codegen.basis.places import HeldInRegister, Memory
+from sonde.codegen.basis.storage import local_place, object_size
 from sonde.codegen.basis.uses import samples
 from sonde.codegen.clauses import bodies, carried, deferral, loops, turns
 from sonde.codegen.clauses.bodies import Planned
 from sonde.codegen.expressions.access import zero
 from sonde.codegen.expressions.resident import may_sleep
-from sonde.codegen.expressions.variables import local_place, object_size
 from sonde.codegen.handlers import HANDLERS
 from sonde.codegen.intermediate.ir import Atomic, Imm, MapDescriptor, Operand, Reg, SlotAddress
 from sonde.codegen.records import writing

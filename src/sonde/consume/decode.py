@@ -115,7 +115,7 @@ class _Builder:
         self.namespace |= {"number_text": number_text, "form_text": form_text}
 
     def _add_stacks(self) -> None:
-        from sonde.consume.stacks import stack_value, user_stack_value  # as above
+        from sonde.consume.stack_values import stack_value, user_stack_value  # as above
 
         self.namespace |= {"stack_value": stack_value, "user_stack_value": user_stack_value}
 

@@ -55,7 +55,8 @@ def function(parameters: str, body: GeneratedExpression, names: Mapping[str, Any
     constants: list[Any] = []
     source = source_of(body, constants)
     known = {**names, **{f"k{number}": value for number, value in enumerate(constants)}}
-    made: Callable[..., Any] = eval(compile(f"lambda {parameters}: {source}", "<generated>", "eval"), known)
+    # compile() would make the classes of all syntax trees first, which takes as long as a hundred such functions.
+    made: Callable[..., Any] = eval(f"lambda {parameters}: {source}", known)
     return made
 
 

@@ -8,10 +8,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 
 from sonde.library.errors import Error
+from sonde.model.options import STANDARD_OUTPUT as STANDARD_OUTPUT
 from sonde.model.options import OptionTable
 from sonde.model.spec import PERF_RINGS, TracingSpec, has_open_sites
-from sonde.private_files import STANDARD_OUTPUT as STANDARD_OUTPUT
-from sonde.private_files import create_named
 from sonde.session.engines import EMBEDDED
 from sonde.typed import TYPE_CHECKING, NamedTuple
 
@@ -57,6 +56,8 @@ def opened(path: str | None, what: str, flags: int = os.O_APPEND) -> Iterator[in
     if path is None:
         yield 1
         return
+    from sonde.private_files import create_named  # most traces write to the standard output
+
     try:
         descriptor = create_named(path, flags)
     except OSError as error:

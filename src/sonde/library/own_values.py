@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sonde.consume.stacks import ADDRESS, stack_value, user_stack_value
+from sonde.consume.stack_values import stack_value, user_stack_value
+from sonde.consume.stacks import ADDRESS
 from sonde.frontends.bpftrace.object_names import GLUE_FRAMES, OBJECTS
 from sonde.library.frames import Frame, Stack
 from sonde.model.spec import Field, TypeSpec

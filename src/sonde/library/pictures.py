@@ -10,12 +10,12 @@ from sonde.consume.options import Options, display_options
 from sonde.formats.profile import Profile, ProfileError
 from sonde.library.errors import Error
 from sonde.library.outputs import Files
-from sonde.model.options import OptionTable
+from sonde.model.options import STANDARD_OUTPUT, OptionTable
 from sonde.model.spec import TracingSpec
 from sonde.pictures.album import HEAT_RATE, Album
 from sonde.pictures.requests import FLAME, NAMES, PictureTask, RequestError, named, request, tasks
 from sonde.pictures.saved import LARGEST, read_profile
-from sonde.private_files import STANDARD_OUTPUT, create_named, empty
+from sonde.private_files import create_named, empty
 from sonde.report.symbolizer import Symbolizer
 from sonde.untrusted import read_named
 

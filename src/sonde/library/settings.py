@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from sonde.frontends.d.programs.attributes import check_attributes
+from sonde.frontends.option_values import check_attributes
 from sonde.library.errors import Error
 from sonde.model.known_options import OPTIONS
 from sonde.model.options import LANGUAGE_VERSION as LANGUAGE_VERSION

@@ -26,6 +26,9 @@ BAD_NAME = "Invalid option name"
 BAD_CONTEXT = "Option cannot be used from within a D program"
 TOO_LATE = "Operation illegal when tracing is active"
 
+STANDARD_OUTPUT = "-"
+"""What stands for it where the name of a file to write is expected."""
+
 LANGUAGE_VERSION = (2, 0)
 """The version of DTrace's D that this one is compatible with."""
 

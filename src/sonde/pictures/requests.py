@@ -6,9 +6,9 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 
 from sonde.model.aggregating import HISTOGRAMS
+from sonde.model.options import STANDARD_OUTPUT
 from sonde.model.spec import AggregationSpec
 from sonde.pictures.profiles import has_stack
-from sonde.private_files import STANDARD_OUTPUT
 from sonde.typed import NamedTuple
 
 FLAME, FOLDED, SPEEDSCOPE, PPROF, HEATMAP = "flame", "folded", "speedscope", "pprof", "heatmap"

@@ -6,8 +6,6 @@ import errno
 import os
 from collections.abc import Callable
 
-from sonde.private_files import create
-
 _CHUNK = 1 << 18
 
 
@@ -101,6 +99,8 @@ class Output:
     def switch(self, path: bytes) -> None:
         """Append to the file from now on; an empty path means the original output again. Raises OSError."""
         self.flush()
+        from sonde.private_files import create  # few programs change where output goes
+
         descriptor = create(path, os.O_APPEND) if path else self._original
         self.close()
         self._descriptor = descriptor

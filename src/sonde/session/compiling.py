@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 
+from sonde.codegen.basis.return_places import ReturnPlace
 from sonde.codegen.basis.settings import Settings
 from sonde.codegen.compiler import Compilation
-from sonde.codegen.expressions.callers import ReturnPlace
 from sonde.model.known_options import default_number
 from sonde.model.options import OptionTable
 from sonde.model.program import Program
@@ -14,7 +14,10 @@ from sonde.model.target import Target
 from sonde.model.units import whole_words
 from sonde.session.registry import Registry
 from sonde.session.replay_inputs import recording_of
-from sonde.symbols.return_addresses import ReturnAddresses
+from sonde.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sonde.symbols.return_addresses import ReturnAddresses
 
 _PACKETS, _ALL_PACKETS = 16 << 20, 256 << 20
 """Bytes for packets on their way, without option bufsize: for each CPU, and about as much for all of many. Packets
@@ -94,9 +97,14 @@ def compile_session(
 
 
 def _return_place(registry: Registry) -> ReturnPlace:
-    known = ReturnAddresses()
+    known: ReturnAddresses | None = None
 
     def distance(path: str, offset: int) -> int | None:
+        nonlocal known
+        if known is None:
+            from sonde.symbols.return_addresses import ReturnAddresses  # most programs look at no stack
+
+            known = ReturnAddresses()
         found = registry.file(path)
         return known.distance(found, offset) if found else None
 

@@ -6,12 +6,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sonde.codegen.basis.places import Memory
-from sonde.codegen.basis.repeating import Repeating
 from sonde.codegen.intermediate.ir import Operand, Reg, Slot
 from sonde.model.program import Variable
 from sonde.model.spec import Field
 from sonde.model.units import whole_words
-from sonde.typed import NamedTuple
+from sonde.typed import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from sonde.codegen.basis.repeating import Repeating
 
 
 class Deferral(NamedTuple):

@@ -113,12 +113,13 @@ class Context(Protocol):
 
 
 class Handlers(NamedTuple):
-    """Functions by the type of the node they are for."""
+    """Functions by the type of the node they are for. Tables that small programs do without are imported when they are
+    asked for."""
 
     values: dict[type, Callable[[Generation, Expr], Operand]]
-    places: dict[type, Callable[[Generation, Expr], Place]]
-    strings: dict[type, Callable[[Generation, Expr, Memory, int], None]]
-    conditions: dict[type, Callable[[Generation, Expr, int, int], None]]
+    places: Callable[[], Mapping[type, Callable[[Generation, Expr], Place]]]
+    strings: Callable[[], Mapping[type, Callable[[Generation, Expr, Memory, int], None]]]
+    conditions: Callable[[], Mapping[type, Callable[[Generation, Expr, int, int], None]]]
     statements: dict[type, Callable[[Generation, Statement], None]]
 
 
@@ -239,18 +240,18 @@ class Generation:
 
     def place(self, expression: Expr) -> Place:
         """Where the object that an lvalue denotes is."""
-        handler = self.handlers.places.get(type(expression))
+        handler = self.handlers.places().get(type(expression))
         if handler is None:
             raise Unsupported("the address of this expression", expression.position)
         return handler(self, expression)
 
     def string_into(self, expression: Expr, memory: Memory, capacity: int) -> None:
         """The string at `memory`: its characters, then zeros up to `capacity` bytes, at least one."""
-        self.handlers.strings[type(expression)](self, expression, memory, capacity)
+        self.handlers.strings()[type(expression)](self, expression, memory, capacity)
 
     def branch(self, expression: Expr, then: int, otherwise: int) -> None:
         """Go to `then` if the expression is true, else to `otherwise`."""
-        handler = self.handlers.conditions.get(type(expression))
+        handler = self.handlers.conditions().get(type(expression))
         if handler is not None:
             handler(self, expression, then, otherwise)
         else:

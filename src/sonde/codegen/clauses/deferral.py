@@ -22,10 +22,9 @@ from sonde.codegen.basis.faults import ABSENT, DEFER, FINAL, KEPT
 from sonde.codegen.basis.generation import Generation
 from sonde.codegen.basis.kernels import has_prepare_exec
 from sonde.codegen.basis.places import HeldInRegister, Memory
-from sonde.codegen.basis.repeating import NEVER, Repeating, reads_process, repeating, steps
+from sonde.codegen.basis.storage import object_size
 from sonde.codegen.clauses import carried
 from sonde.codegen.expressions.access import copy, store
-from sonde.codegen.expressions.variables import object_size
 from sonde.codegen.intermediate.ir import Imm, MapDescriptor, Operand, Reg
 from sonde.model import firing_record
 from sonde.model import program as tree
@@ -34,6 +33,10 @@ from sonde.model.program import Clause, Variable
 from sonde.model.spec import WAITING, MapSpec
 from sonde.model.units import whole_words
 from sonde.model.walk import nodes
+from sonde.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sonde.codegen.basis.repeating import Repeating
 
 DEFERRED = "deferred"
 """The map of what is kept of a thread's firing, in words: where it goes on, the probe's index, the time in ns, the six
@@ -62,6 +65,8 @@ _MOST_KEPT = 1 << 15
 
 def planned(g: Generation, clauses: Sequence[Clause]) -> Deferral | None:
     """What has to be known of the clauses of a program for entries of system calls; None if none reads a process."""
+    from sonde.codegen.basis.repeating import NEVER, reads_process, repeating  # of entries of system calls
+
     if not any(map(reads_process, clauses)):
         return None
     kept: dict[Variable, int] = {}
@@ -205,6 +210,8 @@ def _repeats(g: Generation) -> Repeating:
 
 def _number(g: Generation, statement: tree.Statement) -> int | None:
     """Which step of the clause it is, None if it is part of a loop."""
+    from sonde.codegen.basis.repeating import steps  # as above
+
     assert g.clause is not None
     return next((number for number, each in enumerate(steps(g.clause.statements)) if each is statement), None)
 

@@ -14,6 +14,7 @@ from sonde.codegen.basis.faults import BAD_ADDRESS, fault_if
 from sonde.codegen.basis.generation import Generation
 from sonde.codegen.basis.maps import NULL_MARK
 from sonde.codegen.basis.places import HeldInRegister, Memory, Place, Remote
+from sonde.codegen.basis.storage import FLAG, has_flag, object_size
 from sonde.codegen.expressions.access import copy, reached, store, store_bits, zero
 from sonde.codegen.expressions.integers import narrow, operate
 from sonde.codegen.expressions.region import bounded, span
@@ -27,12 +28,9 @@ from sonde.codegen.expressions.strings import (
     string_length,
 )
 from sonde.codegen.expressions.variables import (
-    FLAG,
     element_key,
     element_map,
     evaluated_once,
-    has_flag,
-    object_size,
     thread_storage,
 )
 from sonde.codegen.intermediate.ir import Imm, MapDescriptor, Operand, Reg

@@ -10,9 +10,10 @@ from sonde.codegen.basis.generation import REPLAYS, Generation, Unsupported
 from sonde.codegen.basis.identity import identity, process
 from sonde.codegen.basis.names import clause_number, probe_id
 from sonde.codegen.basis.places import Remote
+from sonde.codegen.basis.return_places import RETURNED
 from sonde.codegen.expressions import clock
 from sonde.codegen.expressions.access import as_number, load, plain
-from sonde.codegen.expressions.callers import HELPER, RETURNED, caller_at
+from sonde.codegen.expressions.callers import HELPER, caller_at
 from sonde.codegen.expressions.integers import argument_number
 from sonde.codegen.expressions.processors import cpu_place
 from sonde.codegen.expressions.stacks import USER_STACK, call_stack

@@ -9,6 +9,7 @@ from sonde.codegen.intermediate.ir import Imm
 from sonde.model import program as tree
 from sonde.model.types import Array, Pointer, String, Struct, is_signed, resolve
 from sonde.model.walk import is_zero
+from sonde.typed import Any
 
 _SIGNED = {"<": "slt", "<=": "sle", ">": "sgt", ">=": "sge"}
 _UNSIGNED = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
@@ -103,3 +104,11 @@ def unary(g: Generation, e: tree.Expr, then: int, otherwise: int) -> None:
 def constant(g: Generation, e: tree.Expr, then: int, otherwise: int) -> None:
     assert isinstance(e, tree.Const)
     g.b.jump(then if e.value else otherwise)
+
+
+HANDLERS: dict[type, Any] = {
+    tree.Binary: binary,
+    tree.Unary: unary,
+    tree.Const: constant,
+}
+"""Which function generates which kind of node."""

@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 from sonde.codegen.basis.generation import Generation
 from sonde.codegen.basis.kernels import require_loops
+from sonde.codegen.basis.storage import kept_map
 from sonde.codegen.expressions import aggregated
-from sonde.codegen.expressions.variables import element_key, kept_map
+from sonde.codegen.expressions.variables import element_key
 from sonde.codegen.intermediate.ir import CallArgument, FunctionAddress, Imm, MapDescriptor, Operand, Reg
 from sonde.model import program as tree
 from sonde.model.program import Aggregation, Variable

@@ -12,7 +12,6 @@ from sonde.codegen.basis.maps import NULL_MARK
 from sonde.codegen.basis.nullable import can_be_null
 from sonde.codegen.basis.places import Memory, Remote, Trusted
 from sonde.codegen.expressions.access import address_of, as_number, load, load_bits, plain
-from sonde.codegen.expressions.processors import cpu_place, user_register
 from sonde.codegen.intermediate.arithmetic import signed
 from sonde.codegen.intermediate.ir import Imm, Operand, Reg
 from sonde.model import program as tree
@@ -187,6 +186,8 @@ def address(g: Generation, e: tree.AddressOf) -> Operand:
 def from_place(g: Generation, e: tree.Expr) -> Operand:
     """The content of an lvalue: integers and pointers; of an array or structure its address."""
     if isinstance(e, tree.Index) and isinstance(e.object, tree.Builtin) and e.object.name == "uregs":
+        from sonde.codegen.expressions.processors import user_register  # few programs look at registers
+
         return user_register(g, e)
     base = resolve(e.type)
     place = g.place(e)
@@ -212,6 +213,8 @@ def pointer_place(g: Generation, e: tree.Expr) -> Remote | Trusted | Memory:
             return Remote(plain(g, g.current_task()), 0)
         return Trusted(g.current_task(), 0)
     if isinstance(e, tree.Builtin) and e.name == "curcpu":
+        from sonde.codegen.expressions.processors import cpu_place  # as above
+
         return cpu_place(g)
     if isinstance(e, tree.Cast) and isinstance(resolve(e.operand.type), Pointer):
         inner = e.operand

@@ -10,8 +10,6 @@ from sonde.codegen.basis.names import probe_name
 from sonde.codegen.basis.places import Memory
 from sonde.codegen.basis.shapes import end_of
 from sonde.codegen.expressions.access import copy, store, zero
-from sonde.codegen.expressions.stacks import stack_into
-from sonde.codegen.expressions.strings import characters, characters_into
 from sonde.codegen.intermediate.ir import Imm, MapDescriptor, Reg
 from sonde.model import program as tree
 from sonde.model.spec import Field
@@ -25,12 +23,18 @@ def write_field(g: Generation, e: tree.Expr, field: Field, base: Memory) -> None
     if field.kind == "interned":
         store(g, memory, 4, probe_name(g, e.name) if isinstance(e, tree.Builtin) else g.value(_interned(g, e)))
     elif field.kind == "string":
+        from sonde.codegen.expressions.strings import characters_into  # many programs have none
+
         characters_into(g, e, memory, whole_words(field.size))
     elif field.kind == "long_string":
+        from sonde.codegen.expressions.strings import characters  # as above
+
         with g.released():
             _append_string(g, *characters(g, e), memory)
     elif field.kind in ("stack", "ustack") or (field.kind == "bytes" and isinstance(e, tree.StackTrace)):
         assert isinstance(e, tree.StackTrace)
+        from sonde.codegen.expressions.stacks import stack_into  # few programs have them
+
         stack_into(g, e, memory, field.size)
     elif field.kind == "bytes":
         copy(g, g.place(e), memory, field.size)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence, Set
 
+from sonde.codegen.basis import return_places
 from sonde.codegen.basis.generation import RECORDS, REPLAYS, Context
 from sonde.codegen.basis.kernels import has_prepare_exec
-from sonde.codegen.basis.repeating import reads_process
+from sonde.codegen.basis.return_places import ReturnPlace
 from sonde.codegen.basis.uses import arguments_used, follows, follows_arguments, samples, uses_arguments
-from sonde.codegen.expressions import callers
-from sonde.codegen.expressions.callers import ReturnPlace
 from sonde.codegen.firings.internal import InternalContext
 from sonde.model.errors import NO_PROBE, SourceError
 from sonde.model.probe import (
@@ -76,7 +75,7 @@ class ProgramGroup(NamedTuple):
 
 def group(
     clauses: Sequence[Clause], fields: Fields, target: Target, signature: Signature,
-    return_place: ReturnPlace = callers.unknown, xdp: str = "", conditions: Conditions | None = None,
+    return_place: ReturnPlace = return_places.unknown, xdp: str = "", conditions: Conditions | None = None,
 ) -> list[ProgramGroup]:  # fmt: skip
     """One group for each program; ERROR's clauses are left out, faults call them.
 
@@ -105,7 +104,7 @@ def group(
     for probe, own in fired:
         if probe.id not in general:
             which = tuple(clause.id for clause in sets.get(probe.id, own))
-            caller = callers.place_of(probe, own, features, return_place)
+            caller = return_places.place_of(probe, own, features, return_place)
             shape = *_shape(probe, own, which, features, fields), caller
             shapes.setdefault(shape, []).append(probe)
             members.setdefault(shape, set()).update(map(id, own))
@@ -148,7 +147,7 @@ def _general(
     from sonde.codegen.firings.general import GeneralContext, Way
 
     def caller(probe: Probe, own: Sequence[Clause]) -> int | None:
-        return callers.place_of(probe, own, features, return_place)
+        return return_places.place_of(probe, own, features, return_place)
 
     each_fired = [adapters.Fired(probe, tuple(own)) for probe, own in fired]
     all_of_them, sets = adapters.divided(each_fired, conditions, caller)
@@ -189,12 +188,12 @@ def _caller_at(
     end = 0
     for probes in alike:
         end += len(probes)
-        place = callers.place_of(probes[0], clauses, features, return_place)
-        known = callers.UNKNOWN if place is None else place
+        place = return_places.place_of(probes[0], clauses, features, return_place)
+        known = return_places.UNKNOWN if place is None else place
         if found and found[-1][1] == known:
             del found[-1]
         found.append((end, known))
-    return () if found[0] == (end, callers.UNKNOWN) else tuple(found)
+    return () if found[0] == (end, return_places.UNKNOWN) else tuple(found)
 
 
 def _are_mixed(fired: Sequence[tuple[Probe, Sequence[Clause]]]) -> bool:
@@ -226,13 +225,19 @@ def divided(each: ProgramGroup) -> list[ProgramGroup]:
     ]
 
 
+def _read_a_process(clauses: Sequence[Clause]) -> bool:
+    from sonde.codegen.basis.repeating import reads_process  # of entries of system calls
+
+    return any(map(reads_process, clauses))
+
+
 def _deferring(groups: Sequence[ProgramGroup], target: Target) -> list[ProgramGroup]:
     """With programs that go on with the firings of others, before all others that a call's return fires. An engine that
     holds a system call while it is looked at needs none."""
     made: list[ProgramGroup] = []
     others: list[ProgramGroup] = []
     for each in groups:
-        may_defer = _is_entry(each.context) and any(map(reads_process, each.clauses))
+        may_defer = _is_entry(each.context) and _read_a_process(each.clauses)
         if may_defer and _APART not in target.features:
             from sonde.codegen.firings.resumed import ResumedContext
 
@@ -273,7 +278,11 @@ def _fired(
         from sonde.codegen.firings.static import expanded
 
         def caller(site: StaticSite) -> int | None:
-            return callers.of_site(firing, site, return_place) if callers.are_wanted(clauses, features) else None
+            return (
+                return_places.of_site(firing, site, return_place)
+                if return_places.are_wanted(clauses, features)
+                else None
+            )
 
         everything = frozenset(range(max(len(site.arguments) for site in firing.sites)))
         return expanded(probe, firing, everything if RECORDS in features else arguments_used(clauses), caller)

@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sonde.library.errors import Error
-from sonde.private_files import STANDARD_OUTPUT, create_named
+from sonde.model.options import STANDARD_OUTPUT
+from sonde.private_files import create_named
 from sonde.report.output import write_all
 from sonde.typed import Any, Protocol
 

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sonde.frontends.bpftrace.check.address_spaces import is_in_process
 from sonde.frontends.bpftrace.check.aggregating import NAMES as AGGREGATING
 from sonde.frontends.bpftrace.check.aggregating import shown_function
-from sonde.frontends.bpftrace.check.builtins import builtin
 from sonde.frontends.bpftrace.check.conversions import (
     arguments_spelled,
     constant,
     integer_value,
 )
-from sonde.frontends.bpftrace.check.function_table import ACTIONS, action_call, value_call
 from sonde.frontends.bpftrace.check.macros import no_definition
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.check.types import (
@@ -57,6 +54,9 @@ def value(call: nodes.Call, scope: BtScope) -> Expr:
     found = _VALUES.get(call.name)
     if found is not None:
         return found(call, scope)
+    from sonde.frontends.bpftrace.check.builtins import builtin  # the smallest programs do without
+    from sonde.frontends.bpftrace.check.function_table import ACTIONS, value_call  # as above
+
     more = value_call(call.name)
     if more is not None:
         return more.check(call, require(call, scope, more.least, more.most), scope)
@@ -73,13 +73,19 @@ def value(call: nodes.Call, scope: BtScope) -> Expr:
 
 def is_bare(name: str) -> bool:
     """Whether the function may be called without parentheses."""
+    from sonde.frontends.bpftrace.check.function_table import value_call  # as above
+
     found = value_call(name)
     return found is not None and not found.least
 
 
 def action(call: nodes.Call, scope: BtScope) -> Statement | None:
     """A call as a statement, None if it gives a value."""
-    found = _ACTIONS.get(call.name) or action_call(call.name)
+    found = _ACTIONS.get(call.name)
+    if found is None:
+        from sonde.frontends.bpftrace.check.function_table import action_call  # as above
+
+        found = action_call(call.name)
     return found(call, scope) if found is not None else None
 
 
@@ -106,6 +112,8 @@ def _positional_text(node: nodes.Expr, scope: BtScope) -> bytes | None:
 
 
 def _str(call: nodes.Call, scope: BtScope) -> Expr:
+    from sonde.frontends.bpftrace.check.address_spaces import is_in_process  # as above
+
     arguments = require(call, scope, 1, 2)
     at = scope.at(call.at)
     given = _positional_text(arguments[0], scope)

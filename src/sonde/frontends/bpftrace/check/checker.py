@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping, Sequence
 
 from sonde.frontends.bpftrace.check.conversions import test
-from sonde.frontends.bpftrace.check.expressions import expression
 from sonde.frontends.bpftrace.check.jumps import refuse_jumps
 from sonde.frontends.bpftrace.check.known_types import KnownTypes
 from sonde.frontends.bpftrace.check.macros import of_items
@@ -109,6 +108,12 @@ def check(items: Sequence[nodes.Item], given: CheckInput) -> CheckedProgram:
     )
 
 
+def _expression(node: nodes.Expr, scope: BtScope) -> Expr:
+    from sonde.frontends.bpftrace.check.expressions import expression  # the smallest programs do without
+
+    return expression(node, scope)
+
+
 def _scope(
     items: Sequence[nodes.Item],
     given: CheckInput,
@@ -117,7 +122,7 @@ def _scope(
     functions: Mapping[str, nodes.SubprogramItem],
 ) -> BtScope:
     """That of one pass."""
-    scope = BtScope(given.machine.catalog, known, given.file, given.arguments, expression, in_block, given.is_unsafe)
+    scope = BtScope(given.machine.catalog, known, given.file, given.arguments, _expression, in_block, given.is_unsafe)
     scope.types, scope.settings = given.types, given.settings
     scope.stack_mode = str(given.settings["stack_mode"])
     scope.macros, scope.options, scope.source = macros, given.options, given.text if given.tells else None

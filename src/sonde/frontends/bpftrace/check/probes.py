@@ -8,7 +8,6 @@ from contextlib import suppress
 
 from sonde.frontends.bpftrace.check.globs import glob, is_glob
 from sonde.frontends.bpftrace.check.scope import AttachedProbes
-from sonde.frontends.bpftrace.check.timers import timed, what_is_wrong
 from sonde.frontends.bpftrace.errors import BtError
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.frontends.bpftrace.syntax.lexer import integer_of
@@ -143,6 +142,8 @@ _OF_SIGNALS = 99_000
 
 
 def _timer(point: nodes.AttachPoint, kind: str, fields: list[str], machine: Machine) -> list[AttachedProbes]:
+    from sonde.frontends.bpftrace.check.timers import timed  # few programs have any
+
     return timed(point, kind, fields, machine.catalog, machine.told)
 
 
@@ -237,6 +238,8 @@ def _counted(point: nodes.AttachPoint, kind: str, fields: list[str], machine: Ma
     if len(fields) == 2 and fields[1]:
         given = integer_of(fields[1])
         if given is None or given <= 0:
+            from sonde.frontends.bpftrace.check.timers import what_is_wrong  # for a mistake
+
             _fail(point, f"Invalid count for {kind} probe: {what_is_wrong(fields[1])}")
         count = given
     elif "clock" in event:

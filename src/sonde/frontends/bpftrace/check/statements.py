@@ -9,7 +9,6 @@ from sonde.frontends.bpftrace.check.calls import action
 from sonde.frontends.bpftrace.check.conversions import constant, converted, test, wide, wrapped
 from sonde.frontends.bpftrace.check.macros import expanded, require_end
 from sonde.frontends.bpftrace.check.scope import BtScope
-from sonde.frontends.bpftrace.check.type_names import type_named
 from sonde.frontends.bpftrace.check.types import INT64, is_bool, is_integer, is_scalar, is_text, merged, spelled
 from sonde.frontends.bpftrace.errors import BtError
 from sonde.frontends.bpftrace.syntax import nodes
@@ -163,6 +162,8 @@ def _let(node: nodes.Let, scope: BtScope) -> list[Statement]:
         _refuse_aggregation(node, node.value, nodes.ScratchVariable(node.at, node.name), scope)
     value = None if node.value is None else scope.expression(node.value, scope)
     scope.known.is_guessed = False
+    from sonde.frontends.bpftrace.check.type_names import type_named  # few programs declare any
+
     declared = None if node.type is None else type_named(node.type, scope)
     if scope.known.is_guessed and node.type is not None:
         scope.known.put_off = scope.mistake("Could not resolve the type of this variable", node.type.at)

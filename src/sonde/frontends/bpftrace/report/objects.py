@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sonde.consume.stacks import ADDRESS, addresses, process_of, stack_value, user_stack_value
+from sonde.consume.stack_values import stack_value, user_stack_value
+from sonde.consume.stacks import ADDRESS, addresses, process_of
 from sonde.frontends.bpftrace.object_names import GLUE_FRAMES
 from sonde.report.callers import are_calls, kernel_place, user_place
 from sonde.report.stack import Addresses

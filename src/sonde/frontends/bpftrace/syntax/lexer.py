@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from collections.abc import Callable
 
 from sonde.frontends.bpftrace.errors import BtError, SourceSpan
 from sonde.model.units import DAY, HOUR, MICROSECOND, MILLISECOND, MINUTE, SECOND
@@ -42,16 +42,25 @@ class BtToken(NamedTuple):
     end: int
 
 
+def _the_first(starts: list[int], offset: int) -> int:
+    return 1
+
+
 class SourceText:
     """A text, with the lines that offsets are in."""
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self._starts = [0, *(match.end() for match in re.finditer("\n", text))]
+        self._starts = [0, *(match.end() for match in re.finditer("\n", text))] if "\n" in text else [0]
+        self._line_of: Callable[[list[int], int], int] = _the_first
+        if len(self._starts) > 1:
+            from bisect import bisect_right  # one-liners do without
+
+            self._line_of = bisect_right
 
     def place(self, offset: int) -> tuple[int, int]:
         """Line and column."""
-        line = bisect_right(self._starts, offset)
+        line = self._line_of(self._starts, offset)
         return line, offset - self._starts[line - 1] + 1
 
     def span(self, start: int, end: int) -> SourceSpan:

@@ -11,8 +11,8 @@ from sonde.frontends.d.check.options import CheckOptions
 from sonde.frontends.d.errors import SCRIPT, DError, in_d
 from sonde.frontends.d.lexer import SLASHES
 from sonde.frontends.d.parser import NO_MACROS
-from sonde.frontends.d.programs.attributes import check_attributes
 from sonde.frontends.d.source import INPUT, Macros, ProgramSource, command_line_source
+from sonde.frontends.option_values import check_attributes
 from sonde.model.catalog import Catalog
 from sonde.model.errors import Position, ProgramError, SourceError
 from sonde.model.known_options import BAD_VALUE, NEWEST_VERSION

@@ -1,4 +1,4 @@
-"""Values of options that only the language can judge."""
+"""Values of options that only a language can judge."""
 
 from __future__ import annotations
 
