@@ -350,6 +350,10 @@ def large_packets():
     frame = next(iter(FRAMES.values()))
     empty = Pcapng("<")
     yield "interfaces without end", empty.data + Pcapng("<").interface("x" * 40).data[len(empty.data) :] * 60_000
+    many = Pcapng("<")
+    for number in range(600):
+        many = many.interface(f"eth{number}").packet(frame, number)
+    yield "hundreds of devices", many.data
     yield "sections without end", empty.data * 200_000
     yield "the smallest blocks", empty.data + struct.pack("<III", 0xBAD, 12, 12) * 400_000
     yield "options without end", _block(6, struct.pack("<5I", 0, 0, 0, 0, 0) + struct.pack("<HH", 1, 0) * 1_000_000)

@@ -12,6 +12,7 @@ import sys
 from contextlib import closing
 from functools import partial
 
+import hostile_frames
 import hostile_replay_files as hostile
 import pytest
 import test_firing_files as firing_files
@@ -145,5 +146,30 @@ def test_a_file_that_was_made_to_be_hostile_does_no_harm(tmp_path, kind):
     good.write_bytes(GOOD[kind]())
     with closing(ReplayServer(good, script)) as server:
         for case, data in (*large(), *enumerate(drawn(count_of(5)))):
+            path.write_bytes(data)
+            check(server.replay(path, script), case)
+
+
+WHOLE = {
+    "recording of the kernel": lambda: [recording("kernel")],
+    "recording": lambda: [recording("embedded")],
+    "perf.data": perf_data.files,
+    "packets": packet_files.files,
+}
+
+
+def lies(kind, count):
+    draw, whole = random.Random(kind), WHOLE[kind]()
+    for number in range(count):
+        yield hostile_frames.changed(draw, whole[number % len(whole)], draw.choice(whole))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_file_that_lies_about_its_frames_does_no_harm(tmp_path, kind):
+    _, script = KINDS[kind]
+    path, good = tmp_path / "file", tmp_path / "good"
+    good.write_bytes(GOOD[kind]())
+    with closing(ReplayServer(good, script)) as server:
+        for case, data in enumerate(lies(kind, count_of(6))):
             path.write_bytes(data)
             check(server.replay(path, script), case)

@@ -89,6 +89,9 @@ this firing in vain, by the value of the fault."""
 FIRING_PACKET = FETCH_VARIABLES + 14
 """u32 bpf_firing_packet(u32 size): of so many bytes of the firing's packet those that the recording holds."""
 
+PACKET_COOKIE = FETCH_VARIABLES + 15
+"""u64 bpf_packet_cookie(ctx): what bpf_get_attach_cookie is to other programs, of that for a packet."""
+
 INJECT_RESULT, DELAY_TASK = range(FETCH_VARIABLES + 11, FETCH_VARIABLES + 13)
 """Two that act on the thread that fires the program, which must be held. long bpf_inject_result(s64 result): the system
 call that it enters is not made, or the one that it leaves has returned that. long bpf_delay_task(u64 ns): it goes on so
@@ -99,7 +102,7 @@ _OWN = {
     "packet_length": PACKET_LENGTH, "perf_event_reserve": PERF_EVENT_RESERVE, "perf_event_commit": PERF_EVENT_COMMIT,
     "probe_name": PROBE_NAME, "firing_cpu": FIRING_CPU, "firing_parent": FIRING_PARENT,
     "firing_image": FIRING_IMAGE, "firing_missed": FIRING_MISSED, "firing_packet": FIRING_PACKET,
-    "inject_result": INJECT_RESULT, "delay_task": DELAY_TASK,
+    "inject_result": INJECT_RESULT, "delay_task": DELAY_TASK, "packet_cookie": PACKET_COOKIE,
 }  # fmt: skip
 _OWN_NAMES = {number: name for name, number in _OWN.items()}
 

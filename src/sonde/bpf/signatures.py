@@ -140,6 +140,7 @@ firing_packet             scalar          scalar
 inject_result             scalar          scalar
 delay_task                scalar          scalar
 packet_length             scalar          context
+packet_cookie             scalar          context
 loop                      scalar          scalar callback stack_or_null scalar
 send_signal               scalar          scalar
 send_signal_thread        scalar          scalar
@@ -184,6 +185,7 @@ _CALLERS = {
     "inject_result": _EVENTS - {programs.SYSCALL},
     "delay_task": _EVENTS - {programs.SYSCALL},
     "packet_length": _SKB | _XDP,
+    "packet_cookie": _SKB | _XDP,
     "probe_read": _EVENTS,
     "probe_read_str": _EVENTS,
     "get_stack": _EVENTS,

@@ -15,7 +15,7 @@ from sonde.session.recorded_probes import RecordedPlaces
 FEATURES = frozenset(
     (
         "raw_tp_cookie", "perf_cookie", "kprobe_cookie", "uprobe_cookie", "ringbuf", "syscalls_apart", "native_calls",
-        "interpreted", "replays", "tcx", "packet_lengths",
+        "interpreted", "replays", "tcx", "packet_lengths", "packet_cookie",
     )
 )  # fmt: skip
 """What it offers to programs, as that of the embedded engine; besides, `replays`: memory of the kernel, and of

@@ -16,8 +16,9 @@ def numbered(probes: Sequence[Probe]) -> ProbeIndex:
     return ProbeIndex(padded(len(probes)), tuple(range(len(probes))), attachments)
 
 
-def index_by_cookie(g: Generation, count: int, feature: str) -> Operand:
-    """The attach cookie, or a constant stamped in at loading where the kernel lacks `feature`, the firing's cookie.
+def index_by_cookie(g: Generation, count: int, feature: str, helper: str = "get_attach_cookie") -> Operand:
+    """The attach cookie, as `helper` tells it, or a constant stamped in at loading where `feature` is lacking, the
+    firing's cookie.
 
     The verifier is shown by an AND that the table of probes has such a row: a program that never asks which of its
     probes has fired has no trace of the question.
@@ -25,7 +26,7 @@ def index_by_cookie(g: Generation, count: int, feature: str) -> Operand:
     if count == 1:
         return Imm(0)
     if feature in g.shared.target.features:
-        index: Operand = g.call("get_attach_cookie", g.ctx, pure="cookie")
+        index: Operand = g.call(helper, g.ctx, pure="cookie")
     else:
         index = g.b.stamp("cookie")
     return g.b.alu("and", index, Imm(padded(count) - 1))

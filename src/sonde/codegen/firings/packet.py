@@ -22,8 +22,9 @@ _KIND = 4
 _OUTGOING = 4
 """PACKET_OUTGOING (include/uapi/linux/if_packet.h)."""
 
-_NO_COOKIE = ""
-"""No kernel has an attach cookie for these programs: there is one copy of the program for each device."""
+_COOKIE = "packet_cookie"
+"""No kernel has an attach cookie for these programs: there is one copy of the program for each device. Of a file, which
+may tell of any number of them, there is one for all."""
 
 _TYPES = {
     TCX: programs.SCHED_CLS,
@@ -74,7 +75,7 @@ class PacketContext:
             # A socket has the packets of both directions.
             kind = g.b.load(g.ctx, _KIND, 4, invariant=True)
             g.b.branch("ne" if self._firing.is_egress else "eq", kind, Imm(_OUTGOING), g.leave)
-        return index_by_cookie(g, len(self.probes), _NO_COOKIE)
+        return index_by_cookie(g, len(self.probes), _COOKIE, _COOKIE)
 
     def argument(self, g: Generation, number: int) -> Operand:
         """arg0 is the length."""

@@ -32,14 +32,15 @@ FEATURES = frozenset(
         "paths",
         "tcx",
         "packet_lengths",
+        "packet_cookie",
         "general_probes",
         "uprobe_cookie",
     )
 )
 """What it offers to programs, as `sonde doctor` names it of kernels. Besides: a program attached to system calls is run
 for those alone, so that what one of them needs is no burden of the others; they are calls of 64-bit programs; sonde
-executes the programs, slowly; a helper gives paths as text, and another the lengths of packets of a file; and
-programs of any kind may call general probes."""
+executes the programs, slowly; a helper gives paths as text, others the lengths of packets of a file and the cookies of
+programs that are run for packets; and programs of any kind may call general probes."""
 
 _HELPERS = ("open_file", "cpu_time", "inject_result", "delay_task")
 

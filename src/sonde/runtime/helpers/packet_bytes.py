@@ -48,7 +48,10 @@ def make(environment: Environment) -> dict[str, Callable[..., int]]:
     def packet_length(context: int) -> int:
         return environment.packet_length
 
+    def packet_cookie(context: int) -> int:
+        return environment.cookie
+
     return {
         "skb_load_bytes": skb_load_bytes, "xdp_get_buff_len": xdp_get_buff_len, "xdp_load_bytes": xdp_load_bytes,
-        "packet_length": packet_length,
+        "packet_length": packet_length, "packet_cookie": packet_cookie,
     }  # fmt: skip

@@ -40,7 +40,7 @@ SUBJECTS = {
     "interventions": "inject_result delay_task",
     "trace_printk": "trace_printk trace_vprintk",
     "strings": "strtol strtoul strncmp snprintf",
-    "packet_bytes": "skb_load_bytes xdp_get_buff_len xdp_load_bytes packet_length",
+    "packet_bytes": "skb_load_bytes xdp_get_buff_len xdp_load_bytes packet_length packet_cookie",
 }
 """The helpers of each file of this package."""
 

@@ -57,6 +57,7 @@ def prepare(
     """Make each ready once or, if cookies are stamped in, once for each probe. Of many programs for system calls each
     is when it is first run: most are of calls that the traced processes never make. Raises EngineError."""
     ready = []
+    proved: dict[tuple[object, ...], Verified] = {}
     calls = any(made.spec.kind == PROG_ARRAY for made in maps.values())
     for_calls = {spec.name for spec in specs if _is_for_calls(spec)}
     late = for_calls if len(for_calls) > _MANY and not calls else frozenset()
@@ -69,7 +70,9 @@ def prepare(
                 later = _LaterProgram(spec, maps, environment, known.__getitem__)
                 ready.append(ReadyProgram(spec, served, later.run, later.forget))
             else:
-                ready.append(ReadyProgram(spec, served, *_run(spec, maps, environment, known.__getitem__, calls)))
+                ready.append(
+                    ReadyProgram(spec, served, *_run(spec, maps, environment, known.__getitem__, calls, proved))
+                )
     return ready
 
 
@@ -90,7 +93,7 @@ class _LaterProgram:
         self, spec: ProgramSpec, maps: Mapping[str, Map], environment: Environment, value: Callable[[Stamp], int]
     ) -> None:
         self._wanted: Callable[[], tuple[Run, Callable[[], None]]] | None = lambda: _run(
-            spec, maps, environment, value, False
+            spec, maps, environment, value, False, {}
         )[:2]
         self._run: Run = self._first
         self._forget: Callable[[], None] | None = None
@@ -111,6 +114,12 @@ class _LaterProgram:
         del self._run
 
 
+def _subject(spec: ProgramSpec) -> tuple[object, ...]:
+    """All of a program that the verifier looks at."""
+    attached = spec.kind, spec.attach_type, spec.attach_to, spec.flags
+    return *attached, spec.code, spec.map_references, spec.stamps, spec.btf, spec.variables
+
+
 def _verified(spec: ProgramSpec, maps: Mapping[str, Map]) -> Verified:
     """The program, proved harmless, with its accesses to the context made the engine's. Raises EngineError."""
     try:
@@ -120,9 +129,12 @@ def _verified(spec: ProgramSpec, maps: Mapping[str, Map]) -> Verified:
 
 
 def _run(
-    given: ProgramSpec, maps: Mapping[str, Map], environment: Environment, value: Callable[[Stamp], int], calls: bool
+    given: ProgramSpec, maps: Mapping[str, Map], environment: Environment, value: Callable[[Stamp], int], calls: bool,
+    proved: dict[tuple[object, ...], Verified],
 ) -> tuple[Run, Callable[[], None], RunnableProgram | None, int]:  # fmt: skip
-    verified = _verified(given, maps)
+    # Programs may be alike: those for packets that come and that go.
+    subject = _subject(given)
+    verified = proved[subject] = proved.get(subject) or _verified(given, maps)
     spec = given._replace(code=encode(verified.code))
     try:
         linked = link(spec, maps, value, environment.functions)
