@@ -273,6 +273,29 @@ class Functions(Expressions):
         return [f"{indent}if {self.test(1)}:", f"{indent}    return {self.number(1)}"]
 
 
+class SmallFunctions(Functions):
+    """Makes functions of small numbers, of which nothing wraps around: signs mean the same in any width."""
+
+    def constant(self):
+        return self.random.randrange(-99, 99)
+
+    def _binary(self, depth):
+        op = self.random.choice("+-&|^")
+        right = self.number(depth) if self.random.random() < 0.7 else f"({self.constant()})"
+        return f"({self.number(depth)} {op} {right})"
+
+    def _shift(self, depth):
+        return f"({self.number(depth)} >> {self.random.randrange(9)})"
+
+    def _cut(self, depth):
+        return f"i64({self.number(depth)})"
+
+    def _changed(self, indent, _depth):
+        op = self.random.choice(("+", "-", "&", "|", "^", "//", "%"))
+        value = self.number(1)
+        return [f"{indent}{self._target()} {op}= {f'({value} | 1)' if op in ('//', '%') else value}"]
+
+
 def evaluated(source, name, arguments):
     """What Python gives for a function of a source."""
     names = dict(MODEL)

@@ -6,7 +6,7 @@ import os
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from python_programs import EDGES, HELPERS, Expressions, Functions, evaluated
+from python_programs import EDGES, HELPERS, Expressions, Functions, SmallFunctions, evaluated
 
 import sonde
 
@@ -15,7 +15,7 @@ EXAMPLES = int(os.environ.get("SONDE_EXAMPLES", "3"))
 
 PROBES = """
 
-from sonde import i8, i16, i32, i64, probe, thread, u8, u16, u32
+from sonde import i8, i16, i32, i64, probe, thread, u8, u16, u32, u64
 
 
 def asking(function, first, second, third):
@@ -29,6 +29,18 @@ def asking(function, first, second, third):
     return asked
 
 
+def asking_unsigned(function, first, second, third):
+    @probe("BEGIN")
+    def asked(p):
+        # Unsigned, though the program does not say that they are to stay so.
+        thread.d = u64(first) + 0
+        thread.e = u64(second) + 0
+        thread.f = third
+        print(function(thread.d, thread.e, thread.f))
+
+    return asked
+
+
 @probe("BEGIN")
 def done():
     exit(0)
@@ -38,23 +50,23 @@ NUMBERS = st.one_of(st.sampled_from(EDGES), st.integers(-(2**63), 2**63 - 1), st
 ARGUMENTS = st.lists(st.tuples(NUMBERS, NUMBERS, NUMBERS), min_size=3, max_size=3)
 
 
-def given_by_probes(directory, source, names, arguments):
+def given_by_probes(directory, source, names, arguments, asking):
     """The results of each function for each of the arguments."""
     path = directory / "random_functions.py"
     path.write_text(HELPERS + source + PROBES)
     spec = importlib.util.spec_from_file_location("random_functions", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    probes = [module.asking(getattr(module, name), *each) for name in names for each in arguments]
+    probes = [getattr(module, asking)(getattr(module, name), *each) for name in names for each in arguments]
     with sonde.run(*probes, module.done, engine="embedded") as run:
         events = [*run]
     assert not [each for each in events if isinstance(each, (sonde.ProbeError, sonde.Loss))]
     return [event[0] for event in events if isinstance(event, sonde.Record)]
 
 
-def require_equal(directory, source, names, arguments):
+def require_equal(directory, source, names, arguments, asking="asking"):
     expected = [evaluated(source, name, each) for name in names for each in arguments]
-    found = given_by_probes(directory, source, names, arguments)
+    found = given_by_probes(directory, source, names, arguments, asking)
     wrong = [
         (name, each, one, other)
         for (name, each), one, other in zip(
@@ -86,3 +98,15 @@ def test_random_functions(directory, seed, arguments):
     made = Functions(seed)
     source = "".join(f"\n\n{made.function(name)}\n" for name in names)
     require_equal(directory, source, names, arguments)
+
+
+@settings(max_examples=EXAMPLES, deadline=None)
+@given(
+    st.integers(0, 2**32),
+    st.lists(st.tuples(st.integers(0, 20), st.integers(0, 9999), st.integers(-999, 999)), min_size=3, max_size=3),
+)
+def test_signs_beside_unsigned_numbers(directory, seed, arguments):
+    names = ["f0", "f1", "f2"]
+    made = SmallFunctions(seed)
+    source = "".join(f"\n\n{made.function(name, 4)}\n" for name in names)
+    require_equal(directory, source, names, arguments, "asking_unsigned")

@@ -31,6 +31,23 @@ def signed(operand: Operand) -> Operand:
     return as_operand(value_of(operand), LONG) if is_integer(operand.type) else operand
 
 
+def has_sign(operand: Operand) -> bool:
+    """Whether an integer may be negative: an unsigned one, also of fewer bits, and a constant may not."""
+    if isinstance(operand, tree.Const):
+        return operand.value < 0
+    return is_integer(operand.type) and is_signed(operand.type)
+
+
+def alike(left: Operand, right: Operand) -> tuple[Operand, Operand]:
+    """Integers with 64 bits, both signed where one of them may be negative: numbers of 2**63 and more, which are
+    addresses, are negative beside such. Anything else as it is."""
+    if not (is_integer(left.type) and is_integer(right.type)):
+        return whole(left), whole(right)
+    if has_sign(left) or has_sign(right):
+        return signed(left), signed(right)
+    return whole(left), whole(right)
+
+
 class Whole(Node):
     """A value as it is kept: a narrower integer becomes one of 64 bits."""
 
@@ -50,7 +67,9 @@ class Operation(Node):
     right: Expr
 
     def checked(self, scope: Scope) -> Operand:
-        left, right = whole(scope.evaluate(self.left, scope)), whole(scope.evaluate(self.right, scope))
+        left, right = scope.evaluate(self.left, scope), scope.evaluate(self.right, scope)
+        # What is common to a number and an unsigned one is unsigned.
+        left, right = (whole(left), whole(right)) if self.op in _AS_THEY_ARE else alike(left, right)
         if self.op == "+" and is_string_like(left.type) and is_string_like(right.type):
             if is_string(left.type) or is_string(right.type):
                 return call("strjoin", (left, right), scope, self.position)
@@ -59,6 +78,8 @@ class Operation(Node):
         made = operators.binary(self.op, left, right, self.position, scope.strsize)
         return signed(made) if self.op == "-" else made
 
+
+_AS_THEY_ARE = ("&", *operators.SHIFTS)
 
 _TEXTS = "an f-string puts numbers into a text: f'{name}:{number}'"
 
@@ -90,7 +111,7 @@ class Remainder(Node):
 
 def _divided(op: str, node: Quotient | Remainder, scope: Scope) -> Operand:
     at = node.position
-    left, right = whole(scope.evaluate(node.left, scope)), whole(scope.evaluate(node.right, scope))
+    left, right = alike(scope.evaluate(node.left, scope), scope.evaluate(node.right, scope))
     for each in (left, right):
         if not is_integer(each.type):
             spelled = "//" if op == "/" else op
@@ -136,6 +157,7 @@ class Corrected(Node):
         divisor = whole(scope.evaluate(self.divisor, scope))
         if not is_signed(left_over.type):
             return of
+        divisor = signed(divisor)
 
         def made(op: str, one: Operand, other: Operand) -> Operand:
             return operators.binary(op, one, other, at, scope.strsize)
@@ -156,7 +178,7 @@ class Sign(Node):
 
     def checked(self, scope: Scope) -> Operand:
         made = operators.unary(self.op, whole(scope.evaluate(self.operand, scope)), self.position)
-        return signed(made) if self.op == "-" else made
+        return made if self.op == "+" else signed(made)
 
 
 class Comparison(Node):
@@ -168,10 +190,11 @@ class Comparison(Node):
     right: Expr
 
     def checked(self, scope: Scope) -> Operand:
-        left, right = whole(scope.evaluate(self.left, scope)), whole(scope.evaluate(self.right, scope))
-        known = _known(self.op, left, right)
+        left, right = scope.evaluate(self.left, scope), scope.evaluate(self.right, scope)
+        known = _known(self.op, whole(left), whole(right))
         if known is not None:
             return tree.Const(INT, self.position, int(known))
+        left, right = alike(left, right)
         return operators.binary(self.op, left, right, self.position, scope.strsize)
 
 

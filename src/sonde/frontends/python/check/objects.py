@@ -158,23 +158,6 @@ class AsNumber(Node):
         return call("strtoll", (operand,), scope, self.position) if is_string_like(operand.type) else operand
 
 
-class Compound(Node):
-    """`target op= value`; a variable that nothing has set is 0."""
-
-    position: Position
-    op: str
-    target: Expr
-    value: Expr
-
-    def checked(self, scope: Scope) -> Operand:
-        value = whole(scope.evaluate(self.value, scope))
-        target = expressions.brought_into_being(self.target, scope) or scope.evaluate(self.target, scope)
-        if is_string(target.type) and self.op == "+":
-            joined = call("strjoin", (target, value), scope, self.position)
-            return assignments.assign(target, joined, scope, self.position)
-        return assignments.compound(self.op, target, value, scope.strsize, self.position)
-
-
 class Current(Node):
     """What a variable is that is changed next; one that nothing has set is 0."""
 

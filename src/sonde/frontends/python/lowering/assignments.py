@@ -6,9 +6,10 @@ import ast
 
 from sonde.frontends.d import syntax
 from sonde.frontends.python.check.numbers import Narrow
-from sonde.frontends.python.check.objects import Compound, Current, Freed
+from sonde.frontends.python.check.objects import Current, Freed
+from sonde.frontends.python.check.signs import Compound, Stored, name_of
 from sonde.frontends.python.lowering.arithmetic import SPELLED, operation
-from sonde.frontends.python.lowering.context import Lowering, assignment, is_simple
+from sonde.frontends.python.lowering.context import Lowering, is_simple
 from sonde.frontends.python.lowering.names import global_name
 from sonde.frontends.python.lowering.operands import computed, expression, now, operands
 from sonde.frontends.python.lowering.subscripts import subscripted
@@ -46,10 +47,18 @@ def _store(target: ast.expr, found: syntax.Expr, context: Lowering) -> None:
             found = found if is_simple(found) else context.kept(found)
         context.out[before:before] = first
     if isinstance(found, Narrow):
-        context.run(syntax.Assign(place.position, "=", place, found))
+        narrow(place, found, context)
     else:
-        context.run(assignment(place, found))
+        context.set(place, found)
     _note_set(target, context)
+
+
+def narrow(place: syntax.Expr, found: Narrow, context: Lowering) -> None:
+    """Set a variable to a number of a type that it has from now on."""
+    name = name_of(place)
+    if name is not None and found.type == _UNSIGNED:
+        context.typed.add(name)
+    context.run(Stored(place.position, place, found, context.typed, True))
 
 
 def _note_set(target: ast.expr, context: Lowering) -> None:
@@ -133,6 +142,8 @@ def annotated(node: ast.AnnAssign, context: Lowering) -> None:
         raise context.mistake(node.annotation, "no variable has this type", hint)
 
 
+_UNSIGNED = "uint64_t"
+
 _AT_ONCE = ("+", "-", "*", "&", "|", "^", "<<", ">>")
 
 
@@ -148,7 +159,7 @@ def augmented(node: ast.AugAssign, context: Lowering) -> None:
     at = context.at(node)
     if op in _AT_ONCE and not is_changed:
         operation(op, place, operand, node, context)
-        context.run(Compound(at, op, place, operand))
+        context.run(Compound(at, op, place, operand, context.typed))
         return
     with context.block() as first:
         # What it was before the operand was looked at.

@@ -7,8 +7,9 @@ from collections.abc import Callable
 
 from sonde.frontends.d import syntax
 from sonde.frontends.d.check.prototypes import ACTIONS
-from sonde.frontends.python.check.numbers import Comparison, Narrow, Sign, TypeCast, TypeQuestion, Whole
+from sonde.frontends.python.check.numbers import Comparison, Narrow, Sign, TypeCast, TypeQuestion
 from sonde.frontends.python.check.objects import AsNumber, AsText, Length, OfFiring
+from sonde.frontends.python.check.signs import Choice
 from sonde.frontends.python.lowering.context import Lowering, integer
 from sonde.frontends.python.lowering.inlining import called
 from sonde.frontends.python.lowering.operands import as_truth, computed, expression, operands, simple
@@ -194,7 +195,7 @@ def _abs(node: ast.Call, context: Lowering) -> Value:
     at = context.at(node)
     one = simple(_only(node, context), context)
     test = Comparison(at, "<", one, integer(0, at))
-    return syntax.Conditional(at, test, Sign(at, "-", one), Whole(at, one))
+    return Choice(at, test, Sign(at, "-", one), one)
 
 
 def _extreme(op: str) -> Callable[[ast.Call, Lowering], Value]:
@@ -207,7 +208,7 @@ def _extreme(op: str) -> Callable[[ast.Call, Lowering], Value]:
         for each in rest:
             other = simple(each, context)
             test = Comparison(at, op, other, best)
-            best = simple(syntax.Conditional(at, test, Whole(at, other), Whole(at, best)), context)
+            best = simple(Choice(at, test, other, best), context)
         return best
 
     return made

@@ -7,8 +7,9 @@ import ast
 from sonde.frontends.d import syntax
 from sonde.frontends.d.descriptions import split_description
 from sonde.frontends.python.captured import CapturedProgram
+from sonde.frontends.python.check.signs import Name, Stored
 from sonde.frontends.python.errors import PythonError
-from sonde.frontends.python.lowering.context import FunctionFrame, Lowering, assignment, integer
+from sonde.frontends.python.lowering.context import FunctionFrame, Lowering, integer
 from sonde.frontends.python.lowering.expression_rules import value
 from sonde.frontends.python.lowering.logic import condition
 from sonde.frontends.python.lowering.names import global_name
@@ -28,6 +29,7 @@ class Clauses:
         self._number = number
         self._made = 0
         self._target = target
+        self._typed: set[Name] = set()
         self._functions, self._unread = _parsed(program)
         self._written = frozenset(
             global_name(each.captured, name) for each in self._functions.values() for name in each.shared
@@ -42,7 +44,7 @@ class Clauses:
                 found = self._first_value(each, name, at)
                 if found is not None:
                     target = syntax.Identifier(at, global_name(each.captured, name))
-                    values[target.name] = syntax.ExpressionStatement(at, assignment(target, found))
+                    values[target.name] = syntax.ExpressionStatement(at, Stored(at, target, found, self._typed))
         if not values:
             return None
         at = next(iter(values.values())).position
@@ -68,7 +70,9 @@ class Clauses:
         function = self._functions[number]
         self._made += 1
         name = f"{self._number}.{self._made}"
-        context = Lowering(self._program, self._functions, self._unread, self._written, self._target, name, value, body)
+        context = Lowering(
+            self._program, self._functions, self._unread, self._written, self._typed, self._target, name, value, body
+        )
         frame = context.enter(function, number)
         frame.is_clause = True
         context.frames.append(frame)

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 
 from sonde.frontends.d import syntax
 from sonde.frontends.python.captured import SHARED, CapturedFunction, CapturedProgram
-from sonde.frontends.python.check.numbers import Whole
 from sonde.frontends.python.check.objects import OfFiring
+from sonde.frontends.python.check.signs import Name, Stored
 from sonde.frontends.python.errors import PythonError
 from sonde.frontends.python.lowering.sources import ParsedFunction
 from sonde.frontends.python.lowering.values import Value
@@ -49,8 +49,9 @@ class FunctionFrame:
 
 class Lowering:
     """The state of one clause's compilation. `unread` are functions that cannot be compiled, `written` the variables of
-    modules that any function sets. `clause` tells the clause's variables from those of others, whose types may differ.
-    `value` and `body` are the rules of expressions and statements, which call each other through here."""
+    modules that any function sets, `typed` those whose type a function says. `clause` tells the clause's variables from
+    those of others, whose types may differ. `value` and `body` are the rules of expressions and statements, which call
+    each other through here."""
 
     def __init__(
         self,
@@ -58,6 +59,7 @@ class Lowering:
         functions: dict[int, ParsedFunction],
         unread: dict[int, PythonError],
         written: frozenset[str],
+        typed: set[Name],
         target: int | None,
         clause: str,
         value: Callable[[ast.expr, Lowering], Value],
@@ -67,6 +69,7 @@ class Lowering:
         self.functions = functions
         self.unread = unread
         self.written = written
+        self.typed = typed
         self.target = target
         self.clause = clause
         self._value = value
@@ -130,19 +133,18 @@ class Lowering:
         """A variable that the program did not write."""
         return syntax.ScopedVariable(position, "this", f"{self.clause}{SHARED}#{self.number()}")
 
+    def assignment(self, target: syntax.Expr, value: syntax.Expr) -> Stored:
+        """`target = value`, a number in 64 bits."""
+        return Stored(target.position, target, value, self.typed)
+
     def set(self, target: syntax.Expr, value: syntax.Expr) -> None:
-        self.run(assignment(target, value))
+        self.run(self.assignment(target, value))
 
     def kept(self, value: syntax.Expr) -> syntax.ScopedVariable:
         """A new variable with the value."""
         variable = self.new(value.position)
         self.set(variable, value)
         return variable
-
-
-def assignment(target: syntax.Expr, value: syntax.Expr) -> syntax.Assign:
-    """`target = value`, a number in 64 bits."""
-    return syntax.Assign(target.position, "=", target, Whole(value.position, value))
 
 
 def integer(value: int, position: Position) -> syntax.Integer:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 
 from sonde.frontends.d import syntax
-from sonde.frontends.python.check.numbers import Narrow, Whole
+from sonde.frontends.python.check.numbers import Narrow
+from sonde.frontends.python.lowering.assignments import narrow
 from sonde.frontends.python.lowering.context import FunctionFrame, Lowering, integer
 from sonde.frontends.python.lowering.operands import computed, now
 from sonde.frontends.python.lowering.returns import returns_early
@@ -113,8 +114,10 @@ def _take(frame: FunctionFrame, name: str, found: Value, node: ast.expr, context
         return
     e = found
     target = frame.variable(name, context.at(node))
-    kept = e if isinstance(e, Narrow) else Whole(e.position, e)
-    context.run(syntax.Assign(target.position, "=", target, kept))
+    if isinstance(e, Narrow):
+        narrow(target, e, context)
+    else:
+        context.set(target, e)
     assert frame.assigned is not None
     frame.assigned.add(name)
 

@@ -6,7 +6,8 @@ import ast
 from collections.abc import Callable
 
 from sonde.frontends.d import syntax
-from sonde.frontends.python.check.numbers import Comparison, Sign, Whole
+from sonde.frontends.python.check.numbers import Comparison, Sign
+from sonde.frontends.python.check.signs import Choice
 from sonde.frontends.python.lowering.context import Lowering, fitting, integer
 from sonde.frontends.python.lowering.operands import as_truth, computed, expression, operands, simple
 from sonde.frontends.python.lowering.values import ArrayName, Items, Value
@@ -108,7 +109,7 @@ def _chosen(test: syntax.Expr, then: Later, otherwise: Later, at: Position, cont
     with context.block() as before_otherwise:
         other = otherwise()
     if not before_then and not before_otherwise:
-        return syntax.Conditional(at, test, Whole(one.position, one), Whole(other.position, other))
+        return Choice(at, test, one, other)
     result = context.new(at)
     for block, made in ((before_then, one), (before_otherwise, other)):
         with context.block() as behind:

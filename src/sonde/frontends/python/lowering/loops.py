@@ -6,8 +6,8 @@ import ast
 
 from sonde.frontends.d import syntax
 from sonde.frontends.python.check.numbers import Comparison
-from sonde.frontends.python.check.objects import Compound
-from sonde.frontends.python.lowering.context import Lowering, assignment, integer
+from sonde.frontends.python.check.signs import Compound
+from sonde.frontends.python.lowering.context import Lowering, integer
 from sonde.frontends.python.lowering.logic import condition, negated
 from sonde.frontends.python.lowering.operands import operands
 from sonde.frontends.python.lowering.values import KnownName
@@ -29,8 +29,8 @@ def for_range(node: ast.For, context: Lowering) -> None:
     block = _body(node, target.id, None if counter is variable else (variable, counter), context)
     context.emit(
         syntax.Loop(
-            at, assignment(counter, start), Comparison(at, "<" if step > 0 else ">", counter, stop),
-            Compound(at, "+", counter, integer(step, at)), block,
+            at, context.assignment(counter, start), Comparison(at, "<" if step > 0 else ">", counter, stop),
+            Compound(at, "+", counter, integer(step, at), context.typed), block,
         )
     )  # fmt: skip
 

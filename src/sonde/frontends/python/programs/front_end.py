@@ -12,12 +12,14 @@ from sonde.frontends.d.programs.compiling import checker_of
 from sonde.frontends.d.programs.destructive import is_destructive
 from sonde.frontends.languages import Checked, Part, Remark
 from sonde.frontends.python.captured import CapturedProgram, program_of
+from sonde.frontends.python.check.signs import NeedsSignError
 from sonde.frontends.python.lowering.clauses import Clauses
 from sonde.frontends.python.programs.lines import CapturedLines
 from sonde.model.catalog import Catalog
 from sonde.model.errors import ProgramError, SourceError
 from sonde.model.options import OptionTable
 from sonde.model.program import Clause, Variable
+from sonde.model.types import LONG
 from sonde.typed import NamedTuple
 
 
@@ -69,8 +71,8 @@ def _checked(
     captured: Sequence[CapturedProgram], options: OptionTable, catalog: Catalog, process: int | None,
     lines: CapturedLines,
 ) -> _Made:  # fmt: skip
-    """Functions may use what later ones set: they are checked again with the variables that have been found, until no
-    more are."""
+    """Functions may use what later ones set, and give a sign to what others have set: they are checked again with the
+    variables that have been found, until no more are."""
     written: list[tuple[str, syntax.ProbeClause]] = []
     for number, program in enumerate(captured):
         clauses = Clauses(program, process, number)
@@ -83,7 +85,11 @@ def _checked(
         checker = checker_of(options, catalog, process)
         for each in known.values():
             checker.declare(each)
-        parts, missing = _all_checked(written, checker, lines)
+        try:
+            parts, missing = _all_checked(written, checker, lines)
+        except NeedsSignError as error:
+            known = {**checker.variables, error.variable: checker.variables[error.variable]._replace(type=LONG)}
+            continue
         if missing is None:
             return _Made(checker, tuple(parts))
         if checker.variables.keys() <= known.keys():
