@@ -14,7 +14,7 @@ FOLDERS = {
     "examples": {".d", ".bt", ".c", ".h", ".ipynb", ".py"},
     "examples/tests": {".toml", ".py"},
     "src/sonde": {".py", ".d", ".js", ".css", ".typed", ".txt"},
-    "tests": {".py"}, "tests/cli": {".py", ".txt"}, "tests/embedded": {".py", ".c"},
+    "tests": {".py"}, "tests/cli": {".py", ".txt"}, "tests/embedded": {".py", ".c", ".cpp"},
     "tests/kernel": {".py", ".c", ".txt"},
     "tests/programs": {".c", ".cc", ".py", ".rs"}, "tests/same": {".d", ".c"}, "tests/unit": {".py", ".txt"},
     "tools": {".py", ".c", ".txt", ".asl"}, "tools/real_programs": {".py", ".sh"},

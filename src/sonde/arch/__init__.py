@@ -19,7 +19,8 @@ FOLDERS = {"x86_64": "x86_64", "i686": "x86_64"}
 SUBJECTS = (
     "address_space", "breakpoints", "call_registers", "classification", "compat_syscalls", "convention", "displacement",
     "instruction_lengths",
-    "instructions", "languages", "object_files", "operands", "page_faults", "pages", "perf_registers", "registers",
+    "instructions", "languages", "long_jumps", "object_files", "operands", "page_faults", "pages", "perf_registers",
+    "registers",
     "rust_convention", "syscalls", "system_calls", "unwinding",
 )  # fmt: skip
 
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from sonde.arch.x86_64 import instruction_lengths as instruction_lengths
     from sonde.arch.x86_64 import instructions as instructions
     from sonde.arch.x86_64 import languages as languages
+    from sonde.arch.x86_64 import long_jumps as long_jumps
     from sonde.arch.x86_64 import object_files as object_files
     from sonde.arch.x86_64 import operands as operands
     from sonde.arch.x86_64 import page_faults as page_faults

@@ -142,6 +142,8 @@ class UserProbes:
                     merge(pointers.setdefault(number, {}), needed.reads)
                 key = place, firing.pid, firing.semaphore
                 wanted[key] = wanted.get(key, 0) | _wanted(is_return, holds)
+        for key, kind in self._left(wanted):
+            wanted[key] = wanted.get(key, 0) | kind
         files: dict[tuple[int, int], list[BreakpointSite]] = {}
         for (place, pid, semaphore), bits in wanted.items():
             number = self._numbers[place]
@@ -152,6 +154,19 @@ class UserProbes:
             site = BreakpointSite(place[2], number, bits, semaphore, pid, fetches)
             files.setdefault(place[:2], []).append(site)
         return [FileSites(*file, tuple(found)) for file, found in files.items()]
+
+    def _left(self, wanted: dict[tuple[_Place, int, int], int]) -> list[tuple[tuple[_Place, int, int], int]]:
+        """Where threads leave functions whose returns are wanted, and how."""
+        returning = [(place, pid) for (place, pid, _), bits in wanted.items() if bits & sites.RETURN]
+        if not returning:
+            return []
+        from sonde.engines.embedded.sources import left_functions  # most programs ask for no returns
+
+        files = {place[:2] for place, _ in returning}
+        found = left_functions.places((path for path, file in self._files.items() if file in files), self._traced)
+        for place in found:
+            self._numbers.setdefault(place, len(self._numbers))
+        return [((place, pid, 0), kind) for place, kind in found.items() for pid in {pid for _, pid in returning}]
 
     def watch(self, handlers: dict[int, Handler], task: Callable[[int], TracedTask | None], world: FiringWorld) -> None:
         """Fire with the records of breakpoints."""

@@ -14,16 +14,16 @@ from mmap import mmap
 
 from sonde.arch import convention, instructions, registers
 from sonde.engines.embedded.tracer import injection, ptrace, stops
+from sonde.engines.embedded.tracer.awaited_returns import AwaitedReturn, AwaitedReturns, returned_in_any
 from sonde.engines.embedded.tracer.code_space import Breakpoint, CodeSpace
-from sonde.engines.embedded.tracer.sites import HIT, HOLD_HIT, HOLD_RETURN, RETURN
+from sonde.engines.embedded.tracer.sites import CATCHES, HIT, HOLD_HIT, HOLD_RETURN, JUMPS, RETURN, THROWS
 from sonde.engines.embedded.tracer.stops import PASSABLE, TAKEN_OUT, UNRETURNED
-from sonde.engines.embedded.tracer.threads import AwaitedReturn, HeldThread, TracedThreads
+from sonde.engines.embedded.tracer.threads import HeldThread, TracedThreads
 from sonde.engines.embedded.tracer.trap_action import TrapMender
 
 _COUNTER, _STACK = registers.PROGRAM_COUNTER // 8, registers.STACK_POINTER // 8
 _U32 = 0xFFFF_FFFF
-_NEAR = 8 << 20
-"""Bytes: what is so far below the stack pointer, or less, is a part of the same stack that has been left."""
+_LEAVING = JUMPS | THROWS | CATCHES
 
 
 class Breakpoints:
@@ -37,7 +37,7 @@ class Breakpoints:
         self._start = ctypes.addressof((ctypes.c_char * len(memory)).from_buffer(memory)) + self._places
         self._pointer = ctypes.c_void_p()
         self._mender = TrapMender()
-        self.calls: dict[int, list[AwaitedReturn]] = threads.calls
+        self.calls: dict[int, AwaitedReturns] = threads.calls
 
     def hit(self, tid: int) -> bool:
         threads, writer = self._threads, self._threads.writer
@@ -87,12 +87,17 @@ class Breakpoints:
         self._threads.proceed(tid)
         return True
 
-    def _reached(self, tid: int, space: CodeSpace, found: Breakpoint, stack: int) -> list[tuple[int, int, int]]:
+    def _reached(
+        self, tid: int, space: CodeSpace, found: Breakpoint, stack: int, place: int
+    ) -> list[tuple[int, int, int]]:
         """What is to be told of a thread there: kind, number, and whether it is held."""
         told: list[tuple[int, int, int]] = []
         if found.returns and self._has_come_back(tid, found, stack):
-            told += [(stops.FUNCTION_RETURN, each.number, each.held) for each in self._returned(tid, found, stack)]
+            returned = self._returned(tid, space, found.address, stack)
+            told += [(stops.FUNCTION_RETURN, each.number, each.held) for each in returned]
         wanted = found.wanted if self._threads.tracing else 0
+        if wanted & _LEAVING and self.calls:
+            self._leave(tid, space, wanted, stack, place)
         if wanted & RETURN:
             self._expect(tid, space, found, stack)
         if wanted & HIT:
@@ -101,14 +106,14 @@ class Breakpoints:
 
     def _handle_own(self, tid: int, space: CodeSpace, found: Breakpoint, place: int, stack: int) -> bool:
         """The process has an instruction of that kind there itself: the signal is its own. Whether it waits."""
-        told = self._reached(tid, space, found, stack)
+        told = self._reached(tid, space, found, stack, place)
         if not told or not self._threads.tracing:
             return False
         return self._tell(tid, told, place, signal.SIGTRAP)
 
     def _handle(self, tid: int, space: CodeSpace, found: Breakpoint, place: int, stack: int) -> None:
         threads = self._threads
-        told = self._reached(tid, space, found, stack)
+        told = self._reached(tid, space, found, stack, place)
         slot = found.slot or space.slot_for(tid, found)
         if slot is None:
             self._step_in_place(tid, space, found)
@@ -153,27 +158,40 @@ class Breakpoints:
     def _has_come_back(self, tid: int, found: Breakpoint, stack: int) -> bool:
         """Whether the thread has come there by a return, which leaves the address below the stack pointer: behind a
         call that an exception has left, its handler may jump there, and has called something else meanwhile."""
-        calls = self.calls.get(tid)
-        if not calls:
+        if not self.calls:
             return False
         word = ctypes.c_void_p(stack - convention.STACK_ARGUMENTS)
         return not (self._threads.ptrace(ptrace.PEEKDATA, tid, word, 0) ^ found.address) & _U32
 
-    def _returned(self, tid: int, found: Breakpoint, stack: int) -> list[AwaitedReturn]:
-        """The calls that return here with this stack pointer, the latest first; what was called behind them and has
-        not returned never will."""
-        calls = self.calls.get(tid)
-        if not calls:
-            return []
-        returned = []
-        while calls and calls[-1].stack == stack and calls[-1].address == found.address:
-            returned.append(calls.pop())
-        if returned:
-            return returned
-        matching = [each for each in calls if each.stack == stack and each.address == found.address]
-        if matching:
-            self.calls[tid] = [each for each in calls if each.stack > stack or stack - each.stack > _NEAR]
-        return matching[::-1]
+    def _returned(self, tid: int, space: CodeSpace, address: int, stack: int) -> list[AwaitedReturn]:
+        own = self.calls.get(tid)
+        if own is not None and (found := own.returned(address, stack)):
+            return found
+        return returned_in_any(self._of(space), address, stack)
+
+    def _of(self, space: CodeSpace) -> list[AwaitedReturns]:
+        """Of all threads that have this memory."""
+        spaces = self._threads.spaces.by_tid
+        return [each for tid, each in self.calls.items() if spaces.get(tid) is space]
+
+    def _leave(self, tid: int, space: CodeSpace, wanted: int, stack: int, place: int) -> None:
+        """The thread leaves functions that will not return."""
+        if wanted & THROWS:
+            self._threads.thrown[tid] = stack
+        elif wanted & CATCHES:
+            thrown = self._threads.thrown.pop(tid, 0)
+            for each in self._of(space) if thrown else ():
+                each.forget_between(thrown, stack + convention.STACK_ARGUMENTS)
+        else:
+            from sonde.engines.embedded.tracer import long_jumps  # few threads come here
+
+            at = (self._places + place * stops.PLACE) // 8
+            buffer, thread = (
+                self._words[at + each // 8] for each in (registers.ARGUMENTS[0], registers.THREAD_POINTER)
+            )
+            # It is for the process to find out that there is no such memory.
+            with suppress(OSError):
+                long_jumps.left(space, tid, self._of(space), buffer, thread, stack)
 
     def _expect(self, tid: int, space: CodeSpace, found: Breakpoint, stack: int) -> None:
         """Wait for the return of the function that is entered."""
@@ -195,14 +213,10 @@ class Breakpoints:
                 return
         there.returns = True
         call = AwaitedReturn(address, back, found.number, found.wanted & HOLD_RETURN)
-        calls = self.calls.setdefault(tid, [])
-        while calls and (
-            (calls[-1].stack < back and back - calls[-1].stack < _NEAR)
-            or (calls[-1].stack == back and (calls[-1].address != address or calls[-1].number == found.number))
-        ):  # fmt: skip
-            # It was left by longjmp or an exception.
-            calls.pop()
-        calls.append(call)
+        calls = self.calls.get(tid)
+        if calls is None:
+            calls = self.calls[tid] = AwaitedReturns()
+        calls.add(call, space.read)
 
     def _is_not_awaited(self, tid: int, space: CodeSpace, address: int, error: OSError) -> None:
         """There is no breakpoint where a function returns to: its return is lost, if it can return there. What a

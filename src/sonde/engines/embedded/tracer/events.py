@@ -18,6 +18,7 @@ from sonde.engines.embedded.tracer import (
     stops,
     unbegun,
 )
+from sonde.engines.embedded.tracer.awaited_returns import AwaitedReturns
 from sonde.engines.embedded.tracer.threads import TracedThreads
 
 GROUP_STOPS = (signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
@@ -74,7 +75,7 @@ def _made(threads: TracedThreads, tid: int, made: int, event: int) -> None:
     if threads.spaces.by_tid:
         threads.spaces.forked(tid, made, is_shared)
         if not is_thread and tid in threads.calls and made in threads.spaces.by_tid:
-            threads.calls[made] = list(threads.calls[tid])
+            threads.calls[made] = threads.calls[tid].copy()
     inside = threads.inside.get(tid, 0)
     if made not in threads.requests:
         threads.requests[made] = threads.requests.get(tid, ptrace.CONT)
@@ -202,12 +203,14 @@ def _ended(threads: TracedThreads, tid: int, status: int) -> None:
     threads.forget_hold(tid)
     for known in (threads.requests, threads.inside, threads.announced, threads.breakpoints, threads.repeating):
         known.pop(tid, None)
+    threads.thrown.pop(tid, None)
     threads.installing.pop(tid, None)
     for group in (threads.starting, threads.waiting, threads.standing, threads.renewed):
         group.discard(tid)
     threads.forget_filters(tid)
     threads.early.pop(tid, 0)
-    threads.calls.pop(tid, None)
+    if tid in threads.calls:
+        _hand_over_calls(threads, tid)
     threads.note(tid, stops.END, status)
     if not threads.requests:
         # Nothing more is to come that a nap would wait for.
@@ -215,3 +218,10 @@ def _ended(threads: TracedThreads, tid: int, status: int) -> None:
     if threads.early:
         orphans.adopt(threads, tid)
     threads.spaces.forget(tid)
+
+
+def _hand_over_calls(threads: TracedThreads, tid: int) -> None:
+    calls, of = threads.calls.pop(tid), threads.spaces.by_tid
+    others = (each for each, space in of.items() if space is of.get(tid) and each != tid)
+    if len(calls) and (other := next(others, None)) is not None:
+        threads.calls.setdefault(other, AwaitedReturns()).take(calls)

@@ -12,6 +12,10 @@ from sonde.typed import NamedTuple
 HIT, RETURN, HOLD_HIT, HOLD_RETURN = 1, 2, 4, 8
 """What is wanted of a place: that it is executed; the return of the function that begins there; that these are held."""
 
+JUMPS, THROWS, CATCHES = 16, 32, 64
+"""What begins there and is not told: longjmp, what an exception is thrown by, and what a handler calls first. They
+leave functions whose returns are wanted."""
+
 _COUNT = struct.Struct("=II")
 _FILE = struct.Struct("=QQII")
 _SITE = struct.Struct("=QQIBBxxi")

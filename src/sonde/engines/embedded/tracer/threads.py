@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from mmap import mmap
 
 from sonde.engines.embedded.tracer import commands, ptrace, stops
+from sonde.engines.embedded.tracer.awaited_returns import AwaitedReturns
 from sonde.engines.embedded.tracer.code_spaces import CodeSpaces
 from sonde.engines.embedded.tracer.executables import Executables
 from sonde.engines.embedded.tracer.fetching import Fetcher
@@ -38,16 +39,6 @@ class Installation(NamedTuple):
     changed: tuple[tuple[int, int], ...] = ()
 
 
-class AwaitedReturn(NamedTuple):
-    """A function that has not returned: where it returns to, the stack pointer behind that, the number of its site, and
-    whether its return is held."""
-
-    address: int
-    stack: int
-    number: int
-    held: int
-
-
 class TracedThreads:
     """What is known of the threads traced.
 
@@ -62,7 +53,8 @@ class TracedThreads:
     again: its number; `renewed`: such that fail by a stop (interruptions.py). `breakpoints`: address and the
     word that was there. `stopped`: whose stop is being handled, until it goes on.
     `notes`: the words of the notifier's ring.
-    `spaces`: the threads' memories, with breakpoints; `calls`: functions that have not returned, by thread;
+    `spaces`: the threads' memories, with breakpoints; `calls`: functions that have not returned, by thread; `thrown`:
+    the stack pointers where threads have thrown exceptions that are not caught;
     `ended_early`: threads and their statuses of wait(2), which ended where something else was waited for.
     `outside`: at the end, those that are in no slot any more.
     `installing`: what threads in a system call install. `turning`, `stepping`: see stepping.py.
@@ -98,7 +90,8 @@ class TracedThreads:
         self.stepping: set[int] = set()
         self.breakpoints: dict[int, tuple[int, int]] = {}
         self.spaces = CodeSpaces()
-        self.calls: dict[int, list[AwaitedReturn]] = {}
+        self.calls: dict[int, AwaitedReturns] = {}
+        self.thrown: dict[int, int] = {}
         self.outside: set[int] = set()
         self.ended_early: list[tuple[int, int]] = []
         self._answering = answering
