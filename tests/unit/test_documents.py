@@ -60,13 +60,43 @@ def test_a_file_that_is_not_there_is_missed(name):
     assert list(missing(f"See `{name}`, `session/registry.py` and `providers/NAME.py`.")) == [name]
 
 
-def test_constants_that_the_recipes_name_are_there():
-    recipes = (ROOT / "CONTRIBUTING.md").read_text().partition("\n## How to add")[2].partition("\n## ")[0]
-    words = {word for path in (ROOT / "src").rglob("*.py") for word in re.findall(r"\w+", path.read_text())}
-    words |= set(re.findall(r"\w+", (ROOT / "tests" / "unit" / "test_processors.py").read_text()))
-    named = set(re.findall(r"`([A-Z_]{2,})`", recipes)) - {"NAME", "KIND"}
-    assert len(named) > 12
-    assert named <= words, named - words
+@functools.cache
+def words_of_the_sources():
+    suffixes = {".py", ".d", ".c", ".h", ".js", ".toml", ".txt", ".md"}
+    paths = [path for folder in FOLDERS if folder != "docs" for path in (ROOT / folder).rglob("*")]
+    return {word for path in paths if path.suffix in suffixes for word in re.findall(r"\w+", path.read_text())}
+
+
+OF_THE_KERNEL = {"SECCOMP_RET_USER_NOTIF", "WAIT_KILLABLE_RECV"}
+"""What the kernel calls so, and sonde otherwise."""
+
+
+@pytest.mark.parametrize("path", OF_THE_HOUSE, ids=lambda path: path.name)
+def test_names_that_the_pages_of_the_house_use_are_there(path):
+    named = re.findall(r"`([A-Za-z_][\w.]*)(?:\(\))?`", path.read_text())
+    words = {word for name in named if not name.endswith((".py", ".d", ".md")) for word in name.split(".")}
+    missing_words = words - words_of_the_sources() - OF_THE_KERNEL - {"NAME", "KIND"}
+    assert not missing_words
+
+
+COMMAND = re.compile(
+    r"^    (?:\S+=\S+ )*(?:\S*(?:python3?|pytest) )+(?:-rP )?((?:tools|bench|tests)/[\w/]+\.py)(.*)$", re.MULTILINE
+)
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_tools_that_commands_start_are_there_with_their_options(path):
+    for name, words in COMMAND.findall(path.read_text()):
+        text = (ROOT / name).read_text()
+        for option in re.findall(r" (--[\w-]+)", words):
+            assert option in text, f"{name} {option}"
+        for chosen in re.findall(r" -k (\w+)", words):
+            assert re.search(rf"def test_\w*{chosen}", text), f"{name} -k {chosen}"
+
+
+def test_commands_of_tools_are_found():
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    assert len(COMMAND.findall(text)) > 35
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sonde.codegen.basis.generation import Generation, Handlers
-from sonde.codegen.basis.places import Memory, Remote, Trusted
+from sonde.codegen.basis.places import HeldInRegister, Memory, Remote, Trusted
 from sonde.codegen.expressions import integers
 from sonde.codegen.expressions.access import plain
 from sonde.codegen.intermediate.ir import Operand
@@ -22,10 +22,9 @@ def _binary(g: Generation, e: tree.Binary) -> Operand:
 
 def _argument(g: Generation, e: tree.Argument) -> Operand:
     typed = g.context.typed_argument(g, e.number, e.type)
-    if isinstance(typed, (Memory, Remote, Trusted)):
+    if isinstance(typed, (Memory, Remote, Trusted, HeldInRegister)):
         return integers.from_place(g, e)
-    value: Operand = typed  # type: ignore[assignment]
-    return plain(g, value) if integers.is_trusted(g, e) else value
+    return plain(g, typed) if integers.is_trusted(g, e) else typed
 
 
 def _builtin(g: Generation, e: tree.Builtin) -> Operand:

@@ -16,7 +16,7 @@ from sonde.library.outputs import opened
 from sonde.library.verdicts import Verdict, verdict_by_verdict
 from sonde.model.errors import EngineError
 from sonde.model.options import OptionTable
-from sonde.model.spec import TracingSpec, has_samples
+from sonde.model.spec import TracingSpec, TypeSpec, has_samples
 from sonde.objects.alternatives import alternatives
 from sonde.objects.choices import Words as Words
 from sonde.objects.choices import given_choices
@@ -51,7 +51,7 @@ class LoadedObject(NamedTuple):
 
     path: str
     made: Loadable
-    types: tuple[object, ...]
+    types: tuple[TypeSpec, ...]
     by_map: dict[str, MapTypes]
     remark: str
 
@@ -207,7 +207,7 @@ def run_here(
     if held.is_embedded and not held.traced:
         _require_processes(loaded)
     names = Names(options, held.process)
-    report = ObjectReport(output, loaded.types, loaded.by_map, tell, names, held.process, take)  # type: ignore[arg-type]
+    report = ObjectReport(output, loaded.types, loaded.by_map, tell, names, held.process, take)
     with as_errors():
         engine = make(held.engine, options, held.traced, recording.records if recording is not None else None)
         try:

@@ -61,8 +61,7 @@ def given_source(
     target: str | None,
 ) -> Source:  # fmt: skip
     """The same of what a caller gives. Raises Error, and TypeError."""
-    several = isinstance(programs, Sequence) and not isinstance(programs, str | bytes)
-    found = [*programs] if several else [programs]  # type: ignore[misc]
+    found = [*programs] if isinstance(programs, Sequence) and not isinstance(programs, str | bytes) else [programs]
     functions = [each for each in found if hasattr(each, "together")]
     if not functions:
         return source_of([("text", program_of(each)) for each in found], language, options, arguments, target)

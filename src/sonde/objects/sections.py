@@ -208,20 +208,24 @@ def _general(rest: str, section: str, traceable: TraceableCode) -> SectionReques
     raise ObjectError(f"{section} does not say what fires it", f"there can be: {known}, and {GENERAL} alone")
 
 
-def _user(kind: str) -> Reader:
+def _by_links(attach_type: int, find: Callable[[str, str, TraceableCode], tuple[Firing, ...]]) -> Reader:
+    """A program of which one link may be in many places, those that `find` knows by what is behind the slash."""
+
     def read(rest: str, section: str, traceable: TraceableCode) -> SectionRequest:
-        firings = user_function(rest, section, kind, traceable) if rest else ()
-        return SectionRequest(programs.KPROBE, programs.TRACE_UPROBE_MULTI, firings=firings)
+        firings = find(rest, section, traceable) if rest else ()
+        return SectionRequest(programs.KPROBE, attach_type, firings=firings)
 
     return read
+
+
+def _user(kind: str) -> Reader:
+    return _by_links(programs.TRACE_UPROBE_MULTI, lambda rest, section, code: user_function(rest, section, kind, code))
 
 
 def _user_many(kind: str) -> Reader:
-    def read(rest: str, section: str, traceable: TraceableCode) -> SectionRequest:
-        firings = matching_user_functions(rest, section, kind, traceable) if rest else ()
-        return SectionRequest(programs.KPROBE, programs.TRACE_UPROBE_MULTI, firings=firings)
-
-    return read
+    return _by_links(
+        programs.TRACE_UPROBE_MULTI, lambda rest, section, code: matching_user_functions(rest, section, kind, code)
+    )
 
 
 def _static(rest: str, section: str, traceable: TraceableCode) -> SectionRequest:
@@ -245,11 +249,9 @@ def _kernel(is_return: bool) -> Reader:
 
 
 def _kernel_many(is_return: bool) -> Reader:
-    def read(rest: str, section: str, traceable: TraceableCode) -> SectionRequest:
-        firings = matching_functions(rest, section, is_return, traceable) if rest else ()
-        return SectionRequest(programs.KPROBE, programs.TRACE_KPROBE_MULTI, firings=firings)
-
-    return read
+    return _by_links(
+        programs.TRACE_KPROBE_MULTI, lambda rest, section, code: matching_functions(rest, section, is_return, code)
+    )
 
 
 def _system_call(is_return: bool) -> Reader:

@@ -7,6 +7,7 @@ its modules stay: identifiers are made from it.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 from sonde import untrusted
@@ -74,8 +75,7 @@ class TraceableFunctions:
         lines = untrusted.lines(self._read())
         fits = matcher(function)
         names = [line.partition(" ")[0] for line in lines]
-        unique: set[str] = set()
-        several = {name for name in names if name in unique or unique.add(name)}  # type: ignore[func-returns-value]
+        several = {name for name, count in Counter(names).items() if count > 1}
         seen: set[str] = set()
         for place, name in enumerate(names):
             if not fits(name) or name.startswith(_INVISIBLE):

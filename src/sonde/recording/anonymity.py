@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from sonde.arch import pages
 from sonde.engines.fired import KeptPacket, MemoryRead, RecordedFiring
@@ -120,9 +120,12 @@ class Pseudonyms:
         if ADDRESSES in self.kinds:
             text = _DOTTED.sub(lambda found: self._host(found[0]), text)
         if PATHS in self.kinds or NAMES in self.kinds:
-            wanted: Callable[[bytes], bool] = lambda word: PATHS in self.kinds or word[:15] in self._words  # noqa: E731
-            text = _WORD.sub(lambda found: self._word(found[0]) if wanted(found[0]) else found[0], text)
+            text = _WORD.sub(lambda found: self._word(found[0]) if self._is_secret(found[0]) else found[0], text)
         return text
+
+    def _is_secret(self, word: bytes) -> bool:
+        """Whether a word of a text gets a pseudonym: a path may be any, a name is one that is known."""
+        return PATHS in self.kinds or word[:15] in self._words
 
     def _bytes(self, data: bytes) -> bytes:
         """Text in memory or in the record of a trace event."""

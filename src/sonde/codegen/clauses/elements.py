@@ -8,7 +8,7 @@ from sonde.codegen.basis.places import Memory
 from sonde.codegen.expressions.access import copy, store
 from sonde.codegen.expressions.aggregated import value_of
 from sonde.codegen.expressions.strings import copy_string
-from sonde.codegen.intermediate.ir import Reg
+from sonde.codegen.intermediate.ir import Operand, Reg
 from sonde.model import program as tree
 from sonde.model.program import Aggregation
 from sonde.model.spec import Field
@@ -63,8 +63,8 @@ def _copy(g: Generation, variable: tree.Var, value: Memory) -> None:
         _store(g, variable, g.b.load(value.base, value.offset, size_of(kind) or 8))
 
 
-def _store(g: Generation, variable: tree.Var, value: object) -> None:
-    store(g, _place(g, variable), size_of(variable.type) or 8, value)  # type: ignore[arg-type]
+def _store(g: Generation, variable: tree.Var, value: Operand) -> None:
+    store(g, _place(g, variable), size_of(variable.type) or 8, value)
 
 
 def _place(g: Generation, variable: tree.Var) -> Memory:

@@ -111,7 +111,8 @@ def _writable(g: Generation, target: tree.Expr) -> Iterator[Place]:
         return
     memory = _created(g, root, root is not target)
     missing, present, end = g.b.label(), g.b.label(), g.b.label()
-    g.b.branch("ne", memory.base, Imm(0), present, missing)  # type: ignore[arg-type]
+    assert isinstance(memory.base, Reg)
+    g.b.branch("ne", memory.base, Imm(0), present, missing)
     g.b.place(missing)
     g.count("variables")
     g.b.jump(end)

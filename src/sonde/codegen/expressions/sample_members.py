@@ -23,10 +23,9 @@ _CONTEXT = registers.SIZE + 16
 
 def of_sample(e: tree.Expr) -> str:
     """The name of the member of the sample that this denotes, "" for anything else."""
-    is_member = isinstance(e, tree.MemberOf) and isinstance(e.object, tree.Deref)
-    if is_member and isinstance(e.object.pointer, tree.Argument):  # type: ignore[union-attr]
-        return e.member.name  # type: ignore[union-attr]
-    return ""
+    if not isinstance(e, tree.MemberOf) or not isinstance(e.object, tree.Deref):
+        return ""
+    return e.member.name if isinstance(e.object.pointer, tree.Argument) else ""
 
 
 def is_behind_context(e: tree.MemberOf) -> bool:

@@ -144,8 +144,8 @@ class RecordPlan:
 
     def _show(self, s: tree.Show) -> ShowAction:
         is_array = isinstance(s.of, Variable)
-        numbers = self._shared.arrays if isinstance(s.of, Variable) else self._numbers
-        return ShowAction(numbers[s.of], is_array, self._optional(s.top), self._optional(s.divisor))  # type: ignore[index]
+        number = self._shared.arrays[s.of] if isinstance(s.of, Variable) else self._numbers[s.of]
+        return ShowAction(number, is_array, self._optional(s.top), self._optional(s.divisor))
 
     def _print(self, s: tree.Print) -> PrintAction:
         number = self._shared.types.number(s.type)

@@ -12,7 +12,16 @@ from sonde.codegen.expressions.strings import characters, copy_characters, store
 from sonde.codegen.intermediate.ir import Imm, Operand
 from sonde.codegen.routines import tokens
 from sonde.codegen.routines.searching import FOUND, LENGTH, SOUGHT_LENGTH, START, STEP
-from sonde.codegen.subroutines.results import argument_in, get, layout, moved, part_into, put, routine_name
+from sonde.codegen.subroutines.results import (
+    argument_in,
+    get,
+    layout,
+    moved,
+    part_if_found,
+    part_into,
+    put,
+    routine_name,
+)
 from sonde.model import program as tree
 from sonde.model.walk import is_zero
 
@@ -130,12 +139,4 @@ def strtok(g: Generation, e: tree.Call, memory: Memory, size: int) -> None:
     delimiters = g.framed(layout(g).capacity)
     number = copy_characters(g, *characters(g, e.arguments[1]), delimiters)
     g.routine(routine_name(g, "token"), g.address(state), g.address(delimiters), g.b.in_register(number))
-    missing, there, end = g.b.label(), g.b.label(), g.b.label()
-    start = get(g, state, tokens.START)
-    g.b.branch("slt", start, Imm(0), missing, there)
-    g.b.place(missing)
-    store_null(g, memory, size)
-    g.b.jump(end)
-    g.b.place(there)
-    part_into(g, text, start, g.b.alu("sub", get(g, state, tokens.END), start), memory, size)
-    g.b.place(end)
+    part_if_found(g, text, state, (tokens.START, tokens.END), memory, size)

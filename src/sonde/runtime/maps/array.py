@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable
 from errno import E2BIG, EEXIST, EINVAL, EPERM
-from struct import Struct
-from struct import error as StructError  # noqa: N812 - a class
 
 from sonde.bpf import maps
 from sonde.model.spec import MapSpec
@@ -13,7 +12,7 @@ from sonde.model.units import whole_words
 from sonde.runtime.machine.memory import OFFSET_BITS, OFFSET_MASK, AccessError, MachineMemory
 from sonde.runtime.maps.base import ANY, EXIST, LOCK, NOEXIST, Calls, allocate, fill, read_only
 
-_INDEX = Struct("=I")
+_INDEX = struct.Struct("=I")
 
 
 class ArrayMap:
@@ -47,7 +46,7 @@ class ArrayMap:
         def lookup_at(key: int) -> int:
             try:
                 (index,) = unpack(regions[key >> OFFSET_BITS], key & OFFSET_MASK)
-            except (KeyError, StructError):
+            except (KeyError, struct.error):
                 raise AccessError(key, 4) from None
             return address + index * stride if index < count else 0
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import struct
 from collections import OrderedDict
 from collections.abc import Callable
 from errno import E2BIG, EEXIST, EINVAL, ENOENT, ENOMEM, EPERM
-from struct import Struct
-from struct import error as StructError  # noqa: N812 - a class
 
 from sonde.bpf import maps
 from sonde.model.spec import MapSpec
@@ -54,12 +53,12 @@ class Hash:
     def _make_lookup(self) -> Callable[[int], int]:
         """As `_reader` and a look into the dictionary, in one function: no other call is so frequent."""
         regions, get, size = self._memory.regions, self._values.get, self.spec.key_size
-        unpack = Struct(f"{size}s").unpack_from
+        unpack = struct.Struct(f"{size}s").unpack_from
 
         def lookup_at(key: int) -> int:
             try:
                 (found,) = unpack(regions[key >> OFFSET_BITS], key & OFFSET_MASK)
-            except (KeyError, StructError):
+            except (KeyError, struct.error):
                 raise AccessError(key, size) from None
             return get(found, 0)
 
@@ -151,12 +150,12 @@ class Hash:
 
 def _reader(memory: MachineMemory, size: int) -> Callable[[int], bytes]:
     """The function that reads `size` bytes at an address; it raises AccessError."""
-    regions, unpack = memory.regions, Struct(f"{size}s").unpack_from
+    regions, unpack = memory.regions, struct.Struct(f"{size}s").unpack_from
 
     def read(address: int) -> bytes:
         try:
             found: bytes = unpack(regions[address >> OFFSET_BITS], address & OFFSET_MASK)[0]
-        except (KeyError, StructError):
+        except (KeyError, struct.error):
             raise AccessError(address, size) from None
         return found
 

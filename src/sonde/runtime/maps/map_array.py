@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable
 from errno import EINVAL
-from struct import Struct
-from struct import error as StructError  # noqa: N812 - a class
 
 from sonde.model.spec import MapSpec
 from sonde.runtime.machine.memory import OFFSET_BITS, OFFSET_MASK, AccessError, MachineMemory
 from sonde.runtime.maps.base import ANY, Calls, Map, MapTable
 
-_INDEX = Struct("=I")
+_INDEX = struct.Struct("=I")
 _LOW = 0xFFFF_FFFF
 
 
@@ -35,7 +34,7 @@ class MapArray:
         def lookup_at(key: int) -> int:
             try:
                 (index,) = unpack(regions[key >> OFFSET_BITS], key & OFFSET_MASK)
-            except (KeyError, StructError):
+            except (KeyError, struct.error):
                 raise AccessError(key, 4) from None
             return handles[index] if index < count else 0
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import errno
 import resource
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 
 from sonde.engines.kernel import perf_events
 from sonde.engines.kernel.event_ring import EventRing
@@ -38,6 +39,17 @@ class InheritedEvents:
             perf_events.set_output(event, self._rings[cpu].descriptor)
         else:
             self._rings[cpu] = EventRing(event, RING)
+
+    def add_each(self, tids: Iterable[int], add: Callable[[int], None]) -> None:
+        """Have the events of each thread added; where that fails all are closed. Raises OSError."""
+        try:
+            for tid in tids:
+                # A thread that has ended meanwhile is no loss.
+                with suppress(ProcessLookupError):
+                    add(tid)
+        except BaseException:
+            self.close()
+            raise
 
     def enable(self) -> None:
         """Begin: for what has inherited them as well."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from time import CLOCK_MONOTONIC
 
 from sonde.engines.embedded.sources.inherited_events import RING, InheritedEvents
@@ -48,22 +47,17 @@ class SwitchEvents:
         """Events of these threads and of all that they make, not yet enabled. Raises OSError."""
         self._lost = 0
         self._events = InheritedEvents()
+        self._events.add_each(tids, self._open)
+
+    def _open(self, tid: int) -> None:
         attributes = bytearray(perf.ATTRIBUTES_SIZE)
         kinds = perf.SAMPLE_TID | perf.SAMPLE_TIME
         _ATTRIBUTES.pack_into(
             attributes, 0, perf.TYPE_SOFTWARE, len(attributes), perf.SOFTWARE_DUMMY, 0, kinds, 0, _FLAGS, RING // 64,
             CLOCK_MONOTONIC,
         )  # fmt: skip
-        try:
-            for tid in tids:
-                # A thread that has ended meanwhile is no loss.
-                with suppress(ProcessLookupError):
-                    for cpu in online_cpus():
-                        event = perf_event_open(attributes, tid, cpu, -1, perf_events.FLAG_CLOSE_ON_EXEC)
-                        self._events.add(event, cpu)
-        except BaseException:
-            self.close()
-            raise
+        for cpu in online_cpus():
+            self._events.add(perf_event_open(attributes, tid, cpu, -1, perf_events.FLAG_CLOSE_ON_EXEC), cpu)
 
     @property
     def descriptors(self) -> Sequence[int]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from time import CLOCK_MONOTONIC
 
 from sonde.arch import perf_registers, registers
@@ -91,14 +90,7 @@ class TaskEvents:
         self._events = InheritedEvents()
         self._clock_of: dict[int, int] = {}
         self._throttled: dict[int, int] = {}
-        try:
-            for tid in tids:
-                # A thread that has ended meanwhile is no loss.
-                with suppress(ProcessLookupError):
-                    self._open(tid)
-        except BaseException:
-            self.close()
-            raise
+        self._events.add_each(tids, self._open)
 
     @property
     def descriptors(self) -> Sequence[int]:

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from functools import cache
 
 from sonde.arch import instructions, registers
-from sonde.typed import Any
 
 PEEKDATA, POKEDATA, PEEKUSER, POKEUSER, CONT, SINGLESTEP, GETREGS, SETREGS, DETACH, SYSCALL = (
     2,
@@ -60,8 +59,7 @@ def prepared() -> Callable[..., int]:
 
     It returns what libc's ptrace does cut to 32 bits, -1 where it failed, and keeps no errno.
     """
-    function: Any = ctypes.PyDLL(None)["ptrace"]
-    return function  # type: ignore[no-any-return]
+    return ctypes.PyDLL(None)["ptrace"]
 
 
 @cache
@@ -71,10 +69,10 @@ def _complete() -> Callable[..., int]:
     There is one, as a library that ctypes opens is garbage that only the collector finds, which the guardian does
     without.
     """
-    function: Any = ctypes.CDLL(None, use_errno=True)["ptrace"]
+    function = ctypes.CDLL(None, use_errno=True)["ptrace"]
     function.restype = ctypes.c_long
     function.argtypes = (ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p)
-    return function  # type: ignore[no-any-return]
+    return function
 
 
 def call(request: int, tid: int, address: int = 0, data: int = 0) -> int:

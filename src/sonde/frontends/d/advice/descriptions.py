@@ -22,8 +22,7 @@ def foreign_words(case: Case) -> Iterator[Remedy]:
         if match is None:
             continue
         for template in templates:
-            groups = [group or "" for group in match.groups()]
-            written = re.sub(r"\\(\d)", lambda found, groups=groups: groups[int(found[1]) - 1], template)  # type: ignore[misc]
+            written = match.expand(template)
             certain = ":" in text and not pattern.startswith("([a-z]")
             label = _label(text, meant) if (meant := meant or written) else ""
             yield Remedy(f"write {written}", swap(case.span, written), label, is_certain=certain)

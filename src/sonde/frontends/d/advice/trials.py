@@ -137,5 +137,5 @@ def is_invented(error: DError, layout: ProgramLayout, written: str) -> bool:
 
 def _later(first: DError, left: DError) -> bool:
     """Whether it is about a later argument of the same call."""
-    numbers = [re.search(r"argument #(\d+)", each.text) for each in (first, left)]
-    return all(numbers) and int(numbers[1][1]) > int(numbers[0][1])  # type: ignore[index]
+    before, after = (re.search(r"argument #(\d+)", each.text) for each in (first, left))
+    return before is not None and after is not None and int(after[1]) > int(before[1])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from functools import partial
 
 from sonde.frontends.d import syntax
 from sonde.frontends.python.check.numbers import Comparison, Sign
@@ -36,7 +37,7 @@ def _junction(node: ast.BoolOp, context: Lowering) -> syntax.Expr:
     op = "&&" if isinstance(node.op, ast.And) else "||"
     first = condition(node.values[0], context)
     for each in node.values[1:]:
-        first = joined(op, first, lambda each=each: condition(each, context), context.at(node), context)  # type: ignore[misc]
+        first = joined(op, first, partial(condition, each, context), context.at(node), context)
     return first
 
 

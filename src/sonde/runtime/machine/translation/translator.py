@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Mapping
-from struct import error as StructError  # noqa: N812 - a class
 
 from sonde.bpf import instructions as i
 from sonde.runtime.machine import arithmetic, structure
@@ -20,7 +20,7 @@ from sonde.typed import Any
 
 _NO_MAPS: ByMap = {}
 
-_REFUSED = (KeyError, IndexError, StructError, TypeError)
+_REFUSED = (KeyError, IndexError, struct.error, TypeError)
 """What Python raises for an access outside of memory: no such region, beyond a buffer's end, read-only."""
 
 
