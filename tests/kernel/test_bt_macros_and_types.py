@@ -15,8 +15,7 @@ begin {
     print((room(typeof(uint16)), as(typeof(uint8), 300), kept(typeof(uint32))));
     print((whole(typeof(task_struct)) == sizeof(struct task_struct),
         place(typeof(struct task_struct), comm) == offsetof(struct task_struct, comm)));
-    if (@never[3]) { print("not here"); }
-    @n = @m; @keyed[1, "x"] = 1; let $k: typeof(@keyed) = (2, "y"); print((@n, $k.0));
+    @n = 0; @keyed[1, "x"] = 1; let $k: typeof(@keyed) = (2, "y"); print((@n, $k.0));
     print((is_scalar(@n), is_scalar(@keyed), 1e1_0, *(int16*)"ab"));
     let $t; let $u: typeof($t); $u = "late"; $t = "text"; print($u);
     printf("%y %p %p %*d|%-3d|%s\n", 0, 7, 5, 6, (username_t)0);

@@ -359,4 +359,71 @@ fn g($a : int64): int64 { return «$b»; } begin { } ;; Undefined or undeclared 
 fn g(): int64 { return h(); } fn h(): int64 { return «nosuch»; } begin { } ;; Unknown identifier: 'nosuch'
 """
 
-MISTAKES = tuple(line for part in (SYNTAX, PROBES, TYPES, NAMES, CALLS) for line in part.strip().splitlines())
+VALUES = r"""
+begin { $x = "foo"; printf("%c", «$x[4]»); } ;; the index 4 is out of bounds for array of size 4
+begin { printf("%c", «"foo"[7]»); } ;; the index 7 is out of bounds for array of size 4
+begin { printf("%c", «comm[16]»); } ;; the index 16 is out of bounds for array of size 16
+begin { let $x : string[3] = "ab"; print(«$x[3]»); } ;; the index 3 is out of bounds for array of size 3
+begin { $p = (void *)8; print(«$p[0]»); } ;; cannot be used on a pointer to an unsized type (void *).
+begin { print(kstack(«nosuch»)); } ;; Error parsing stack mode
+begin { print(«kstack(5, 4)»); } ;; Expected stack mode as first argument
+begin { print(«ustack(2000)»); } ;; ustack([int limit]): limit shouldn't exceed
+begin { $n = pid; print(«ustack($n)»); } ;; ustack: invalid limit value
+begin { print(«kstack(raw, pid)»); } ;; kstack: invalid limit value
+begin { «if ("text" == 1) { }» } ;; Type mismatch ;; 1:13-24
+begin { $a = (1, 2); «if ($a) { exit() }» } ;; Invalid condition: tuple
+begin { $s = "x"; «if ($s) { exit() } else { print(1) }» } ;; Invalid condition: string
+begin { $s = comm; print(«$s ? 1 : 2»); } ;; Invalid condition: string
+begin { «$x = print(1)»; } ;; Value 'void' cannot be assigned to a scratch variable.
+begin { «let $x = exit()»; } ;; Value 'void' cannot be assigned to a scratch variable.
+begin { «@x = clear(@y)»; @y = 1; } ;; Value 'void' cannot be assigned to a map.
+begin { print(«pid(5)»); } ;; pid() only supports curr_ns and init as the argument
+begin { print(tid(«other»)); } ;; Invalid PID namespace mode: other (expects: curr_ns or init)
+begin { print(«buf(5, -1)»); } ;; cannot use negative length (-1)
+begin { print(«offsetof(pid, x)»); } ;; 'uint32' is not a C type.
+begin { print(«str((1, 2))»); } ;; str() expects a string, integer or a pointer type as first argument
+tracepoint:syscalls:sys_enter_read { print(«args.common_pid»); } ;; BPF does not support accessing common tracepoint f
+begin { $x = 5; print(«$x.0»); } ;; Can not access index '0' on expression of type 'int8'
+begin { $x = 5; print(«$x.y»); } ;; Can not access field 'y' on expression of type 'int8'
+begin { $x = 5; print(«$x[0]»); } ;; The array index operator [] can only be used on arrays, pointers, and tuples
+begin { $p = (int8 *)5; $q = «~$p»; } ;; The ~ operator can not be used on expressions of type
+begin { print(«*"x"»); } ;; Can not dereference type
+begin { $p = (int8 *)5; $q = «$p * 2»; } ;; The * operator can not be used on
+begin { print(«pton("1.2.3")»); } ;; pton() expects
+begin { print(«pton(comm)»); } ;; pton() expects a string literal
+begin { print(«reg("nosuch")»); } ;; 'nosuch' is not a valid register on this architecture
+begin { print(«reg(5)»); } ;; reg() expects a string literal
+begin { «cat(5)»; } ;; cat() expects a string literal
+begin { «time(5)»; } ;; time() expects a string literal
+begin { «errorf(5)»; } ;; errorf() expects a string literal
+begin { print(«kaddr(5)»); } ;; kaddr() expects a string literal
+begin { print(«signal_name("x")»); } ;; signal_name() only supports int arguments
+begin { print(«strerror("x")»); } ;; strerror() only supports int arguments
+begin { print(«cgroup_path("x")»); } ;; cgroup_path() only supports int arguments
+begin { print(«usym("x")»); } ;; usym() expects an integer or pointer argument
+begin { print(«func»); } ;; The func builtin can not be used with 'begin' probes
+tracepoint:syscalls:sys_enter_read { print(«arg0»); } ;; The arg0 builtin can only be used with 'kprobes', 'uprobes' a
+begin { print(«args.x»); } ;; The args builtin can only be used with tracepoint ;; 1:15-19
+begin { @a = hist(5); «$x = @a»; } ;; Value 'hist_t' cannot be assigned to a scratch variable.
+begin { @a = «tseries(5, 1s, 5, "nosuch")»; } ;; tseries() expects one of the following aggregation functions: avg, ma
+begin { @a = «tseries(5, 1s, 0)»; } ;; tseries() num_intervals must be >= 1 (0 provided)
+begin { @a = «tseries(5, 0, 5)»; } ;; tseries() interval_ns must be >= 1 (0 provided)
+config = { «license = "other"» } begin { } ;; Invalid value for license
+config = { «missing_probes = "x"» } begin { } ;; Invalid value for missing_probes: valid values are ignore, warn, and
+config = { «max_strlen = "x"» } begin { } ;; expecting a number, got x
+config = { «print_maps_on_exit = 5» } begin { } ;; Invalid bool value: valid values are true, false, 1 or 0.
+config = { max_map_keys = 5 «max_strlen» = 64 } begin { } ;; expected ';'
+macro m($x) { $x } begin { print(«m(5)»); } ;; has arguments that do not match any definition.
+macro m() { «m()» } begin { print(m()); } ;; Recursive macro call detected: m
+macro m() { «@x» } begin { @x = 1; print(m()); } ;; Unhygienic access to map: @x.
+macro m(x) { «$y» } begin { $y = 1; print(m(1)); } ;; Undefined or undeclared variable: $y
+fn f() «{» return 1; } begin { } ;; expected ':'
+fn f(«x» : int64): int64 { return 1; } begin { } ;; expected variable in function argument
+let @a = hash(«"x"»); begin { } ;; expected positive integer for map declaration max entries
+let @a = hash(5); begin { «@a» = count(); } ;; Incompatible map types. Type from declaration: hash. Type from value/ke
+begin { $x = «@nosuch»; } ;; Undefined map: @nosuch
+begin { $x = &«@nosuch»; } ;; Undefined map: @nosuch
+begin { $x = «@nosuch»[1]; } ;; Undefined map: @nosuch
+"""
+
+MISTAKES = tuple(line for part in (SYNTAX, PROBES, TYPES, NAMES, CALLS, VALUES) for line in part.strip().splitlines())

@@ -30,7 +30,7 @@ def buffer(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Exp
     if not isinstance(size, tree.Const):
         return _read(e, size, call, scope)
     if size.value < 0:
-        raise scope.mistake(f"buf() expects a length that is not negative ({size.value} provided)", arguments[1].at)
+        raise scope.mistake(f"buf() cannot use negative length ({size.value})", call.at)
     count = min(size.value, scope.strsize, own or scope.strsize)
     kind = Array(BYTE, max(count, 1))
     if isinstance(e, tree.StringConst):

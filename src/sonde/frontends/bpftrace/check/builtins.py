@@ -38,7 +38,7 @@ def builtin(name: str, span: SourceSpan, scope: BtScope) -> Expr | None:
         if scope.attached.kind not in _WITH_ARGUMENTS:
             text = f"The {name} builtin can only be used with 'kprobes', 'uprobes' and 'usdt' probes"
             raise scope.mistake(text, span)
-        return tree.Builtin(INT64, at, name)
+        return tree.Builtin(UINT64, at, name)
     made = _MADE.get(name)
     return made(span, scope) if made else None
 
@@ -54,7 +54,25 @@ def _retval(span: SourceSpan, scope: BtScope) -> Expr:
             raise scope.mistake(
                 "The retval builtin can only be used with 'kretprobe' and 'uretprobe' and 'fexit' probes", span
             )
-    return tree.Builtin(INT64, scope.at(span), "arg1")
+    if scope.attached.kind == "fexit":
+        return _typed_result(span, scope)
+    return tree.Builtin(UINT64, scope.at(span), "arg1")
+
+
+def _typed_result(span: SourceSpan, scope: BtScope) -> Expr:
+    """What a function of the kernel has given, of the type that BTF says."""
+    kinds: list[Type] = []
+    for probe in scope.attached.probes:
+        given = scope.catalog.arguments(probe)
+        if given is not None and len(given) <= _RESULT:
+            raise scope.mistake("Can't find a field retval", span)
+        kinds.append(UINT64 if given is None else given[_RESULT].native)
+    scope.needs_each = scope.needs_each or len(set(kinds)) > 1
+    return tree.Argument(kinds[0], scope.at(span), _RESULT)
+
+
+_RESULT = 1
+"""Its place behind where the function has returned from."""
 
 
 def _elapsed(span: SourceSpan, scope: BtScope) -> Expr:
@@ -163,6 +181,8 @@ _MADE: dict[str, Callable[[SourceSpan, BtScope], Expr]] = {
 
 CALL_NUMBER = "__syscall_nr"
 """The first field of a system call's tracepoints, which is no argument of the call."""
+_COMMON = ("common_type", "common_flags", "common_preempt_count", "common_pid")
+"""Fields of every tracepoint (include/trace/stages/stage4_event_fields.h), which programs are not given."""
 WITHOUT_NAMES = ("special", "interval", "profile", "hardware", "software", "watchpoint")
 
 
@@ -189,6 +209,8 @@ def argument(name: str, span: SourceSpan, scope: BtScope) -> Expr:
             assert arguments is not None
             kind = arguments[found].native  # type: ignore[assignment]
         else:
+            if name in _COMMON and scope.attached.kind == "tracepoint":
+                raise scope.mistake("BPF does not support accessing common tracepoint fields", span)
             raise scope.mistake(
                 f"Struct/union of type '{scope.attached.text}' does not contain a field named '{name}'", span
             )

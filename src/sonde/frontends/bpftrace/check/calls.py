@@ -11,16 +11,16 @@ from sonde.frontends.bpftrace.check.conversions import (
     constant,
     integer_value,
 )
-from sonde.frontends.bpftrace.check.macros import no_definition
+from sonde.frontends.bpftrace.check.macros import is_defined, no_definition
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.check.types import (
     INT32,
     INT64,
     UINT64,
-    base_name,
     fixed,
     is_integer,
     is_text,
+    spelled,
 )
 from sonde.frontends.bpftrace.errors import BtError, SourceSpan
 from sonde.frontends.bpftrace.syntax import nodes
@@ -55,18 +55,18 @@ def value(call: nodes.Call, scope: BtScope) -> Expr:
     if found is not None:
         return found(call, scope)
     from sonde.frontends.bpftrace.check.builtins import builtin  # the smallest programs do without
-    from sonde.frontends.bpftrace.check.function_table import ACTIONS, value_call  # as above
+    from sonde.frontends.bpftrace.check.function_table import value_call  # as above
 
     more = value_call(call.name)
     if more is not None:
         return more.check(call, require(call, scope, more.least, more.most), scope)
     if not call.arguments and (variable := builtin(call.name, call.at, scope)) is not None:
         return variable
-    if any(name == call.name for name, _ in scope.macros):
+    if is_defined(call, scope):
         raise no_definition(call, scope, "they differ in the number of their arguments")
     if call.name in AGGREGATING:
         raise scope.mistake(f"{call.name}() must be assigned directly to a map", call.at)
-    if call.name in _ACTIONS or call.name in ACTIONS:
+    if is_action(call.name):
         raise scope.mistake(f"{call.name}() is a statement and has no value", call.at)
     raise _unknown(call.name, call.at, scope)
 
@@ -77,6 +77,15 @@ def is_bare(name: str) -> bool:
 
     found = value_call(name)
     return found is not None and not found.least
+
+
+def is_action(name: str) -> bool:
+    """Whether the function is a statement and gives no value."""
+    if name in _ACTIONS:
+        return True
+    from sonde.frontends.bpftrace.check.function_table import ACTIONS  # as above
+
+    return name in ACTIONS
 
 
 def action(call: nodes.Call, scope: BtScope) -> Statement | None:
@@ -127,7 +136,7 @@ def _str(call: nodes.Call, scope: BtScope) -> Expr:
         is_user = kind.user if isinstance(kind, Pointer) else is_in_process(scope)
         base = tree.Cast(STRING, at, tree.Cast(Pointer(CHAR, is_user or is_in_process(scope)), at, e))
     else:
-        text = f"str() expects an integer or a pointer type as first argument ({base_name(e.type)} provided)"
+        text = f"str() expects a string, integer or a pointer type as first argument ({spelled(e.type)} provided)"
         raise scope.mistake(text, call.at)
     if len(arguments) == 1:
         return base

@@ -20,12 +20,13 @@ from sonde.frontends.bpftrace.check.types import (
     merged,
     spelled,
 )
+from sonde.frontends.bpftrace.errors import SourceSpan
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.frontends.bpftrace.syntax.lexer import number_of
 from sonde.model import program as tree
 from sonde.model.probe import Uprobe
 from sonde.model.program import Expr
-from sonde.model.types import BOOL, CHAR, INT, STRING, Array, Enum, Pointer, Struct, Type, resolve, size_of
+from sonde.model.types import BOOL, CHAR, INT, STRING, VOID, Array, Enum, Pointer, Struct, Type, resolve, size_of
 from sonde.typed import Any
 
 
@@ -157,20 +158,42 @@ def _index(node: nodes.Index, scope: BtScope) -> Expr:
         raise scope.mistake(text, node.at)
     at = scope.at(node.at)
     if isinstance(base, Pointer):
+        if resolve(base.to) == VOID:
+            text = "The array index operator [] cannot be used on a pointer to an unsized type (void *)."
+            raise scope.mistake(text, node.at)
         moved = tree.Binary(INT64, at, "*", wide(subscript), constant(size_of(base.to) or 1, at, INT64))
         address = tree.Binary(UINT64, at, "+", tree.Cast(UINT64, at, of), converted(moved, UINT64))
         return of_space(tree.Deref(base.to, at, tree.Cast(of.type, at, address)))
-    if isinstance(subscript, tree.Const) and isinstance(base, Array) and subscript.value >= (base.length or 1 << 63):
-        text = f"the index {subscript.value} is out of bounds for array of size {base.length}"
-        raise scope.mistake(text, node.at)
+    if isinstance(subscript, tree.Const):
+        require_within(base, subscript.value, node.at, scope)
     if isinstance(base, Array):
         return of_space(tree.Index(base.of, at, of, wide(subscript)))
     if is_text(of.type):
+        if isinstance(subscript, tree.Const):
+            _require_character(node, of, subscript.value, scope)
         return tree.Index(CHAR, at, of, wide(subscript))
     raise scope.mistake(
         f"The array index operator [] can only be used on arrays, pointers, and tuples, found {spelled(of.type)}.",
         node.at,
     )
+
+
+def _require_character(node: nodes.Index, of: Expr, number: int, scope: BtScope) -> None:
+    """Raises BtError for a character behind the NUL of a string; of a variable once its longest one is known."""
+    from sonde.frontends.bpftrace.check.maps import written  # few programs look at characters
+
+    local = scope.find(node.object.name) if isinstance(node.object, nodes.ScratchVariable) else None
+    if local is not None and local.stands_for is None:
+        scope.indexed.append((local, number, node.at))
+    elif not isinstance(of, tree.Element):
+        require_within(written(of, scope), number, node.at, scope)
+
+
+def require_within(kind: Type | None, number: int, span: SourceSpan, scope: BtScope) -> None:
+    """Raises BtError for an index that is behind the end of an array."""
+    base = None if kind is None else resolve(kind)
+    if isinstance(base, Array) and base.length and number >= base.length:
+        raise scope.mistake(f"the index {number} is out of bounds for array of size {base.length}", span)
 
 
 def _offset(node: nodes.Offset, scope: BtScope) -> Expr:

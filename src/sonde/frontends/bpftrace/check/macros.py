@@ -117,6 +117,11 @@ def _own(name: str, number: int) -> str:
     return f"{name} {number}"
 
 
+def is_defined(call: nodes.Call, scope: BtScope) -> bool:
+    """Whether the program has a macro or function of that name."""
+    return call.name in scope.functions or any(name == call.name for name, _ in scope.macros)
+
+
 def of_items(macros: Sequence[nodes.Macro]) -> dict[tuple[str, int], list[nodes.Macro]]:
     """Macros by their names and numbers of parameters. Raises BtError."""
     found: dict[tuple[str, int], list[nodes.Macro]] = {}

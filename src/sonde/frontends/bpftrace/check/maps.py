@@ -89,7 +89,8 @@ def element(node: nodes.MapName, scope: BtScope) -> Expr:
         # Set further on in the program, of which the next pass knows, or nowhere.
         scope.known.is_guessed = scope.known.has_unknown = True
         if scope.known.settled:
-            scope.learn_value(use, INT64, node.at)
+            name = node.at._replace(end_line=node.at.line, end_column=node.at.column + len(node.name))
+            raise scope.mistake(f"Undefined map: {node.name}", name)
         return tree.Const(INT64, scope.at(node.at), 0)
     found = tree.Element(use.value, scope.at(node.at), scope.array(use), keys)
     told(found, LOOKUP, node.at, scope)

@@ -53,7 +53,7 @@ def _bytes_before(kind: Type, path: tuple[str, ...], span: SourceSpan, scope: Bt
     for name in path:
         base = resolve(kind)
         if not isinstance(base, Struct):
-            raise scope.mistake(f"offsetof() only supports structures and unions ({spelled(kind)} provided)", span)
+            raise scope.mistake(f"'{spelled(kind)}' is not a C type.", span)
         member = base.find(name)
         if member is None:
             raise scope.mistake(f"'{spelled(base)}' has no field named '{name}'", span)

@@ -21,6 +21,7 @@ from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.check.types import (
     INT64,
     UINT64,
+    base_name,
     is_bool,
     is_flexible,
     is_integer,
@@ -272,7 +273,7 @@ def ternary(node: nodes.Ternary, scope: BtScope) -> Expr:
         assert taken is not None
         return scope.expression(taken, scope)
     if not is_scalar(test.type):
-        raise scope.mistake(f"Invalid condition in ternary: {spelled(test.type)}", node.test.at)
+        raise scope.mistake(f"Invalid condition: {base_name(test.type)}", node.at)
     first, then = ([], test) if node.then is None else unhurried(node.then, scope)
     second, otherwise = unhurried(node.otherwise, scope)
     _warn_of_branches(node, then, otherwise, scope)

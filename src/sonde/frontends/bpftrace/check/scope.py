@@ -14,7 +14,7 @@ from sonde.model.catalog import Catalog
 from sonde.model.errors import Position
 from sonde.model.probe import Probe
 from sonde.model.program import Aggregation, Expr, Kept, Statement, Variable
-from sonde.model.types import Type
+from sonde.model.types import STRING, Type, resolve
 from sonde.typed import NamedTuple, TypeAlias
 
 MAP_KEYS = 4096
@@ -134,6 +134,8 @@ class BtScope:
         """That the statement stands in."""
         self.unassigned: dict[Local, SourceSpan] = {}
         """Variables of the clause that are declared and have not been assigned to, with the declaration."""
+        self.indexed: list[tuple[Local, int, SourceSpan]] = []
+        """Variables of the clause that are strings, characters of which are asked for, by their numbers."""
         self.unevaluated = 0
         """Whether types alone are asked for, of so many expressions within each other."""
         self.copies = 1
@@ -193,6 +195,7 @@ class BtScope:
         self.clause, self.attached = number, attached
         self._blocks, self._locals = [{}], 0
         self.unassigned.clear()
+        self.indexed.clear()
 
     def assigned(self, name: str) -> None:
         """Something is assigned to the variable of that name, if there is one."""
@@ -201,7 +204,11 @@ class BtScope:
             self.unassigned.pop(local, None)
 
     def end_clause(self) -> None:
-        """Warn of variables that never were assigned to."""
+        """Warn of variables that never were assigned to. Raises BtError for characters behind the ends of strings."""
+        for local, number, span in self.indexed:
+            size = getattr(resolve(local.declared or local.written or STRING), "length", None)
+            if size and number >= size:
+                raise self.mistake(f"the index {number} is out of bounds for array of size {size}", span)
         for local, span in self.unassigned.items():
             self.remark(f"Variable {local.name} was never assigned to.", span)
 

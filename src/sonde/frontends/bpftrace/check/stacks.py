@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sonde.frontends.bpftrace.check.conversions import constant_value, wide
+from sonde.frontends.bpftrace.check.conversions import wide
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.check.types import UINT64, is_scalar, structure_of
 from sonde.frontends.bpftrace.check.value_call import ValueCall
@@ -41,15 +41,18 @@ def stack(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Expr
     rest = list(arguments)
     first = rest[0] if rest else None
     if isinstance(first, nodes.Name):
-        mode = _mode(call, first.name, scope)
+        mode = _mode(call, first, scope)
         del rest[0]
     if rest:
-        frames = constant_value(rest[0], scope, f"{call.name}(): the number of frames")
+        if len(rest) > 1 and rest[0] is first:
+            raise scope.mistake("Expected stack mode as first argument", call.at)
+        limit = scope.expression(rest[0], scope)
+        if not isinstance(limit, tree.Const):
+            raise scope.mistake(f"{call.name}: invalid limit value", call.at)
+        frames = limit.value
         if frames < 0 or frames > FRAMES:
             text = f"{call.name}([int limit]): limit shouldn't exceed {FRAMES}, {frames} given"
-            raise scope.mistake(text, rest[0].at)
-    if len(rest) > 1:
-        raise scope.mistake(f"{call.name}(): the mode comes before the number of frames", call.at)
+            raise scope.mistake(text, call.at)
     return trace(name, mode, frames or FRAMES, call.at, scope)
 
 
@@ -64,11 +67,13 @@ def _require_ready(span: SourceSpan, scope: BtScope) -> None:
         raise scope.mistake(f"{text}set the config flag to enable. unstable_dw_ustack=enable", span)
 
 
-def _mode(call: nodes.Call, name: str, scope: BtScope) -> str:
+def _mode(call: nodes.Call, node: nodes.Name, scope: BtScope) -> str:
+    name = node.name
     if name == _OF_FILES and call.name == "kstack":
         raise scope.mistake("'build_id' stack mode can only be used for ustack", call.at)
     if name not in _MODES:
-        raise scope.mistake(f"Unknown stack mode: '{name}'", call.at, f"there are {', '.join(_MODES)}")
+        text = f"Error parsing stack mode: {call.name}: Invalid value for stack_mode: valid values are "
+        raise scope.mistake(f"{text}{', '.join(_MODES[:-1])}, and {_MODES[-1]}.", node.at)
     return name
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from sonde.frontends.bpftrace.check.aggregating import NUMBERS, is_aggregating
-from sonde.frontends.bpftrace.check.calls import action
+from sonde.frontends.bpftrace.check.calls import action, is_action
 from sonde.frontends.bpftrace.check.conversions import constant, converted, test, wide, wrapped
-from sonde.frontends.bpftrace.check.macros import expanded, require_end
+from sonde.frontends.bpftrace.check.macros import expanded, is_defined, require_end
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.check.types import INT64, is_bool, is_integer, is_scalar, is_text, merged, spelled
 from sonde.frontends.bpftrace.errors import BtError
@@ -104,6 +104,7 @@ def _assign(node: nodes.Assign, scope: BtScope) -> list[Statement]:
         assign_scratch,
     )  # many programs have no variables
 
+    _refuse_void(node, node.value, node.target, scope)
     if not node.op:
         _refuse_aggregation(node, node.value, node.target, scope)
     value = scope.expression(node.value, scope)
@@ -119,6 +120,13 @@ def _assign(node: nodes.Assign, scope: BtScope) -> list[Statement]:
         assert isinstance(node.target, nodes.ScratchVariable)
         made = assign_scratch(node, node.target.name, value, scope)
     return [tree.Evaluate(scope.at(node.at), made)]
+
+
+def _refuse_void(node: nodes.Assign | nodes.Let, value: nodes.Expr, target: nodes.Expr, scope: BtScope) -> None:
+    """Raises BtError where a function that gives nothing is assigned."""
+    if isinstance(value, nodes.Call) and is_action(value.name) and not is_defined(value, scope):
+        place = "map" if isinstance(target, nodes.MapName) else "scratch variable"
+        raise scope.mistake(f"Value 'void' cannot be assigned to a {place}.", node.at)
 
 
 def _refuse_aggregation(node: nodes.Assign | nodes.Let, value: nodes.Expr, target: nodes.Expr, scope: BtScope) -> None:
@@ -159,7 +167,9 @@ def _let(node: nodes.Let, scope: BtScope) -> list[Statement]:
         text = f"Variable {node.name} was already declared. Variable shadowing is not allowed."
         raise scope.mistake(text, node.declared_at)
     if node.value is not None:
-        _refuse_aggregation(node, node.value, nodes.ScratchVariable(node.at, node.name), scope)
+        named = nodes.ScratchVariable(node.at, node.name)
+        _refuse_void(node, node.value, named, scope)
+        _refuse_aggregation(node, node.value, named, scope)
     value = None if node.value is None else scope.expression(node.value, scope)
     scope.known.is_guessed = False
     from sonde.frontends.bpftrace.check.type_names import type_named  # few programs declare any
@@ -206,7 +216,7 @@ def _of_declared(value: Expr, kind: Type, node: nodes.Let, scope: BtScope) -> Ex
 def _if(node: nodes.If, scope: BtScope) -> list[Statement]:
     from sonde.frontends.bpftrace.check.failing import taken_branch  # many programs have none
 
-    condition = test(node.test, scope, None)
+    condition = test(node.test, scope, node.at)
     taken = taken_branch(node, condition)
     if taken is not None:
         return [*statements(taken, scope)]

@@ -27,11 +27,13 @@ def number_of(name: str, member: str) -> Callable[[nodes.Call, list[nodes.Expr],
 
     def made(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Expr:
         at = scope.at(call.at)
-        wanted = "curr_ns"
-        if arguments:
-            wanted = arguments[0].name if isinstance(arguments[0], nodes.Name) else ""
-        if wanted not in _NAMESPACES:
-            raise scope.mistake(f"Invalid PID namespace mode: {wanted}: there are {' and '.join(_NAMESPACES)}", call.at)
+        wanted, of = "curr_ns", arguments[0] if arguments else None
+        if of is not None and not isinstance(of, nodes.Name):
+            raise scope.mistake(f"{call.name}() only supports curr_ns and init as the argument", call.at)
+        if of is not None:
+            wanted = of.name
+        if of is not None and wanted not in _NAMESPACES:
+            raise scope.mistake(f"Invalid PID namespace mode: {wanted} (expects: {' or '.join(_NAMESPACES)})", of.at)
         if wanted == "curr_ns":
             return tree.Builtin(UINT32, at, name)
         return tree.Cast(UINT32, at, member_of(_task(call.at, scope), member, call.at, scope))
