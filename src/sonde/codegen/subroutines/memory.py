@@ -88,9 +88,12 @@ def copyoutstr(g: Generation, e: tree.Call) -> Operand:
     copy = g.temporary(capacity)
     got = g.call("probe_read_kernel_str", g.argument_of(copy.base, copy.offset), Imm(capacity), g.address(text))
     length = g.b.copy(got)
-    with g.b.when("sgt", length, Imm(0)), g.b.when("gt", length, size):
-        g.b.move(length, size)
-    _write(g, target, copy, length, capacity)
+    # Nothing is written of what cannot be read. Verifiers before Linux 6.8 take even its length, a negative error, to
+    # the write, where they are not led around it.
+    with g.b.when("sgt", length, Imm(0)):
+        with g.b.when("gt", length, size):
+            g.b.move(length, size)
+        _write(g, target, copy, length, capacity)
     return Imm(0)
 
 
