@@ -266,6 +266,41 @@ def test_pseudonyms_are_consistent(tmp_path):
     assert re.search(r"/\w{3}/\w{6} +7\n", shown.stdout)
 
 
+OF_THE_KERNEL = """
+proc:::exec-success /progenyof($target)/ { printf("%s %s %d %d\\n", execname, curpsinfo->pr_psargs, ppid, tid); }
+syscall::write:entry, syscall::read:entry /progenyof($target)/ {
+    printf("%s %s %d %d\\n", fds[arg0].fi_pathname, fds[arg0].fi_name, fds[arg0].fi_oflags, curpsinfo->pr_ppid);
+}
+syscall::openat:entry /progenyof($target)/ { printf("%s %s %s\\n", copyinstr(arg1), cwd, root); }
+syscall::openat:return /progenyof($target)/ { @[execname, curlwpsinfo->pr_lwpid == tid, errno] = count(); }"""
+
+
+@pytest.mark.parametrize("engine", ["kernel", "embedded"])
+def test_with_other_addresses_all_is_found_that_lies_in_the_kernel(tmp_path, engine):
+    """Structures lead to structures, wherever in its page one begins."""
+    path = str(tmp_path / "it.rec")
+    words = "-xengine=" + engine, "-n", OF_THE_KERNEL, "-c", WORK
+    live = sonde("-q", "--record", path, "--anonymise", "addresses", *words).stdout
+    assert live.count("/etc/passwd") >= 7
+    assert "cat /etc/passwd /nowhere" in live
+    assert sonde("-q", "--replay", path, "-n", OF_THE_KERNEL).stdout == live
+
+
+@pytest.mark.parametrize("engine", ["kernel", "embedded"])
+def test_with_all_pseudonyms_each_word_has_one_other(tmp_path, engine):
+    path = str(tmp_path / "it.rec")
+    words = "-xengine=" + engine, "-n", OF_THE_KERNEL, "-c", WORK
+    live = sonde("-q", "--record", path, "--anonymise", "names,paths,addresses", *words).stdout
+    again = sonde("-q", "--replay", path, "-n", OF_THE_KERNEL)
+    assert not again.stderr
+    pairs = set()
+    for line, other in zip(live.split("\n\n")[0].splitlines(), again.stdout.split("\n\n")[0].splitlines(), strict=True):
+        pairs |= set(zip(re.split("[ /]", line), re.split("[ /]", other), strict=True))
+    assert len(pairs) == len({one for one, _ in pairs}) == len({other for _, other in pairs})
+    assert len(pairs) > 30
+    assert not {one for one, other in pairs if one == other and re.search("[a-z]{3}", one)}
+
+
 def test_a_spec_file_is_not_recorded_in_silence(tmp_path):
     spec = str(tmp_path / "it.spec")
     sonde("-n", "syscall::openat:entry {}", "--save", spec)

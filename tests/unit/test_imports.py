@@ -40,7 +40,8 @@ ALLOWED = {
     "pictures": {"model", "consume", "formats", "report", "private_files", "resources"},
     "objects": {"model", "arch", "bpf", "machine", "providers", "symbols"},
     "recording": {
-        "model", "arch", "formats", "machine", "symbols", "private_files", "engines.kernel.process_records",
+        "model", "arch", "bpf.helpers", "formats", "machine", "symbols", "private_files",
+        "engines.kernel.process_records",
         "engines.fired", "engines.firing_records", "runtime.kernel_types",
     },
     "everywhere": {"model", "arch", "engines.base", "providers", "symbols"},

@@ -94,7 +94,7 @@ def recording_embedded(spec: TracingSpec, options: OptionTable, process: int) ->
         head = RecordingHead(
             VERSION, EMBEDDED, release(), build_id(), recorded_probes(spec), offset, process, monotonic_ns(),
             options.on("recordreads"), anonymised(options), files=_files(recorded_probes(spec), options),
-            names=other_names(recorded_probes(spec)),
+            names=_names(other_names(recorded_probes(spec)), options),
         )  # fmt: skip
         try:
             most = (options.number("pcapsize"),) if options.is_set("pcapsize") else ()
@@ -119,6 +119,13 @@ def _files(probes: Sequence[Probe], options: OptionTable) -> tuple[ProbedFile, .
     return () if PATHS in anonymised(options) else probed_files(probes)
 
 
+def _names(names: Sequence[OtherNames], options: OptionTable) -> tuple[OtherNames, ...]:
+    """Without paths where these get pseudonyms."""
+    if PATHS not in anonymised(options):
+        return tuple(names)
+    return tuple(each._replace(modules=tuple(one for one in each.modules if "/" not in one)) for each in names)
+
+
 @contextmanager
 def recording_kernel(
     recorder: FiringRecorder, options: OptionTable, traced: Sequence[Traced]
@@ -137,7 +144,7 @@ def recording_kernel(
                 VERSION, source.origin, release(), build_id(), source.probes, source.realtime_offset, source.process,
                 source.began, options.on("recordreads"), anonymised(options), _formats(recorder.spec),
                 _files(source.probes, options), kernel_place(anonymised(options)), places.table(),
-                recorder.names,
+                _names(recorder.names, options),
             )  # fmt: skip
             again = stack.enter_context(read_again(path))
             keeper = source.keeper = FiringFile(file, head, again=again)

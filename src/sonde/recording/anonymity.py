@@ -2,7 +2,7 @@
 same all through a recording.
 
 A pseudonym is as long as what it stands for, so nothing moves. Words of paths, of other strings and of names come from
-one table: a program and the last part of its path stay equal. An address keeps its place within its page, so that
+one table: a program and the last part of its path stay equal. Addresses move with all that lies around them, so that
 reads, registers and stacks still fit each other.
 """
 
@@ -12,10 +12,11 @@ import re
 import struct
 from collections.abc import Sequence
 
-from sonde.arch import pages
+from sonde.bpf.helpers import OPEN_FILE
 from sonde.engines.fired import KeptPacket, MemoryRead, RecordedFiring
 from sonde.engines.firing_records import decode, encode
-from sonde.model.probe import Packet, Probe
+from sonde.model.probe import Packet, Probe, RawTracepoint
+from sonde.recording.address_pseudonyms import AddressPseudonyms
 from sonde.recording.packet_pseudonyms import PacketPseudonyms
 from sonde.symbols.mappings import Mapping
 from sonde.symbols.process_events import Mapped, MappingsSnapshot, ProcessEvent
@@ -27,6 +28,19 @@ _WORD = re.compile(rb"[^\x00-\x20/:=,;'\"]+")
 _TEXT = re.compile(rb"[\x21-\x7e][\x20-\x7e]{3,}(?=\x00|$)")
 """Text in memory that was read as bytes: four characters and more, up to a NUL."""
 
+_OPENING = re.compile(rb"(?:[\x20-\x7e]{2,}|[./])\x00")
+"""Text that memory begins with: a string that was read as bytes, or a pointer in two thousand."""
+
+_WORD_OF_TEXT = re.compile(rb"[\x21-\x7e]{8}")
+"""Text in a register or an argument: eight characters, which no count and no time is. What is shorter may be a
+number."""
+
+_TWO_TEXTS = re.compile(rb"[\x20-\x7e]{2,}\x00[\x20-\x7e]")
+"""A program's name and an argument, which are read as so many bytes."""
+
+_NUMBERS = (1, 2, 4, 8)
+"""Sizes of reads that are of a number, or a pointer."""
+
 _LINE = re.compile(rb"[\x20-\x7e]{4,}")
 
 _DOTTED = re.compile(rb"(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?![\d.])")
@@ -34,9 +48,6 @@ _KEPT = frozenset((b".", b"..", b"-"))
 _LETTERS = b"abcdefghijklmnopqrstuvwxyz"
 
 _WORDS = struct.Struct("<Q")
-_KERNEL, _USER_FIRST, _USER_END = 0xFFFF_8000_0000_0000, 1 << 32, 1 << 47
-"""Where numbers are taken for addresses: anything of the kernel's, and of a process's where no count comes."""
-
 _INET, _INET6 = 2, 10
 _FAMILY = struct.Struct("<H")
 
@@ -48,10 +59,12 @@ class Pseudonyms:
         self.kinds = kinds
         self._links = {at: each.firing.link for at, each in enumerate(probes) if isinstance(each.firing, Packet)}
         """What packets begin with, by the places of their probes."""
+        self._raw = {at for at, each in enumerate(probes) if isinstance(each.firing, RawTracepoint)}
         self._packets = PacketPseudonyms(self._host_number, self._payload)
         self._words: dict[bytes, bytes] = {}
         self._counts: dict[int, int] = {}
-        self._pages: dict[int, int] = {}
+        self._address = AddressPseudonyms()
+        self._files: dict[tuple[str, int], int] = {}
         self._hosts: dict[bytes, bytes] = {}
 
     def __call__(self, record: bytes) -> bytes:
@@ -75,15 +88,29 @@ class Pseudonyms:
             thread = thread._replace(comm=self._word(thread.comm), uid=0, gid=0)
         if ADDRESSES in self.kinds:
             thread = thread._replace(address=self._address(thread.address))
+        # Which words of memory are addresses is told by those that are in any case.
+        stacks = self._stack(fired.kernel_stack), self._stack(fired.user_stack)
+        registers = self._numbers(self._words_of_text(fired.registers))
+        for each in fired.reads:
+            self._address(each.address)
         return fired._replace(
             thread=thread,
-            context=fired.context if fired.probe in self._links else self._numbers(self._bytes(fired.context)),
-            registers=self._numbers(fired.registers),
+            context=self._context(fired),
+            registers=registers,
             reads=tuple(map(self._read, fired.reads)),
-            kernel_stack=self._stack(fired.kernel_stack),
-            user_stack=self._stack(fired.user_stack),
+            kernel_stack=stacks[0],
+            user_stack=stacks[1],
+            results=tuple((helper, self._result(helper, result)) for helper, result in fired.results),
             packet=self._packet(fired),
         )
+
+    def _context(self, fired: RecordedFiring) -> bytes:
+        """Arguments are as registers are, the record of a trace event is memory."""
+        if fired.probe in self._links:
+            return fired.context
+        if fired.probe in self._raw:
+            return self._numbers(self._words_of_text(fired.context))
+        return self._memory(0, self._bytes(fired.context))
 
     def _packet(self, fired: RecordedFiring) -> KeptPacket | None:
         """Of a kind of packets whose addresses cannot be found nothing is kept."""
@@ -102,16 +129,49 @@ class Pseudonyms:
     def _read(self, read: MemoryRead) -> MemoryRead:
         data = read.data
         if data is not None:
-            data = self._text(data) if read.is_string else self._numbers(self._socket(self._bytes(data)))
+            data = (
+                self._text(data)
+                if read.is_string
+                else self._memory(read.address, self._socket(self._opened(read.address, data)))
+            )
         return read._replace(
             address=self._address(read.address) if ADDRESSES in self.kinds else read.address, data=data
         )
+
+    def _memory(self, address: int, data: bytes) -> bytes:
+        """Pointers stand where addresses can be divided by their size."""
+        if ADDRESSES not in self.kinds:
+            return data
+        found, before = bytearray(data), -address % _WORDS.size
+        texts = [each.span() for each in _TEXT.finditer(data) if each.end() - each.start() > _WORDS.size]
+        opening = self._opening(data)
+        texts += [opening.span()] if opening else []
+        for at in range(before, len(data) - _WORDS.size + 1, _WORDS.size):
+            # What is left of a pointer behind the NUL of a text belongs to nothing.
+            if not any(start < at + _WORDS.size and at <= end for start, end in texts):
+                (number,) = _WORDS.unpack_from(data, at)
+                _WORDS.pack_into(found, at, self._address.in_memory(number))
+        return bytes(found)
+
+    def _result(self, helper: int, result: int) -> int:
+        """Of the helpers whose results are kept one gives an address."""
+        return self._address(result) if ADDRESSES in self.kinds and helper == OPEN_FILE else result
+
+    def _words_of_text(self, data: bytes) -> bytes:
+        if PATHS not in self.kinds and NAMES not in self.kinds:
+            return data
+        words = (data[at : at + _WORDS.size] for at in range(0, len(data), _WORDS.size))
+        return b"".join(self._text(each) if _WORD_OF_TEXT.fullmatch(each) else each for each in words)
 
     def _mapping(self, mapping: Mapping) -> Mapping:
         path = mapping.path
         if PATHS in self.kinds and path.startswith("/"):
             path = self._text(path.encode(errors="surrogateescape")).decode(errors="surrogateescape")
+            # A device and an inode would tell of one's own machine which file it was.
+            inode = self._files.setdefault((mapping.device, mapping.inode), len(self._files) + 1)
+            mapping = mapping._replace(device="00:00", inode=inode)
         if ADDRESSES in self.kinds:
+            self._address.whole(mapping.start, mapping.end)
             start = self._address(mapping.start)
             mapping = mapping._replace(start=start, end=start + mapping.end - mapping.start)
         return mapping._replace(path=path)
@@ -127,9 +187,29 @@ class Pseudonyms:
         """Whether a word of a text gets a pseudonym: a path may be any, a name is one that is known."""
         return PATHS in self.kinds or word[:15] in self._words
 
-    def _bytes(self, data: bytes) -> bytes:
-        """Text in memory or in the record of a trace event."""
-        return _TEXT.sub(lambda found: self._text(found[0]), data)
+    def _bytes(self, data: bytes, address: int = 0) -> bytes:
+        """Text in memory or in the record of a trace event; the characters of which a pointer may consist are none."""
+
+        def changed(found: re.Match[bytes]) -> bytes:
+            start = found.start() + address & -_WORDS.size
+            at = start - address
+            is_word = at >= 0 and found.end() <= at + _WORDS.size <= len(data)
+            is_pointer = is_word and self._address.is_known(*_WORDS.unpack_from(data, at))
+            return found[0] if is_pointer else self._text(found[0])
+
+        return _TEXT.sub(changed, data)
+
+    def _opened(self, address: int, data: bytes) -> bytes:
+        """Memory that was read, which, of a process, may begin with a short text."""
+        if len(data) in _NUMBERS:
+            return self._text(data) if _WORD_OF_TEXT.fullmatch(data) or _TWO_TEXTS.match(data) else data
+        opening = self._opening(data)
+        end = opening.end() if opening else 0
+        return self._text(data[:end]) + self._bytes(data[end:], address + end)
+
+    def _opening(self, data: bytes) -> re.Match[bytes] | None:
+        first = int.from_bytes(data[: _WORDS.size], "little")
+        return None if len(data) in _NUMBERS or self._address.is_known(first) else _OPENING.match(data)
 
     def _word(self, word: bytes) -> bytes:
         if word in _KEPT or not word or _DOTTED.fullmatch(word):
@@ -185,15 +265,4 @@ class Pseudonyms:
 
     def _frame(self, number: int) -> int:
         """A walk along frame pointers takes what code without them has there, which may be text, for an address."""
-        return 0 if _USER_END <= number < _KERNEL else self._address(number)
-
-    def _address(self, number: int) -> int:
-        if number >= _KERNEL and number < (1 << 64) - (1 << pages.PAGE_BITS):
-            first = _KERNEL
-        elif _USER_FIRST <= number < _USER_END:
-            first = _USER_FIRST
-        else:
-            return number
-        page = number >> pages.PAGE_BITS
-        known = self._pages.setdefault(page, (first >> pages.PAGE_BITS) + len(self._pages) + 1)
-        return known << pages.PAGE_BITS | number & ((1 << pages.PAGE_BITS) - 1)
+        return 0 if self._address.is_text(number) else self._address(number)

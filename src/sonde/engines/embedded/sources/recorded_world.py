@@ -96,13 +96,16 @@ class FiringAnswers:
         return bytes(text[:size])
 
     def _known(self, at: int) -> bytes:
-        """What there was from an address on, by the read that goes farthest; a string with its NUL."""
-        longest = b""
+        """What there was from an address on, by the read that goes farthest; a string with its NUL, where nothing else
+        is known: the text that stands for an open file is where the file has members."""
+        memory = text = b""
         for each in self._reads:
             if each.data is not None and each.address <= at:
-                known = (each.data + b"\0" * each.is_string)[at - each.address :]
-                longest = max(longest, known, key=len)
-        return longest
+                if each.is_string:
+                    text = max(text, (each.data + b"\0")[at - each.address :], key=len)
+                else:
+                    memory = max(memory, each.data[at - each.address :], key=len)
+        return memory or text
 
     def _known_string(self, at: int) -> bytes:
         """The rest of a string that was read; nothing at the end of one, which may have been cut there."""

@@ -27,6 +27,9 @@ _LARGE = 64 * 1024
 _OF_THE_WHOLE = ("D_EMPTY", "D_MACRO_UNUSED", "D_PRAG_UNUSED")
 """Mistakes that a program can have because a part of it was taken out."""
 
+_BY_PROBE = frozenset(("locals", "globals", "pktlen"))
+"""What there is depends on the probe."""
+
 _OF_NAMES = ("D_IDENT_UNDEF", "D_FUNC_UNDEF", "D_MACRO_UNDEF", "D_PRAG")
 
 _ASSIGNED = re.compile(r"\s*(?:\[[^\]]*\]\s*)?(?:[-+*/%&|^]|<<|>>)?=(?!=)|\s*(?:\[[^\]]*\]\s*)?(?:\+\+|--)")
@@ -43,6 +46,8 @@ class _Draft:
         """Whether parts have been taken out."""
         self.missing: set[str] = set()
         """Names that the parts taken out may have brought into being."""
+        self.elsewhere: set[int] = set()
+        """Where clauses begin in the user's text whose descriptions _ALWAYS_THERE stands for."""
 
     def original(self, span: Span) -> Span:
         start = self._origins[min(span.start, len(self.text))]
@@ -88,7 +93,7 @@ def findings(first: DError, text: str, trial: Trial) -> Findings:
         if error is None or len(found) == MOST or not _can_be_placed(error):
             break
         case = case_of(error, ProgramLayout(draft.text))
-        if found and _is_consequence(case, draft.missing):
+        if found and (_is_consequence(case, draft.missing) or _is_of_other_probe(case, draft)):
             _take_out(draft, case)
         else:
             tried = first_that_helps(case, remedies(case), trial) if len(text) <= _LARGE else Tried()
@@ -182,6 +187,7 @@ def _take_out(draft: _Draft, case: Case) -> None:
         draft.take_out(Span(0, len(draft.text)))
     elif any(case.is_in(each) for each in item.descriptions) and case.description != _ALWAYS_THERE:
         draft.missing |= {"args", _ALWAYS_THERE, *(f"arg{number}" for number in range(10))}
+        draft.elsewhere.add(draft.original(item.span).start)
         draft.take_out(Span(item.descriptions[0].start, item.descriptions[-1].end), _ALWAYS_THERE)
     elif case.error.tag == "D_SYNTAX" or item.body is None or not _stands_alone(case):
         end = max(item.span.end, min(case.offset + 1, len(draft.text)))
@@ -209,3 +215,12 @@ def _is_consequence(case: Case, missing: set[str]) -> bool:
     """Whether a mistake may come from what was taken out alone."""
     inside = case.layout.within(Span(case.part.start, max(case.part.end, case.span.end)))
     return any(case.layout.words[index].text in missing for index in inside)
+
+
+def _is_of_other_probe(case: Case, draft: _Draft) -> bool:
+    """Whether what is wrong is so at the probe alone that stands for one that matches nothing."""
+    item = case.item
+    if item is None or draft.original(item.span).start not in draft.elsewhere:
+        return False
+    inside = {case.layout.words[index].text for index in case.layout.within(Span(case.part.start, case.span.end))}
+    return f":{_ALWAYS_THERE}" in f"{case.error.text}\n{case.error.hint}" or bool(inside & _BY_PROBE)
