@@ -93,6 +93,28 @@ def test_a_clause_that_cannot_be_read_does_not_hide_the_next():
     assert [each.error.tag for each in found.listed] == ["D_SYNTAX", "D_PDESC_ZERO", "D_IDENT_UNDEF"]
 
 
+@pytest.mark.parametrize(
+    "use",
+    [
+        "locals->x",
+        "globals->x",
+        "args->x",
+        "args[0]->x",
+        "arg0 + args->p->d",
+        "pktlen",
+        "capture(10)",
+        "stringof(args->s)",
+    ],
+)
+@pytest.mark.parametrize("nowhere", ["nosuch:::", "syscall::nosuch:entry", "uprobe:/bin/sh:nosuch:entry"])
+def test_at_a_probe_that_is_not_there_nothing_else_is_wrong(nowhere, use):
+    """What stands in its place while other mistakes are looked for has no variables, and is not the user's."""
+    body = use if use.endswith(")") and not use.startswith("string") else f"trace({use})"
+    found = told(f"{nowhere} {{ {body}; }}\nEND {{ trace(unknown_name); }}\n")
+    assert [each.error.tag for each in found.listed][1:] == ["D_IDENT_UNDEF"]
+    assert "unknown_name" in found.listed[1].error.text
+
+
 def test_a_bracket_that_is_not_closed_is_shown_where_it_was_opened():
     done = run("-e", "-n", "BEGIN\n{\n  trace((1 + 2);\n}\n")
     assert "opened here" in done.stderr

@@ -1,5 +1,7 @@
 """alloca() and its like in the kernel: random stores and loads against a bytearray, and what is outside is a fault."""
 
+import re
+
 import pytest
 from command import build, sonde
 from d_model import TYPES
@@ -200,3 +202,28 @@ def test_what_clauses_carry_is_bounded():
         run.begin()
         assert [fault[:3] for fault in run.faults()] == [(n, 1, 5) for n in range(9, 13)]
         assert (run.globals()["n"], run.globals()["last"]) == (8, 7)
+
+
+TEXT = "abcdefghijklmnopqrstuvwxyz"
+FILLED = "syscall::write:entry /pid == $target/ { trace(((char *)copyin(arg1, 26))[25]); }\n"
+
+
+@pytest.mark.parametrize("engine", ["kernel", "embedded"])
+def test_behind_a_copy_are_zeros_whatever_was_there(engine, tmp_path):
+    """To the end of its last word, for sizes known when the program is compiled and others, and in a replay."""
+    sizes = (1, 3, 7, 8, 9, 15, 17)
+    clauses = [
+        f"{FILLED} syscall::write:entry /pid == $target/ {{ tracemem(copyin(arg1, {given}), 24); }}"
+        for size in sizes
+        for given in (size, f"arg2 - {len(TEXT) - size}")
+    ]
+    script, path = "\n".join(clauses), str(tmp_path / "it.rec")
+    words = "-xengine=" + engine, "-c", f"printf {TEXT}", "-n", script
+    sonde("-q", "-o", str(tmp_path / "out"), *words, timeout=90)
+    shown = (tmp_path / "out").read_text()
+    found = re.findall(r"^ +\d*0: ((?:[0-9a-f]{2} )+)", shown, re.MULTILINE)
+    copies = [bytes.fromhex(first + second) for first, second in zip(found[::2], found[1::2], strict=True)]
+    assert copies == [TEXT[:size].encode().ljust(24, b"\0") for size in sizes for _ in range(2)]
+    sonde("-q", "-o", str(tmp_path / "recorded"), "--record", path, *words, timeout=90)
+    assert (tmp_path / "recorded").read_text() == shown
+    assert sonde("-q", "--replay", path, "-n", script, timeout=90).stdout == shown

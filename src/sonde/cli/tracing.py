@@ -35,6 +35,12 @@ def trace_processes(
         save(arguments.save, made.spec, made.registry, made.matched(), options.kept(), made.checked.is_destructive)
     if only_compiles:
         return 0
+    if options.text("anonymise"):
+        from sonde.library.recorder import lost_names  # most runs record nothing
+
+        lost = lost_names(made.checked.program.clauses, made.spec, options)
+        if lost is not None:
+            messages.error(*lost)
     if not any(part.clauses for part in made.checked.parts):
         raise FatalError("no probes matched")
     from sonde.cli.run import run

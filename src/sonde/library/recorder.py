@@ -11,7 +11,7 @@ from sonde.library.errors import CompileError, Error, as_errors
 from sonde.library.kept_files import kept_file, read_again
 from sonde.model.options import OptionTable
 from sonde.model.probe import Probe, StaticPattern, Tracepoint
-from sonde.model.program import Act, Call, Clause
+from sonde.model.program import Act, Call, Clause, ProbeVariable
 from sonde.model.spec import TracingSpec, has_user_addresses
 from sonde.model.walk import nodes
 from sonde.recording.anonymity import KINDS, PATHS
@@ -78,6 +78,20 @@ def anonymised(options: OptionTable) -> tuple[str, ...]:
         if each not in KINDS:
             raise Error(f"option anonymise: there is no kind {each!r}", f"there are {', '.join(KINDS)}")
     return wanted
+
+
+def lost_names(clauses: Sequence[Clause], spec: TracingSpec, options: OptionTable) -> tuple[str, str] | None:
+    """That replays of these clauses will lack what only files tell, which have pseudonyms, and what would help; None
+    where they ask for nothing of the kind. Raises Error."""
+    if not options.text("record") or PATHS not in anonymised(options):
+        return None
+    found = [node for clause in clauses for node in nodes(clause) if isinstance(node, ProbeVariable) and node.is_user]
+    lost = [f"{found[0].name} and other variables of programs" if len(found) > 1 else found[0].name] if found else []
+    lost += ["names of addresses in processes"] if has_user_addresses(spec) else []
+    if not lost:
+        return None
+    text = f"with pseudonyms for paths replays will not find the files of processes: {' and '.join(lost)} take these"
+    return text, "--anonymise names,addresses keeps paths; arg0, arg1 ... and uregs[] are recorded in any case"
 
 
 @contextmanager

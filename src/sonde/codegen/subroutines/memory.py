@@ -14,6 +14,9 @@ from sonde.model import program as tree
 from sonde.model.types import String, resolve
 from sonde.model.units import whole_words
 
+_WORD = 8
+"""Bytes of scratch memory are given in such steps."""
+
 
 def alloca(g: Generation, e: tree.Call) -> Operand:
     """alloca(size): zeros."""
@@ -22,17 +25,27 @@ def alloca(g: Generation, e: tree.Call) -> Operand:
     if isinstance(size, Imm):
         zero(g, memory, whole_words(size.value))
     else:
-        words = g.b.alu("and", g.b.alu("add", bounded(g, size), Imm(7)), Imm(~7))
-        zeros = g.b.map_value(g.shared.maps.zeros(size_of_region(g) * 2 + 8))
-        g.call("probe_read_kernel", g.address(memory), words, zeros)
+        _zero_words(g, memory, size)
     return address
 
 
+def _zero_words(g: Generation, memory: Memory, size: Operand) -> None:
+    """All words of an allocation whose size is found at run time."""
+    words = g.b.alu("and", g.b.alu("add", bounded(g, size), Imm(7)), Imm(~7))
+    zeros = g.b.map_value(g.shared.maps.zeros(size_of_region(g) * 2 + 8))
+    g.call("probe_read_kernel", g.address(memory), words, zeros)
+
+
 def copyin(g: Generation, e: tree.Call) -> Operand:
-    """copyin(address, size): a copy of the process's memory."""
+    """copyin(address, size): a copy of the process's memory, with zeros up to the end of its last word: what an earlier
+    firing has left there would be read as part of it."""
     source = Remote(g.value(e.arguments[0]), 0, user=True)
     size = g.value(e.arguments[1])
     address, memory = allocate(g, size)
+    if not isinstance(size, Imm):
+        _zero_words(g, memory, size)
+    elif size.value % _WORD:
+        g.b.store(memory.base, memory.offset + (size.value & -_WORD), _WORD, Imm(0))
     fetch_unchecked(g, source, memory, bounded(g, size))
     return address
 
