@@ -25,7 +25,7 @@ SUBJECTS = {
     "tasks": (
         "get_current_pid_tgid get_current_uid_gid get_current_comm get_current_task get_current_task_btf task_pt_regs "
         "get_ns_current_pid_tgid get_smp_processor_id get_numa_node_id get_attach_cookie get_prandom_u32 send_signal "
-        "send_signal_thread"
+        "send_signal_thread get_current_cgroup_id"
     ),
     "time": "ktime_get_ns ktime_get_boot_ns ktime_get_coarse_ns ktime_get_tai_ns jiffies64",
     "loops": "loop for_each_map_elem",

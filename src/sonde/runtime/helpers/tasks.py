@@ -14,7 +14,7 @@ from sonde.runtime.environment import Environment
 _PIDS = Struct("=II")
 _LAST_SIGNAL = 64
 _MASK = 0xFFFF_FFFF
-_RANDOM = NUMBERS["get_prandom_u32"]
+_RANDOM, _GROUP = NUMBERS["get_prandom_u32"], NUMBERS["get_current_cgroup_id"]
 
 
 def make(environment: Environment) -> dict[str, Callable[..., int]]:
@@ -48,6 +48,17 @@ def make(environment: Environment) -> dict[str, Callable[..., int]]:
         write(destination, _PIDS.pack(task.tid, task.pid))
         return 0
 
+    def get_current_cgroup_id() -> int:
+        source = environment.recorded
+        if source is not None:
+            return source.result(_GROUP) or 0
+        from sonde.machine.control_groups import number_of  # few programs ask for it
+
+        found = number_of(environment.task.tid)
+        if environment.note_result is not None:
+            environment.note_result(_GROUP, found)
+        return found
+
     def zero() -> int:
         return 0
 
@@ -70,6 +81,7 @@ def make(environment: Environment) -> dict[str, Callable[..., int]]:
         "get_current_task_btf": get_current_task,
         "task_pt_regs": task_pt_regs,
         "get_ns_current_pid_tgid": get_ns_current_pid_tgid,
+        "get_current_cgroup_id": get_current_cgroup_id,
         "get_smp_processor_id": zero,
         "get_numa_node_id": zero,
         "get_attach_cookie": get_attach_cookie,

@@ -31,6 +31,7 @@ USER = frozenset(
         "probe_read", "probe_read_str", "probe_read_user", "probe_read_user_str", "probe_write_user", "copy_from_user",
         "copy_from_user_task", "get_stack", "get_stackid", "send_signal", "send_signal_thread", "open_file",
         "path_text", "cpu_time", "trace_printk", "trace_vprintk", "inject_result", "delay_task",
+        "get_current_cgroup_id",
     )
 )  # fmt: skip
 """Helpers for which the thread must stand still."""
