@@ -24,15 +24,20 @@ _MOMENT = re.compile(
 _RANDOM = re.compile(r'(?<=getrandom\()"[^"]*"')
 
 
-def lines(text):
-    """The calls of a text, those put together that strace was interrupted in; numbers and addresses are replaced."""
-    begun, found, tasks = {}, [], set()
+def tasks_of(text):
+    """The numbers of the threads that made the calls."""
+    return {match[1] for line in text.splitlines() if (match := _LINE.match(line))}
+
+
+def lines(text, tasks):
+    """The calls of a text, those put together that strace was interrupted in; numbers of `tasks` and addresses are
+    replaced."""
+    begun, found = {}, []
     for line in text.splitlines():
         match = _LINE.match(line)
         if not match or match[2].startswith(("---", "+++")):
             continue
         task, shown = match.groups()
-        tasks.add(task)
         if resumed := _RESUMED.match(shown):
             shown = begun.pop(task, "") + resumed[2]
         elif _UNFINISHED.search(shown):
@@ -57,7 +62,9 @@ def call_of(line):
 
 def compare(theirs, ours):
     """For each call: how many lines strace has, how many of them are here, and those that are not, of both."""
-    wanted, given = Counter(lines(theirs)), Counter(lines(ours))
+    # A size may be the number that a thread has in one of the two runs.
+    tasks = tasks_of(theirs) | tasks_of(ours)
+    wanted, given = Counter(lines(theirs, tasks)), Counter(lines(ours, tasks))
     totals, same = Counter(), Counter()
     differing = defaultdict(lambda: ([], []))
     for line, count in wanted.items():

@@ -17,6 +17,7 @@ import select
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -77,10 +78,11 @@ def run(pick, program):
         spec["pid"] = target.pid
     else:
         spec["command"] = " ".join(arguments)
+    errors = tempfile.TemporaryFile()  # noqa: SIM115 - it is gone with the last who has it
     tracer = subprocess.Popen(
         [sys.executable, *words(pick, spec)],
         stdout=writer,
-        stderr=subprocess.DEVNULL,
+        stderr=errors,
         start_new_session=True,
         env={**os.environ, "PYTHONPATH": f"{ROOT}/src"},
     )
@@ -100,7 +102,8 @@ def run(pick, program):
     os.close(reader)
     expected = targets.forest_output(ROUNDS).encode()
     if output != expected and (output or attach):
-        return f"{spec}: {output!r}"
+        errors.seek(0)
+        return f"{spec}: {output!r}, {errors.read()!r}"
     if target and target.wait() != 7:
         return f"{spec}: status {target.returncode}"
     return None if killed else ""
