@@ -90,3 +90,33 @@ def test_all_arguments_and_the_types_that_they_lead_to(engine, tmp_path):
     inner = r"\{ .a = 11, .tag = tagged \}"
     shown = rf"\(-7, true\)\n{whole}\n{inner}\n\(20, true, ONE\)\n41\n\s+@kept: {whole}"
     assert re.fullmatch(shown, done.stdout.strip())
+
+
+@pytest.mark.parametrize("engine", ["kernel", "embedded"])
+@pytest.mark.parametrize("flags", [["-pie"], ["-no-pie", "-s", "-rdynamic"]])
+def test_data_is_found_by_the_symbol_table_alone(engine, flags, tmp_path):
+    source = tmp_path / "data.c"
+    source.write_text(
+        'short small = 76; char *text = "some text";'
+        'void here(void) { __asm__ volatile(""); } int main(void) { small++; here(); return 0; }'
+    )
+    program = tmp_path / "data"
+    subprocess.run(["gcc", "-O0", *flags, "-o", program, source], check=True)
+    code = f'uprobe:{program}:here {{ print((*uaddr("small"), sizeof(*uaddr("small")), str(*uaddr("text")))); }}'
+    done = sonde("bt", "-q", "--engine", engine, "-c", str(program), "-e", code)
+    assert done.stdout.strip() == "(77, 2, some text)"
+
+
+@pytest.mark.parametrize("engine", ["kernel", "embedded"])
+def test_arguments_and_results_are_unsigned(engine, tmp_path):
+    source = tmp_path / "negative.c"
+    source.write_text("long same(long n) { return n; } int main(void) { return (int)same(-2) + 2; }")
+    program = tmp_path / "negative"
+    subprocess.run(["gcc", "-O0", "-o", program, source], check=True)
+    code = (
+        f"uprobe:{program}:same {{ print((arg0, arg0 > 5)); }} "
+        f'uretprobe:{program}:same {{ printf("%d ", retval); print((retval >> 1, retval / 2, retval < 0)); }}'
+    )
+    done = sonde("bt", "-q", "--no-warnings", "--engine", engine, "-c", str(program), "-e", code)
+    half = (1 << 63) - 1
+    assert done.stdout.split("\n")[:2] == [f"({(1 << 64) - 2}, true)", f"-2 ({half}, {half}, false)"]

@@ -108,7 +108,8 @@ class Catalog(Protocol):
         variables with names and places."""
 
     def variable(self, probe: Probe, scope: str, name: str | int) -> Located:
-        """A variable where a process's probe is: `scope` is `args`, `locals` or `globals`.
+        """A variable where a process's probe is: `scope` is `args`, `locals` or `globals`, or
+        `symbols`: what the symbol table has, an unsigned integer.
 
         Of `args` the number may be given instead: that of a parameter at an entry, 1 for the result at a return.
 

@@ -9,7 +9,7 @@ from sonde.model.catalog import Located
 from sonde.model.errors import UNKNOWN_VARIABLE, SourceError
 from sonde.model.location import Address, Constant, InMemory, Piece
 from sonde.model.probe import Probe, Uprobe
-from sonde.model.types import size_of
+from sonde.model.types import UCHAR, UINT, ULONG, USHORT, size_of
 from sonde.providers.placement import Surroundings, placed, surroundings
 from sonde.providers.unavailable import unavailable
 from sonde.symbols.dwarf.errors import DebugInfoError
@@ -17,7 +17,10 @@ from sonde.symbols.dwarf.points import CodePoint, Points
 from sonde.symbols.dwarf.scopes import DebugVariable
 from sonde.symbols.elf.file import ElfError
 from sonde.symbols.elf.indirect import relocations
+from sonde.symbols.elf.symbol_table import STT_OBJECT
 from sonde.symbols.functions import PROGRAM, CodeObject
+
+_UNSIGNED = {size_of(kind): kind for kind in (UCHAR, USHORT, UINT, ULONG)}
 
 Objects = Callable[[], Sequence[CodeObject]]
 """All that the process has mapped; none if it is not known which process that is."""
@@ -46,6 +49,22 @@ class Globals:
         text = f"there is no variable {name} for {asked}"
         hint = f"{self._points(home, mapped).path} defines no variable of that name outside of functions"
         raise SourceError(UNKNOWN_VARIABLE, text, hint=hint, about=(asked,))
+
+    @staticmethod
+    def symbol(probe: Probe, home: CodeObject, around: Surroundings, name: str, mapped: Objects) -> Located:
+        """What the object's symbol table has of that name, as an unsigned integer of its size, of 64 bits if there is
+        none so large. Raises SourceError."""
+        found = next((each for each in home.loaded.file.find(name) if each.kind == STT_OBJECT), None)
+        if found is None:
+            hint = f"the symbol table of {home.path} has no variable of that name"
+            raise SourceError(UNKNOWN_VARIABLE, f"there is no symbol {name} at {probe}", hint=hint, about=(name,))
+        pieces: tuple[Piece, ...] = (Piece(InMemory(Address(found.address))),)
+        if not around.is_program:
+            pieces = _copied(pieces, home, mapped())
+        kind = _UNSIGNED.get(found.size, ULONG)
+        fetched = placed(pieces, around, size_of(kind))
+        assert fetched is not None
+        return Located(kind, fetched)
 
     def _defined(self, home: CodeObject, name: str, mapped: Objects) -> Sequence[DebugVariable]:
         return [each.variable for each in self._points(home, mapped).globals_named(name)]

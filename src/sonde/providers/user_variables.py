@@ -40,6 +40,8 @@ class UserVariables:
         kind, around = probe.firing.kind, surroundings(probe.firing, home, address)
         try:
             with damaged(home.path, OSError, ElfError, SourceError):
+                if scope == "symbols":
+                    return self._globals.symbol(probe, home, around, str(name), lambda: self._mapped(probe.firing))
                 points = self._of(home, lambda: self._mapped(probe.firing))
                 point = self._point(home, address, probe, points)
                 if scope == "globals":
