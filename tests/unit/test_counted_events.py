@@ -5,7 +5,7 @@ import pytest
 from sonde.machine import event_sources
 from sonde.machine.event_sources import EventSourceError
 from sonde.model.errors import BAD_DESCRIPTION, SourceError
-from sonde.model.probe import PerfEvent
+from sonde.model.probe import PerfEvent, Probe
 from sonde.providers.counted import CountedEvents
 from sonde.providers.cpc import CounterNames
 from sonde.providers.pattern import Pattern
@@ -184,3 +184,21 @@ def test_sources_of_a_package_name_the_cpus_that_count(root):
     assert event_sources.cpus("uncore", root) == (0, 4, 5)
     assert event_sources.cpus("cpu", root) == ()
     assert event_sources.number("uncore", root) == 17
+
+
+def test_events_of_a_recording_come_first_whatever_this_machine_has(tmp_path):
+    faults, clock = PerfEvent("software", (2, 0, 0), 4000), PerfEvent("software", (0, 0, 0), 5)
+    recorded = [
+        Probe(7, "perf", "software", "", "page-faults-4000hz", faults),
+        Probe(8, "perf", "software", "", "cpu-clock-1000000", clock),
+        Probe(9, "perf", "type77", "", "0x1-9", PerfEvent("cpu", (1, 0, 0), 9)),
+        Probe(10, "cpc", "", "", "other", faults),
+    ]
+    provider = CountedEvents("perf", PERF, SourceNames(str(tmp_path)), recorded)
+    assert [str(each) for each in provider.match(Pattern("perf"))][:3] == [str(each) for each in recorded[:3]]
+    (found,) = provider.match(Pattern("", "soft*", "", "page-faults-4000hz"))
+    assert found.firing == faults
+    assert provider.by_id(found.id) == found
+    assert firing(provider, "cpu-clock-1000000", "software") == clock
+    assert firing(provider, "0x1-9") == PerfEvent("cpu", (1, 0, 0), 9)
+    assert firing(provider, "0x1-9", "software") is None

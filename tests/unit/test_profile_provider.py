@@ -2,7 +2,7 @@
 
 import pytest
 
-from sonde.model.probe import Timer
+from sonde.model.probe import Probe, Timer
 from sonde.providers.pattern import Pattern
 from sonde.providers.profile import LISTED, ProfileProvider, period
 
@@ -69,3 +69,12 @@ def test_a_module_or_function_matches_nothing():
     assert not provider.match(Pattern("profile", "vmlinux", "", "tick-1s"))
     assert not provider.match(Pattern("profile", "", "f", "tick-1s"))
     assert provider.match(Pattern("profile", "*", "*", "tick-1s"))
+
+
+def test_clocks_of_a_recording_are_listed_whatever_their_period():
+    recorded = [Probe(1, "profile", "", "", name, Timer(9, True)) for name in ("profile-97", "profile-9ns")]
+    provider = ProfileProvider(recorded)
+    assert "profile-9ns" in [each.name for each in provider.match(Pattern("profile"))]
+    (found,) = provider.match(Pattern("", "", "", "profile-9ns"))
+    assert found.firing == Timer(9, True)
+    assert provider.by_id(found.id) == found

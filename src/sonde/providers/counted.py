@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from sonde.model.catalog import TypedArgument
-from sonde.model.probe import PerfEvent, Probe
+from sonde.model.probe import Firing, PerfEvent, Probe
 from sonde.model.samples import CLOCKS
 from sonde.providers.pattern import Pattern, matcher, matches, plain
 from sonde.providers.provider import IdentifierBlock
@@ -41,23 +41,34 @@ class Spelling(Protocol):
 class CountedEvents:
     """A provider. Keeps the probes made on request, so that each has one identifier."""
 
-    def __init__(self, name: str, block: IdentifierBlock, spelling: Spelling) -> None:
+    def __init__(
+        self, name: str, block: IdentifierBlock, spelling: Spelling, recorded: Iterable[Probe] = ()
+    ) -> None:  # fmt: skip
+        """`recorded` are probes of a recording, which has events that this machine may not have, or has otherwise."""
         self._name = name
         self._block = block
         self._spelling = spelling
         self._probes: list[Probe] = []
         self._by_name: dict[tuple[str, str], Probe] = {}
+        for probe in recorded:
+            if probe.provider == name and isinstance(probe.firing, PerfEvent):
+                self._add(probe.module, probe.name, probe.firing)
+        self._recorded = tuple(self._by_name)
         for module, each in spelling.listed():
-            self._create(module, each)
+            if (module, each) not in self._by_name:
+                self._create(module, each)
 
     def match(self, pattern: Pattern) -> Sequence[Probe]:
         if not matches(pattern.function, ""):
             return ()
-        name = plain(pattern.name)
+        name, module = plain(pattern.name), matcher(pattern.module)
         if name:
-            found = (self._by_name.get((m, name)) or self._create(m, name) for m in self._spelling.modules(pattern))
-            return [probe for probe in found if probe]
-        module, test = matcher(pattern.module), matcher(pattern.name)
+            there = [each for each, own in self._recorded if own == name and module(each)]
+            found = [self._by_name[each, name] for each in there]
+            others = (each for each in self._spelling.modules(pattern) if each not in there)
+            made = (self._by_name.get((each, name)) or self._create(each, name) for each in others)
+            return [*found, *filter(None, made)]
+        test = matcher(pattern.name)
         return [probe for probe in self._probes if module(probe.module) and test(probe.name)]
 
     def by_id(self, identifier: int) -> Probe | None:
@@ -72,9 +83,12 @@ class CountedEvents:
         return self._spelling.absence(pattern)
 
     def _create(self, module: str, name: str) -> Probe | None:
-        identifier = self._block.first + len(self._probes)
         firing = self._spelling.find(module, name)
-        if firing is None or identifier > self._block.last:
+        return self._add(module, name, firing) if firing is not None else None
+
+    def _add(self, module: str, name: str, firing: Firing) -> Probe | None:
+        identifier = self._block.first + len(self._probes)
+        if identifier > self._block.last:
             return None
         probe = Probe(identifier, self._name, module, "", name, firing)
         self._probes.append(probe)

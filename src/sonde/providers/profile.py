@@ -6,7 +6,7 @@ Some are listed; any other comes into being when a description names it.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from sonde.model.catalog import TypedArgument
 from sonde.model.probe import Probe, Timer
@@ -52,9 +52,13 @@ def period(name: str) -> int | None:
 class ProfileProvider:
     """Keeps the probes made on request, so that each has one identifier."""
 
-    def __init__(self) -> None:
+    def __init__(self, recorded: Iterable[Probe] = ()) -> None:
+        """`recorded` are probes of a recording, which may have periods that no machine is asked for."""
         self._probes = [_probe(index, name) for index, name in enumerate(LISTED)]
         self._by_name = {probe.name: probe for probe in self._probes}
+        for probe in recorded:
+            if probe.provider == "profile" and isinstance(probe.firing, Timer) and probe.name not in self._by_name:
+                self._add(probe)
 
     def match(self, pattern: Pattern) -> Sequence[Probe]:
         if not matches(pattern.module, "") or not matches(pattern.function, ""):
@@ -74,13 +78,15 @@ class ProfileProvider:
         return ARGUMENTS
 
     def _create(self, name: str) -> Probe | None:
-        index = len(self._probes)
-        if period(name) is None or PROFILE.first + index > PROFILE.last:
+        return self._add(_probe(0, name)) if period(name) is not None else None
+
+    def _add(self, probe: Probe) -> Probe | None:
+        identifier = PROFILE.first + len(self._probes)
+        if identifier > PROFILE.last:
             return None
-        probe = _probe(index, name)
-        self._probes.append(probe)
-        self._by_name[name] = probe
-        return probe
+        self._probes.append(probe._replace(id=identifier))
+        self._by_name[probe.name] = self._probes[-1]
+        return self._probes[-1]
 
 
 def _probe(index: int, name: str) -> Probe:

@@ -219,7 +219,7 @@ class KnownProviders:
         if name == "profile":
             from sonde.providers.profile import ProfileProvider
 
-            return ProfileProvider()
+            return ProfileProvider(self._recorded)
         if name == "syscall":
             return self.system_calls
         if name == "rawtp":
@@ -268,7 +268,7 @@ class KnownProviders:
             from sonde.providers.perf_sources import SourceNames
 
             spelling = CounterNames() if name == "cpc" else SourceNames()
-            found = self._counted_providers[name] = CountedEvents(name, BLOCKS[name], spelling)
+            found = self._counted_providers[name] = CountedEvents(name, BLOCKS[name], spelling, self._recorded)
         return found
 
     def derived(self, name: str, match: Match) -> DerivedProvider:
