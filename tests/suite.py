@@ -25,8 +25,10 @@ SHOWN = ("kernel/test_documents_live.py", "kernel/test_examples_family.py")
 PROCESSES = tuple(
     f"kernel/test_{each}.py"
     for each in (
-        "array_bounds", "codegen_arithmetic", "loop_bounds", "object_values_against_gdb", "odd_static_programs",
+        "array_bounds", "bt_programs", "codegen_arithmetic", "instruction_semantics_live", "loop_bounds",
+        "machine_differential", "object_values_against_gdb", "odd_static_programs", "random_programs",
         "registers_on_both_engines", "replayed_packet_files", "same_on_both_engines", "static_probes_everywhere",
+        "unwinding", "verifier_differential", "whole_programs",
     )
 )  # fmt: skip
 """As well those of programs and processes of their own."""

@@ -72,6 +72,7 @@ ELSEWHERE = {
     "library.showing": RECORDED,
     "session.replay_inputs": "unit/test_hostile_perf_data.py",
     "library.testing.running": "cli/test_script_tests.py",
+    "library.bpftrace.programs": "kernel/test_bt_command.py",
 }
 """Where the files are tried that somebody names to a command or to the library."""
 
