@@ -5,9 +5,9 @@ import struct
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonde.arch.x86_64.system_calls import MMAP, MPROTECT, PKEY_MPROTECT, PRCTL, SECCOMP, SIGACTION
+from sonde.arch.x86_64.system_calls import CLONE, MMAP, MPROTECT, PKEY_MPROTECT, PRCTL, SECCOMP, SIGACTION
 from sonde.engines.embedded.tracer.plan import CODE, FILES, HOLD_RETURN, RETURN
-from sonde.engines.embedded.tracer.seccomp import INSTALLS, MARKS, WANTED, filter_for, new_mark
+from sonde.engines.embedded.tracer.seccomp import INSTALLS, MARKS, UNTRACED, WANTED, filter_for, new_mark
 
 NATIVE, I386, X32 = 0xC000003E, 0x40000003, 1 << 30
 ALLOW, TRACE, NOTIFY = 0x7FFF0000, 0x7FF00000, 0x7FC00000
@@ -87,7 +87,7 @@ def test_what_maps_code_or_concerns_breakpoints_is_traced(calls, protection, fil
 
 
 def test_every_call_alike_takes_few_instructions():
-    assert len(filter_for(dict.fromkeys(range(460), 3))) // 8 < 20
+    assert len(filter_for(dict.fromkeys(range(460), 3))) // 8 < 30
 
 
 @given(TABLES, st.integers(0, 1023))
@@ -105,3 +105,12 @@ def test_a_mark_leaves_the_other_bits_alone():
     assert len(marks) > 20
     assert all(mark & ~MARKS == 0 and mark > 4096 for mark in marks)
     assert MARKS | INSTALLS | WANTED == 0xFFFF
+
+
+@given(TABLES, st.booleans())
+def test_what_makes_an_untraced_process_is_traced(calls, is_notified):
+    program = filter_for(calls, {CLONE} & set(calls) if is_notified else frozenset(), 0xA000)
+    wanted = calls.get(CLONE, 0)
+    assert run(program, NATIVE, CLONE, UNTRACED | 17) == TRACE | 0xA000 | INSTALLS | wanted
+    plain = (NOTIFY if is_notified else TRACE | 0xA000 | wanted) if wanted else ALLOW
+    assert run(program, NATIVE, CLONE, 17) == plain

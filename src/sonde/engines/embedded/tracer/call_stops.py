@@ -63,6 +63,8 @@ def _enters(threads: TracedThreads, tid: int) -> None:
     """The plan says what is wanted, for calls of this architecture."""
     words = threads.writer.info_words
     number = words[_NUMBER]
+    if number == system_calls.CLONE:
+        own_filters.trace_what_is_made(words, tid)
     again = threads.repeating.pop(tid, -1) if threads.repeating else -1
     repeats = again >= 0 and number in (again, system_calls.RESTART)
     if repeats:

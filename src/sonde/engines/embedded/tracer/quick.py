@@ -116,6 +116,7 @@ def _called(
     ask, words, inside, requests = threads.ptrace, threads.writer.words, threads.inside, threads.requests
     installing, turning = threads.installing, threads.turning
     entry, back, go, step = stops.ENTRY, stops.RETURN, ptrace.CONT, ptrace.SYSCALL
+    clone = system_calls.CLONE
     native, entering, leaving = system_calls.AUDIT_ARCHITECTURE, ptrace.INFO_ENTRY, ptrace.INFO_EXIT
 
     def called(tid: int) -> None:
@@ -142,7 +143,7 @@ def _called(
     def enters(tid: int, at: int) -> None:
         number = words[at + _NUMBER]
         wanted = threads.wanted.get(number, 0)
-        if wanted & HOLD_ENTRY:
+        if wanted & HOLD_ENTRY or number == clone:
             call_stops.called(threads, tid)
             return
         inside[tid] = number << 4 | wanted if wanted & RETURN else 0

@@ -42,7 +42,11 @@ _EXECUTE, _NO_FILE = 4, 0xFFFF_FFFF
 """PROT_EXEC, and the descriptor of mmap(2) without a file."""
 
 INSTALLS = 16
-"""In a stop's data, besides what is wanted of the call: it installs a filter."""
+"""In a stop's data, besides what is wanted of the call: it installs a filter, or makes a process that is not to be
+traced."""
+
+UNTRACED = 0x0080_0000
+"""CLONE_UNTRACED of clone(2). What has the filter and no tracer would fail in its calls."""
 
 WANTED = 15
 MARKS = 0xFFE0
@@ -52,7 +56,7 @@ _LARGE = 0x8000
 """Others number their stops from 0 or 1 on."""
 
 _PR_SET_SECCOMP = 22
-_INSTALLS_OR_NOT, _FOLLOWED_OR_NOT = -1, -2
+_INSTALLS_OR_NOT, _UNTRACED_OR_NOT, _FOLLOWED_OR_NOT = -1, -2, -3
 
 _Instruction = tuple[int, int, int, int]
 _FAR = 255
@@ -67,20 +71,29 @@ def filter_for(calls: dict[int, int], notified: Set[int] = frozenset(), mark: in
     """The filter's instructions (struct sock_filter): call number -> what is wanted of it, 4 bits, not 0, which its
     stop carries as data together with `mark`, of the bits MARKS.
 
-    It notifies of the calls `notified`. Calls that install filters stop too, and with `maps` (StopPlan) the returns of
-    those by which code is mapped or, with FILES, any file, or what SIGTRAP does is changed.
+    It notifies of the calls `notified`. Calls that install filters stop too, those that make a process without a
+    tracer, and with `maps` (StopPlan) the returns of those by which code is mapped or, with FILES, any file, or what
+    SIGTRAP does is changed.
     """
     actions = {number: _NOTIFY if number in notified else _TRACE | mark | data for number, data in calls.items()}
     prctl = actions.get(system_calls.PRCTL, _ALLOW)
     actions[system_calls.SECCOMP] = _TRACE | mark | INSTALLS | calls.get(system_calls.SECCOMP, 0)
     actions[system_calls.PRCTL] = _INSTALLS_OR_NOT
+    clone = actions.get(system_calls.CLONE, _ALLOW)
+    actions[system_calls.CLONE] = _UNTRACED_OR_NOT
     leaves = {
         _INSTALLS_OR_NOT: [
             (_LOAD, 0, 0, _FIRST_ARGUMENT),
             (_EQUAL, 0, 1, _PR_SET_SECCOMP),
             (_RETURN, 0, 0, _TRACE | mark | INSTALLS | calls.get(system_calls.PRCTL, 0)),
             (_RETURN, 0, 0, prctl),
-        ]
+        ],
+        _UNTRACED_OR_NOT: [
+            (_LOAD, 0, 0, _FIRST_ARGUMENT),
+            (_ANY_BIT, 0, 1, UNTRACED),
+            (_RETURN, 0, 0, _TRACE | mark | INSTALLS | calls.get(system_calls.CLONE, 0)),
+            (_RETURN, 0, 0, clone),
+        ],
     }
     for place, number in enumerate(sorted(followed(maps))):
         actions[number] = _FOLLOWED_OR_NOT - place
