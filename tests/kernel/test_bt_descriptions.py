@@ -82,3 +82,29 @@ def test_arguments_of_a_call_are_those_that_are_listed():
     listed = sonde("bt", "-lv", "t:syscalls:sys_enter_openat").stdout.splitlines()[1:]
     shown = sonde("bt", "-q", "-e", "t:syscalls:sys_enter_openat { print(args); }", "-c", "cat /dev/null").stdout
     assert re.findall(r"\.(\w+) = ", shown.splitlines()[0]) == [each.split()[-1] for each in listed]
+
+
+def test_tracepoints_of_all_calls_are_there_on_both_engines():
+    """Where the kernel's trace events cannot be had they are its raw tracepoints, with the same arguments."""
+    program = """
+        tracepoint:raw_syscalls:sys_enter /pid == cpid && args.id != 59/ { @of[args.id] = count(); @by[probe] = count(); }
+        tracepoint:raw_syscalls:sys_exit /pid == cpid && args.id != 59/ { @in[args.id, args.ret < 0] = count(); }
+    """
+    found = [
+        sonde("bt", "-q", "--engine", engine, "-e", program, "-c", "cat /dev/null").stdout
+        for engine in ("kernel", "embedded")
+    ]
+    kernel, embedded = ({line for line in each.splitlines() if line.startswith("@")} for each in found)
+    # All but execve(2): the embedded engine traces the command from there on.
+    assert kernel == embedded
+    assert len(kernel) > 20
+    listed = [
+        sonde("bt", "--engine", engine, "-lv", "t:raw_syscalls:sys_exit").stdout for engine in ("kernel", "embedded")
+    ]
+    assert listed[0] == listed[1]
+
+
+def test_that_an_engine_has_not_the_kernel_s_tracepoints_is_told():
+    done = sonde("bt", "--engine", "embedded", "-e", "t:sched:sched_switch { }", "-c", "true", status=1)
+    assert "No matches for tracepoint sched:sched_switch." in done.stderr
+    assert "HINT: the embedded engine has no sdt probes" in done.stderr

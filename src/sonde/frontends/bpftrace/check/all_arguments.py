@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sonde.frontends.bpftrace.check.builtins import CALL_NUMBER, WITHOUT_NAMES, argument
+from sonde.frontends.bpftrace.check.builtins import CALL_NUMBER, WITHOUT_NAMES, argument, argument_names
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.errors import SourceSpan
 from sonde.frontends.bpftrace.syntax import nodes
@@ -23,7 +23,7 @@ def all_arguments(node: nodes.Name, scope: BtScope) -> Expr:
     if isinstance(first.firing, Uprobe):
         names = tuple(each.name for each in parameters(first, node.at, scope))
     else:
-        names = scope.catalog.argument_names(first) or ()
+        names = argument_names(first, scope)
         if isinstance(first.firing, Syscall):
             names = (CALL_NUMBER, *names)
     if not names:

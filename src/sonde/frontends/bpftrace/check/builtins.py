@@ -10,7 +10,7 @@ from sonde.frontends.bpftrace.check.types import INT32, INT64, UINT32, UINT64
 from sonde.frontends.bpftrace.errors import SourceSpan
 from sonde.model import program as tree
 from sonde.model.errors import SourceError
-from sonde.model.probe import KernelFunction, StaticPattern, Syscall, Uprobe
+from sonde.model.probe import KernelFunction, Probe, StaticPattern, Syscall, Uprobe
 from sonde.model.program import Expr
 from sonde.model.types import STRING, VOID, Pointer, Type
 
@@ -200,11 +200,13 @@ def argument(name: str, span: SourceSpan, scope: BtScope) -> Expr:
     for probe in probes:
         if isinstance(probe.firing, Uprobe):
             return _located(name, span, scope)
-        names = scope.catalog.argument_names(probe) or ()
+        names = argument_names(probe, scope)
+        if name == "id" and names == ("ret",) and len(scope.catalog.argument_names(probe) or ()) > len(names):
+            return _call_of_return(span, scope)
         if name == "ret" and isinstance(probe.firing, Syscall) and probe.firing.is_return:
             found, kind = 0, INT64
         elif name in names:
-            found = names.index(name)
+            found = (scope.catalog.argument_names(probe) or ()).index(name)
             arguments = scope.catalog.arguments(probe)
             assert arguments is not None
             kind = arguments[found].native  # type: ignore[assignment]
@@ -222,6 +224,24 @@ def argument(name: str, span: SourceSpan, scope: BtScope) -> Expr:
     if len(set(kinds)) > 1:
         scope.needs_each = True
     return tree.Argument(kinds[0], scope.at(span), number)
+
+
+RAW_REGISTERS = "regs"
+"""An argument of raw tracepoints that the trace event of the same name does not have."""
+
+
+def argument_names(probe: Probe, scope: BtScope) -> tuple[str, ...]:
+    """The names of the probe's arguments, as its description's type has them."""
+    names = scope.catalog.argument_names(probe) or ()
+    return tuple(each for each in names if each != RAW_REGISTERS or scope.attached.kind != "tracepoint")
+
+
+def _call_of_return(span: SourceSpan, scope: BtScope) -> Expr:
+    """The number of a system call at its return, of which the raw tracepoint tells the registers."""
+    registers = scope.types.tagged_type("struct", "pt_regs")
+    at = scope.at(span)
+    given = tree.Argument(Pointer(registers or VOID), at, 0)
+    return tree.Cast(INT64, at, numbers.member_of(given, "orig_ax", span, scope))
 
 
 def _located(name: str, span: SourceSpan, scope: BtScope) -> Expr:

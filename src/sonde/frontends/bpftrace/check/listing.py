@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from sonde.frontends.bpftrace.check.builtins import CALL_NUMBER
+from sonde.frontends.bpftrace.check.builtins import CALL_NUMBER, RAW_REGISTERS
 from sonde.frontends.bpftrace.check.counted_events import HARDWARE, SOFTWARE, CountedEvent
 from sonde.frontends.bpftrace.check.globs import glob, is_glob
 from sonde.frontends.bpftrace.check.probes import KINDS, Machine, attached
@@ -113,20 +113,22 @@ _NAMED: dict[str, Callable[[], Iterator[str]]] = {
 
 
 def _probe(text: str, probes: Sequence[Probe], machine: Machine, parameters: Parameters) -> DescribedProbe:
-    return DescribedProbe(text, lambda: _declared(probes[0], machine, parameters) if probes else ())
+    is_event = text.startswith("tracepoint:")
+    return DescribedProbe(text, lambda: _declared(probes[0], machine, parameters, is_event) if probes else ())
 
 
 def _nothing() -> tuple[str, ...]:
     return ()
 
 
-def _declared(probe: Probe, machine: Machine, parameters: Parameters) -> tuple[str, ...]:
-    """The arguments that args has there, as C declares them."""
+def _declared(probe: Probe, machine: Machine, parameters: Parameters, is_event: bool) -> tuple[str, ...]:
+    """The arguments that args has there, as C declares them. A trace event has no registers."""
     names = machine.catalog.argument_names(probe)
     if names is None:
         return parameters(probe)
     arguments = machine.catalog.arguments(probe) or ()
-    found = tuple(_argument(each.native, name) for each, name in zip(arguments, names, strict=False))
+    both = zip(arguments, names, strict=False)
+    found = tuple(_argument(each.native, name) for each, name in both if not is_event or name != RAW_REGISTERS)
     return (f"int {CALL_NUMBER}", *found) if isinstance(probe.firing, Syscall) else found
 
 

@@ -62,13 +62,21 @@ def attached(point: nodes.AttachPoint, machine: Machine) -> list[AttachedProbes]
             _missing(point, name, rest)
         _fail(point, error.text, error.hint)
     if not found and name not in _TRIED:
-        _missing(point, name, rest)
+        _missing(point, name, rest, _absence(name, machine))
     if machine.trials is not None and machine.trials.leaves_out(name):
         return []
     return found
 
 
 _TRIED = ("test", "bench")
+_OF_KERNEL = {"tracepoint": "sdt", "rawtracepoint": "rawtp"}
+"""The providers of the kernel's own probes, which an engine may not have."""
+
+
+def _absence(kind: str, machine: Machine) -> str:
+    """Why the engine has no such probes at all, "" if it has some."""
+    provider = _OF_KERNEL.get(kind)
+    return machine.catalog.mismatch(provider, "", "", "") if provider is not None else ""
 
 
 def of_each_type(point: nodes.AttachPoint, machine: Machine) -> list[list[AttachedProbes]]:
@@ -155,10 +163,15 @@ def _tracepoint(point: nodes.AttachPoint, kind: str, fields: list[str], machine:
     if group == _CALLS:
         return calls
     found = machine.catalog.match("sdt", group, "", event)
+    if not found and glob(group)(RAW_CALLS):
+        raw = [probe for name in _RAW if glob(event)(name) for probe in machine.catalog.match("rawtp", "", "", name)]
+        return [*_each(point, kind, raw, lambda probe: f"{RAW_CALLS}:{probe.name}"), *calls]
     return [*_each(point, kind, found, lambda probe: f"{probe.module}:{probe.name}"), *calls]
 
 
-_CALLS = "syscalls"
+_CALLS, RAW_CALLS = "syscalls", "raw_syscalls"
+_RAW = ("sys_enter", "sys_exit")
+"""Tracepoints of all calls, which are raw ones where the kernel's trace events cannot be had."""
 
 
 def _system_calls(point: nodes.AttachPoint, kind: str, event: str, machine: Machine) -> list[AttachedProbes]:
