@@ -383,6 +383,9 @@ begin { print(«buf(5, -1)»); } ;; cannot use negative length (-1)
 begin { print(«offsetof(pid, x)»); } ;; 'uint32' is not a C type.
 begin { print(«str((1, 2))»); } ;; str() expects a string, integer or a pointer type as first argument
 tracepoint:syscalls:sys_enter_read { print(«args.common_pid»); } ;; BPF does not support accessing common tracepoint f
+begin { print((«1 + 2) * "x"»); } ;; Type mismatch for '*': comparing int8 with string
+begin { print((«pid).x»); } ;; Can not access field 'x' on expression of type 'uint32'
+begin { «override(5)»; } ;; override() can only be used inside kprobes
 begin { $x = 5; print(«$x.0»); } ;; Can not access index '0' on expression of type 'int8'
 begin { $x = 5; print(«$x.y»); } ;; Can not access field 'y' on expression of type 'int8'
 begin { $x = 5; print(«$x[0]»); } ;; The array index operator [] can only be used on arrays, pointers, and tuples

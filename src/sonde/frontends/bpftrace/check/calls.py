@@ -99,10 +99,11 @@ def action(call: nodes.Call, scope: BtScope) -> Statement | None:
 
 
 def _unknown(name: str, span: SourceSpan, scope: BtScope) -> BtError:
-    from sonde.frontends.bpftrace.check.refusals import REASONS  # for a mistake
+    from sonde.frontends.bpftrace.check.refusals import refusal  # for a mistake
 
-    if name in REASONS:
-        return scope.mistake(f"{name}() is not supported: {REASONS[name]}", span)
+    why = refusal(name, scope.attached.kind, scope.is_unsafe)
+    if why:
+        return scope.mistake(why, span)
     return scope.mistake(f"Unknown function: '{name}'", span)
 
 

@@ -23,7 +23,7 @@ def expression(stream: Stream) -> nodes.Expr:
     then = None if stream.at(":") else expression(stream)
     stream.expect(":")
     otherwise = expression(stream)
-    return nodes.Ternary(stream.since(start), test, then, otherwise)
+    return nodes.Ternary(test.at.to(stream.since(start)), test, then, otherwise)
 
 
 def type_or_expression(stream: Stream) -> nodes.Expr | nodes.TypeName:
@@ -32,13 +32,14 @@ def type_or_expression(stream: Stream) -> nodes.Expr | nodes.TypeName:
 
 
 def _binary(stream: Stream, level: int) -> nodes.Expr:
+    """What stands in parentheses is marked without them, and so is what it begins."""
     if level == len(_LEVELS):
         return unary(stream)
     start = stream.peek().start
     left = _binary(stream, level + 1)
     while sign := stream.accept(*_LEVELS[level]):
         right = _binary(stream, level + 1)
-        left = nodes.Binary(stream.since(start), sign.text, left, right, stream.span(sign))
+        left = nodes.Binary(left.at.to(stream.since(start)), sign.text, left, right, stream.span(sign))
     return left
 
 
@@ -91,7 +92,7 @@ def _postfix(stream: Stream, start: int) -> nodes.Expr:
         elif stream.accept("["):
             subscript = expression(stream)
             stream.expect("]")
-            found = nodes.Index(stream.since(start), found, subscript)
+            found = nodes.Index(found.at.to(stream.since(start)), found, subscript)
         elif sign := stream.accept("++", "--"):
             if not isinstance(found, _INCREMENTED):
                 stream.fail(_NOT_INCREMENTED, sign)
@@ -104,9 +105,11 @@ def _member(stream: Stream, start: int, of: nodes.Expr, is_arrow: bool) -> nodes
     if stream.peek().kind == "number":
         token = stream.next()
         # `.1.2` is two members, and no number has a point.
-        return nodes.Member(stream.since(start), of, str(number_of(token.text, stream.span(token))[0]), is_arrow)
+        return nodes.Member(
+            of.at.to(stream.since(start)), of, str(number_of(token.text, stream.span(token))[0]), is_arrow
+        )
     name = stream.name().text
-    return nodes.Member(stream.since(start), of, name, is_arrow)
+    return nodes.Member(of.at.to(stream.since(start)), of, name, is_arrow)
 
 
 def _primary(stream: Stream) -> nodes.Expr:
