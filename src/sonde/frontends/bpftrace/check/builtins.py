@@ -200,13 +200,13 @@ def argument(name: str, span: SourceSpan, scope: BtScope) -> Expr:
     for probe in probes:
         if isinstance(probe.firing, Uprobe):
             return _located(name, span, scope)
-        names = argument_names(probe, scope)
-        if name == "id" and names == ("ret",) and len(scope.catalog.argument_names(probe) or ()) > len(names):
+        given, names = scope.catalog.argument_names(probe) or (), argument_names(probe, scope)
+        if name in names and name not in given:
             return _call_of_return(span, scope)
         if name == "ret" and isinstance(probe.firing, Syscall) and probe.firing.is_return:
             found, kind = 0, INT64
         elif name in names:
-            found = (scope.catalog.argument_names(probe) or ()).index(name)
+            found = given.index(name)
             arguments = scope.catalog.arguments(probe)
             assert arguments is not None
             kind = arguments[found].native  # type: ignore[assignment]
@@ -233,7 +233,16 @@ RAW_REGISTERS = "regs"
 def argument_names(probe: Probe, scope: BtScope) -> tuple[str, ...]:
     """The names of the probe's arguments, as its description's type has them."""
     names = scope.catalog.argument_names(probe) or ()
-    return tuple(each for each in names if each != RAW_REGISTERS or scope.attached.kind != "tracepoint")
+    return event_names(names) if scope.attached.kind == "tracepoint" else names
+
+
+def event_names(names: tuple[str, ...]) -> tuple[str, ...]:
+    """The names of a trace event's fields, which a raw tracepoint may stand for: both ends of calls tell their
+    number."""
+    if RAW_REGISTERS not in names:
+        return names
+    rest = tuple(each for each in names if each not in (RAW_REGISTERS, "id"))
+    return ("id", *rest)
 
 
 def _call_of_return(span: SourceSpan, scope: BtScope) -> Expr:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from sonde.frontends.bpftrace.check.builtins import CALL_NUMBER, RAW_REGISTERS
+from sonde.frontends.bpftrace.check.builtins import CALL_NUMBER, event_names
 from sonde.frontends.bpftrace.check.counted_events import HARDWARE, SOFTWARE, CountedEvent
 from sonde.frontends.bpftrace.check.globs import glob, is_glob
 from sonde.frontends.bpftrace.check.probes import KINDS, Machine, attached
@@ -13,7 +13,7 @@ from sonde.frontends.bpftrace.check.timers import UNITS
 from sonde.frontends.bpftrace.errors import BtError, SourceSpan
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model.probe import SIGNALS, Probe, Syscall
-from sonde.model.types import Array, Type, declarator, name_of
+from sonde.model.types import LONG, Array, Type, declarator, name_of
 from sonde.typed import NamedTuple
 
 _OF_KERNEL = ("fentry", "hardware", "iter", "kprobe", "rawtracepoint", "software", "tracepoint")
@@ -127,8 +127,9 @@ def _declared(probe: Probe, machine: Machine, parameters: Parameters, is_event: 
     if names is None:
         return parameters(probe)
     arguments = machine.catalog.arguments(probe) or ()
-    both = zip(arguments, names, strict=False)
-    found = tuple(_argument(each.native, name) for each, name in both if not is_event or name != RAW_REGISTERS)
+    kinds = dict(zip(names, (each.native for each in arguments), strict=False))
+    shown = event_names(names) if is_event else names
+    found = tuple(_argument(kinds.get(name, LONG), name) for name in shown if name in kinds or is_event)
     return (f"int {CALL_NUMBER}", *found) if isinstance(probe.firing, Syscall) else found
 
 
