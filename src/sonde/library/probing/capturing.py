@@ -23,7 +23,7 @@ from sonde.library.probing.sources import Decorated, FunctionSource, source_of
 from sonde.library.probing.words import ProbeVariables, ProbeWord
 from sonde.typed import Any
 
-_BUILTINS = ("abs", "bool", "exit", "int", "len", "max", "min", "print", "range", "str")
+_BUILTINS = ("abs", "bool", "enumerate", "exit", "int", "len", "max", "min", "print", "range", "str")
 _MISSING = object()
 
 
@@ -115,8 +115,8 @@ class _Capture:
             return Meaning("text", str(found))
         if isinstance(found, bytes):
             return Meaning("text", found.decode("utf-8", "surrogateescape"))
-        if isinstance(found, (tuple, frozenset)):
-            items = found if isinstance(found, tuple) else sorted(found, key=repr)
+        if isinstance(found, (tuple, list, frozenset, set)):
+            items = found if isinstance(found, (tuple, list)) else sorted(found, key=repr)
             return Meaning("tuple", tuple(self._meaning(each, path) for each in items))
         if isinstance(found, FunctionType):
             return self._of_function(found)

@@ -12,7 +12,7 @@ from sonde.frontends.python.errors import PythonError
 from sonde.model import program as tree
 from sonde.model.errors import Position
 from sonde.model.kinds import is_array, is_integer, is_pointer, is_string, is_string_like, is_struct, spell
-from sonde.model.types import STACK, STRING, SYMADDR, TEXT, ULONG, USYMADDR, Type, is_signed, resolve
+from sonde.model.types import INT, STACK, STRING, SYMADDR, TEXT, ULONG, USYMADDR, Type, is_signed, resolve
 from sonde.typed import Node, NoReturn
 
 
@@ -102,7 +102,7 @@ def _formed(part: ShownPart, operand: Operand, scope: Scope) -> tuple[str, Opera
 def _number(part: ShownPart, operand: Operand) -> tuple[str, Operand]:
     if part.letter == "s" or part.precision:
         raise PythonError("this is a number, and the format is one for texts", part.position, "{n:8d} is for numbers")
-    value = operand if part.letter == "c" else whole(operand)
+    value = casts.cast(INT, operand, part.position) if part.letter == "c" else whole(operand)
     letter = part.letter or "d"
     if letter == "d" and not is_signed(value.type):
         letter = "u"

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from sonde.frontends.d import syntax
 from sonde.frontends.python.check.numbers import Corrected, Operation, Quotient, Remainder
-from sonde.frontends.python.lowering.context import Lowering, fitting
+from sonde.frontends.python.lowering.context import Lowering, fitting, integer
 from sonde.frontends.python.lowering.operands import operands, simple
 from sonde.frontends.python.lowering.values import Value
 from sonde.model.errors import Position
@@ -39,7 +39,7 @@ def operation(op: str, left: syntax.Expr, right: syntax.Expr, node: ast.AST, con
     if isinstance(left, syntax.Integer) and isinstance(right, syntax.Integer):
         return fitting(_COMPUTED[op](left.value, right.value), at)
     if op == "**":
-        raise context.mistake(node, "** is for constants", "multiply: n * n")
+        return _power(left, right, node, context)
     if op in ("//", "%"):
         return _divided(op, left, right, at, context)
     return Operation(at, op, left, right)
@@ -58,8 +58,28 @@ def _require_computable(op: str, left: syntax.Expr, right: syntax.Expr, node: as
         raise context.mistake(node, "this divides by zero")
     if op in ("<<", ">>") and not 0 <= right.value <= _LARGEST_SHIFT:
         raise context.mistake(node, "numbers have 64 bits: they are shifted by 0 to 63")
-    if op == "**" and not 0 <= right.value <= 64:
+    if op == "**" and not 0 <= right.value <= _LARGEST_POWER:
         raise context.mistake(node, "** takes exponents from 0 to 64", "multiply: n * n")
+
+
+_LARGEST_POWER = 64
+
+
+def _power(left: syntax.Expr, right: syntax.Expr, node: ast.AST, context: Lowering) -> syntax.Expr:
+    """By squares, from the exponent's first digit on."""
+    if not isinstance(right, syntax.Integer):
+        raise context.mistake(node, "** takes a constant exponent", "multiply in a loop")
+    at = context.at(node)
+    if not right.value:
+        return integer(1, at)
+    base = simple(left, context)
+    made: syntax.Expr = base
+    for digit in f"{right.value:b}"[1:]:
+        made = simple(made, context)
+        made = Operation(at, "*", made, made)
+        if digit == "1":
+            made = Operation(at, "*", made, base)
+    return made
 
 
 def _divided(op: str, left: syntax.Expr, right: syntax.Expr, at: Position, context: Lowering) -> syntax.Expr:

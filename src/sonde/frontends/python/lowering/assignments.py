@@ -20,6 +20,7 @@ from sonde.frontends.python.lowering.values import (
     Firing,
     Items,
     KnownName,
+    Nothing,
     Thread,
     Value,
 )
@@ -32,10 +33,22 @@ def assign(target: ast.expr, node: ast.expr, context: Lowering) -> None:
         _unpack(target, node, context)
         return
     found = context.value(node)
+    if isinstance(found, Nothing):
+        found = computed(found, node, context)
     if isinstance(found, COMPILE_TIME):
         _bind(target, cast("Value", found), node, context)
         return
     _store(target, found, context)
+
+
+def assign_all(node: ast.Assign, context: Lowering) -> None:
+    """`a = b = value`, the first target first."""
+    found = expression(node.value, context)
+    kept = found if isinstance(found, syntax.Integer | syntax.StringLiteral) else context.kept(found)
+    for target in node.targets:
+        if isinstance(target, (ast.Tuple, ast.List)):
+            raise context.mistake(target, "one value is no tuple", "set the variables one by one")
+        _store(target, kept, context)
 
 
 def _store(target: ast.expr, found: syntax.Expr, context: Lowering) -> None:

@@ -8,11 +8,12 @@ from collections.abc import Callable
 from sonde.frontends.d import syntax
 from sonde.frontends.d.check.prototypes import ACTIONS
 from sonde.frontends.python.check.numbers import Comparison, Narrow, Sign, TypeCast, TypeQuestion
-from sonde.frontends.python.check.objects import AsNumber, AsText, Length, OfFiring
+from sonde.frontends.python.check.objects import AsNumber, AsText, Attribute, Length, OfFiring
 from sonde.frontends.python.check.signs import Choice
 from sonde.frontends.python.lowering.context import Lowering, integer
 from sonde.frontends.python.lowering.inlining import called
 from sonde.frontends.python.lowering.operands import as_truth, computed, expression, operands, simple
+from sonde.frontends.python.lowering.text_methods import is_method, method
 from sonde.frontends.python.lowering.values import Code, Counted, Items, KnownName, Outside, Value
 from sonde.typed import Any
 
@@ -51,6 +52,8 @@ def call(node: ast.Call, context: Lowering) -> Value:
             spelled = context.frame.function.text(node.func)
             hint = "a probe calls functions of the program, and D's: from sonde import copyinstr"
             raise context.mistake(node, f"{spelled} is {text}, which the kernel cannot call", hint)
+    if isinstance(function, Attribute) and is_method(function.name):
+        return method(function.name, function.object, node, context)
     spelled = context.frame.function.text(node.func)
     if isinstance(function, OfFiring):
         hint = f"D's functions are imported: from sonde import {function.name}"
@@ -203,7 +206,12 @@ def _extreme(op: str) -> Callable[[ast.Call, Lowering], Value]:
 
     def made(node: ast.Call, context: Lowering) -> Value:
         at = context.at(node)
-        first, *rest = operands(arguments(node, context, least=2), context)
+        given = arguments(node, context, least=1)
+        alone = context.value(given[0]) if len(given) == 1 else None
+        if isinstance(alone, Items) and alone.values:
+            first, *rest = (computed(each, node, context) for each in alone.values)
+        else:
+            first, *rest = operands(arguments(node, context, least=2), context)
         best = simple(first, context)
         for each in rest:
             other = simple(each, context)

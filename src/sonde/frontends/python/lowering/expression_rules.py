@@ -16,7 +16,17 @@ from sonde.frontends.python.lowering.logic import boolean, compare, conditional,
 from sonde.frontends.python.lowering.names import captured_path, named
 from sonde.frontends.python.lowering.operands import computed
 from sonde.frontends.python.lowering.subscripts import PLACES, subscript
-from sonde.frontends.python.lowering.values import ArrayName, Counted, Firing, Items, KernelData, Outside, Thread, Value
+from sonde.frontends.python.lowering.values import (
+    ArrayName,
+    Counted,
+    Firing,
+    Items,
+    KernelData,
+    Nothing,
+    Outside,
+    Thread,
+    Value,
+)
 from sonde.model.errors import Position
 from sonde.typed import Any
 
@@ -35,8 +45,10 @@ def value(node: ast.expr, context: Lowering) -> Value:
 
 def _constant(node: ast.Constant, context: Lowering) -> Value:
     at, found = context.at(node), node.value
-    if found is None or isinstance(found, (bool, int)):
-        return integer(int(found or 0), at)
+    if found is None:
+        return Nothing()
+    if isinstance(found, (bool, int)):
+        return integer(int(found), at)
     if isinstance(found, str):
         return _text(found.encode("utf-8", "surrogateescape"), node, context)
     if isinstance(found, bytes):

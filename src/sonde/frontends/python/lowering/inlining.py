@@ -11,7 +11,7 @@ from sonde.frontends.python.lowering.context import FunctionFrame, Lowering, int
 from sonde.frontends.python.lowering.operands import computed, now
 from sonde.frontends.python.lowering.returns import returns_early
 from sonde.frontends.python.lowering.sources import ParsedFunction
-from sonde.frontends.python.lowering.values import COMPILE_TIME, Items, Value
+from sonde.frontends.python.lowering.values import COMPILE_TIME, Items, Nothing, Value
 
 
 def called(number: int, node: ast.Call, wants_value: bool, context: Lowering) -> syntax.Expr:
@@ -106,6 +106,8 @@ def _take(frame: FunctionFrame, name: str, found: Value, node: ast.expr, context
         isinstance(each, ast.Name) and each.id == name and not isinstance(each.ctx, ast.Load)
         for each in ast.walk(frame.function.tree)
     )
+    if isinstance(found, Nothing) and is_set:
+        found = computed(found, node, context)
     is_constant = isinstance(found, (syntax.Integer, syntax.StringLiteral))
     if isinstance(found, COMPILE_TIME) or (is_constant and not is_set):
         if is_set:

@@ -11,7 +11,7 @@ from sonde.frontends.python.check.numbers import Comparison, Sign
 from sonde.frontends.python.check.signs import Choice
 from sonde.frontends.python.lowering.context import Lowering, fitting, integer
 from sonde.frontends.python.lowering.operands import as_truth, computed, expression, operands, simple
-from sonde.frontends.python.lowering.values import ArrayName, Items, Value
+from sonde.frontends.python.lowering.values import ArrayName, Items, KnownName, Nothing, Value
 from sonde.model.errors import Position
 
 _COMPARED: dict[type, str] = {
@@ -126,12 +126,51 @@ def compare(node: ast.Compare, context: Lowering) -> Value:
         left = simple(expression(node.left, context), context)
         return _chain(left, [*zip(node.ops, node.comparators, strict=True)], at, node, context)
     (op,), (comparator,) = node.ops, node.comparators
+    known = _with_nothing(op, node.left, comparator, node, context)
+    if known is not None:
+        return integer(int(known), at)
+    if isinstance(op, (ast.Eq, ast.NotEq)) and all(isinstance(each, ast.Tuple) for each in (node.left, comparator)):
+        return _tuples(node, op, at, context)
     if not isinstance(op, _MEMBERSHIP):
         left, right = operands([node.left, comparator], context)
         return _made(op, left, right, at)
     left = expression(node.left, context)
     calls = any(isinstance(each, ast.Call) for each in ast.walk(comparator))
     return _compared(op, simple(left, context) if calls else left, comparator, node, context)
+
+
+def _with_nothing(op: ast.cmpop, left: ast.expr, right: ast.expr, node: ast.Compare, context: Lowering) -> bool | None:
+    """What a comparison with None gives, which is known now; None of any other comparison."""
+    if not isinstance(op, (ast.Is, ast.IsNot, ast.Eq, ast.NotEq)):
+        return None
+    sides = [_named_now(each, context) for each in (left, right)]
+    if not any(isinstance(each, Nothing) for each in sides):
+        return None
+    if any(each is None for each in sides):
+        hint = "what nobody has set is 0, or the empty text: ask `if not x`"
+        raise context.mistake(node, "no value of a probe is None", hint)
+    return all(isinstance(each, Nothing) for each in sides) == isinstance(op, (ast.Is, ast.Eq))
+
+
+def _named_now(node: ast.expr, context: Lowering) -> Value | None:
+    """What is known now: a constant, or a name of one."""
+    if not isinstance(node, (ast.Constant, ast.Name, ast.Attribute)):
+        return None
+    found = context.value(node)
+    return found if isinstance(found, (syntax.Integer, syntax.StringLiteral, Nothing, Items)) else None
+
+
+def _tuples(node: ast.Compare, op: ast.cmpop, at: Position, context: Lowering) -> syntax.Expr:
+    """Tuples are equal if their items are."""
+    left, right = (each.elts if isinstance(each, ast.Tuple) else [] for each in (node.left, node.comparators[0]))
+    found = operands([*left, *right], context)
+    if len(left) != len(right):
+        return integer(int(isinstance(op, ast.NotEq)), at)
+    made: syntax.Expr = integer(1, at)
+    for number, (one, other) in enumerate(zip(found[: len(left)], found[len(left) :], strict=True)):
+        same = _made(ast.Eq(), one, other, at)
+        made = syntax.Binary(at, "&&", made, same) if number else same
+    return negated(made, at) if isinstance(op, ast.NotEq) else made
 
 
 def _chain(
@@ -176,6 +215,8 @@ def _contained(left: syntax.Expr, comparator: ast.expr, node: ast.Compare, conte
     at = context.at(node)
     if isinstance(comparator, (ast.List, ast.Set)):
         comparator = ast.copy_location(ast.Tuple(comparator.elts, ast.Load()), comparator)
+    if isinstance(comparator, ast.Call) and context.value(comparator.func) == KnownName("builtin", "range"):
+        return _within(left, comparator, context)
     found = context.value(comparator)
     if isinstance(found, ArrayName):
         raise context.mistake(
@@ -191,6 +232,16 @@ def _contained(left: syntax.Expr, comparator: ast.expr, node: ast.Compare, conte
     for each in tests[1:]:
         made = syntax.Binary(at, "||", made, each)
     return made
+
+
+def _within(left: syntax.Expr, given: ast.Call, context: Lowering) -> syntax.Expr:
+    """`n in range(start, stop)`."""
+    at = context.at(given)
+    if given.keywords or not 1 <= len(given.args) <= 2:
+        raise context.mistake(given, "a range that is looked into has one or two ends", "start <= n < stop")
+    one = simple(left, context)
+    start, stop = [integer(0, at), *operands(given.args, context)][-2:]
+    return syntax.Binary(at, "&&", Comparison(at, ">=", one, start), Comparison(at, "<", one, stop))
 
 
 def unary(node: ast.UnaryOp, context: Lowering) -> Value:

@@ -14,6 +14,7 @@ from sonde.frontends.python.lowering.values import (
     Items,
     KernelData,
     KnownName,
+    Nothing,
     Outside,
     Thread,
     Value,
@@ -83,7 +84,7 @@ def _value(meaning: Meaning, at: Position) -> Value:
         case "text":
             return syntax.StringLiteral(at, value.encode("utf-8", "surrogateescape"))
         case "none":
-            return integer(0, at)
+            return Nothing()
         case "tuple":
             return Items(tuple(_value(each, at) for each in value))
         case "function":

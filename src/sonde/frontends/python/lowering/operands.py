@@ -7,7 +7,7 @@ import re
 
 from sonde.frontends.d import syntax
 from sonde.frontends.python.check.numbers import Truth, Whole
-from sonde.frontends.python.lowering.context import Lowering, is_simple
+from sonde.frontends.python.lowering.context import Lowering, integer, is_simple
 from sonde.frontends.python.lowering.values import (
     COMPILE_TIME,
     ArrayName,
@@ -17,6 +17,7 @@ from sonde.frontends.python.lowering.values import (
     Items,
     KernelData,
     KnownName,
+    Nothing,
     Outside,
     Thread,
     Value,
@@ -31,6 +32,8 @@ def expression(node: ast.expr, context: Lowering) -> syntax.Expr:
 
 def computed(found: Value, node: ast.expr, context: Lowering) -> syntax.Expr:
     """A value as one that a program can compute with."""
+    if isinstance(found, Nothing):
+        return integer(0, context.at(node))
     if not isinstance(found, COMPILE_TIME):
         return found
     text, hint = _alone(cast("Any", found), context.frame.function.text(node))

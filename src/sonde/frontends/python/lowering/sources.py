@@ -7,6 +7,7 @@ import ast
 from sonde.frontends.python.captured import CapturedFunction
 from sonde.frontends.python.errors import PythonError
 from sonde.frontends.python.function_names import names_of
+from sonde.frontends.python.lowering.matching import without_match
 from sonde.model.errors import Position
 from sonde.typed import NamedTuple
 
@@ -57,5 +58,6 @@ def parsed(captured: CapturedFunction) -> ParsedFunction:
     if not isinstance(first, ast.FunctionDef):
         at = Position(captured.file, captured.line, 1)
         raise PythonError(f"{captured.name} is no plain function", at, "probes are functions made by `def`")
-    own, shared = names_of(first)
-    return ParsedFunction(captured, first, shift, lines, own, shared)
+    tree = without_match(first)
+    own, shared = names_of(tree)
+    return ParsedFunction(captured, tree, shift, lines, own, shared)

@@ -6,13 +6,13 @@ import ast
 from collections.abc import Callable, Sequence
 
 from sonde.frontends.d import syntax
-from sonde.frontends.python.lowering.assignments import annotated, assign, augmented, deleted
+from sonde.frontends.python.lowering.assignments import annotated, assign, assign_all, augmented, deleted
 from sonde.frontends.python.lowering.calling import call, counted, of_d
 from sonde.frontends.python.lowering.context import Lowering, integer
 from sonde.frontends.python.lowering.formats import printed, recorded
 from sonde.frontends.python.lowering.inlining import called, returned
 from sonde.frontends.python.lowering.logic import condition
-from sonde.frontends.python.lowering.loops import for_range, while_true
+from sonde.frontends.python.lowering.loops import for_each, while_true
 from sonde.frontends.python.lowering.operands import name_of, operands
 from sonde.frontends.python.lowering.returns import ends, returns
 from sonde.frontends.python.lowering.values import Code, Counted, KnownName
@@ -110,9 +110,10 @@ def _exit(node: ast.Call, context: Lowering) -> None:
 
 
 def _assign(node: ast.Assign, context: Lowering) -> None:
-    if len(node.targets) > 1:
-        raise context.mistake(node, "one = is enough for a probe", "set the variables one by one")
-    assign(node.targets[0], node.value, context)
+    if len(node.targets) == 1:
+        assign(node.targets[0], node.value, context)
+    else:
+        assign_all(node, context)
 
 
 def _if(node: ast.If, context: Lowering) -> None:
@@ -142,7 +143,7 @@ def _loop(node: ast.For | ast.While, context: Lowering) -> None:
     if node.orelse:
         raise context.mistake(node, "loops have no else in a probe", "keep in a variable whether the loop was left")
     if isinstance(node, ast.For):
-        for_range(node, context)
+        for_each(node, context)
     else:
         while_true(node, context)
 
@@ -184,7 +185,7 @@ _UNKNOWN = {
     "FunctionDef": ("a probe has no functions in it", "define the function outside, and call it"),
     "AsyncFunctionDef": ("a probe has no functions in it", "define the function outside, and call it"),
     "ClassDef": ("a probe has no classes", "variables of `thread` and tables keep values"),
-    "Match": ("a probe has no match", "write if and elif"),
+    "Match": ("a match in a probe compares with values", "write if and elif"),
     "AsyncFor": ("a probe waits for nothing", "write for"),
     "AsyncWith": ("a probe waits for nothing", "set a variable before, and free it after"),
 }

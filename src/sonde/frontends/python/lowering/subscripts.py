@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 
 from sonde.frontends.d import syntax
-from sonde.frontends.python.check.objects import ItemOf, SliceOf
-from sonde.frontends.python.lowering.context import Lowering, integer
-from sonde.frontends.python.lowering.operands import computed, expression, keys
+from sonde.frontends.python.check.objects import ItemOf
+from sonde.frontends.python.lowering.context import Lowering
+from sonde.frontends.python.lowering.operands import computed, expression, keys, operands
+from sonde.frontends.python.lowering.text_methods import part_of
 from sonde.frontends.python.lowering.values import ArrayName, Counted, Firing, Items, KernelData, Value
 
 PLACES = ("args", "locals", "globals", "uregs")
@@ -67,15 +68,12 @@ def _slice(node: ast.Subscript, part: ast.Slice, found: syntax.Expr, context: Lo
     at = context.at(node)
     if part.step is not None:
         raise context.mistake(node, "slices have no step in a probe", "leave it out")
-    start = integer(0, at) if part.lower is None else expression(part.lower, context)
-    stop = None if part.upper is None else expression(part.upper, context)
-    if not _is_number(start) or not (stop is None or _is_number(stop)):
-        hint = "substr(text, start, length) takes any numbers"
-        raise context.mistake(node, "the ends of a slice are constants that are not negative", hint)
-    if not isinstance(stop, syntax.Integer) or not isinstance(start, syntax.Integer):
-        return SliceOf(at, found, start, None)
-    return SliceOf(at, found, start, integer(max(stop.value - start.value, 0), at))
-
-
-def _is_number(e: syntax.Expr) -> bool:
-    return isinstance(e, syntax.Integer) and e.value >= 0
+    ends = [each for each in (part.lower, part.upper) if each is not None]
+    before = len(context.out)
+    given = operands(ends, context)
+    if len(context.out) > before:
+        with context.block() as first:
+            found = context.kept(found)
+        context.out[before:before] = first
+    start = given.pop(0) if part.lower is not None else None
+    return part_of(found, start, given[0] if given else None, at, context)

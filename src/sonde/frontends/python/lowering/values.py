@@ -56,12 +56,18 @@ class Items(Node):
     values: tuple[Value, ...]
 
 
+class Nothing(Node):
+    """`None`: 0 where a value is due."""
+
+
 class Outside(Node):
     """What no program can use."""
 
     text: str
 
 
-CompileTime: TypeAlias = Firing | Thread | KernelData | Counted | ArrayName | Code | KnownName | Items | Outside
+CompileTime: TypeAlias = (
+    Firing | Thread | KernelData | Counted | ArrayName | Code | KnownName | Items | Nothing | Outside
+)
 Value: TypeAlias = "Expr | CompileTime"
-COMPILE_TIME = (Firing, Thread, KernelData, Counted, ArrayName, Code, KnownName, Items, Outside)
+COMPILE_TIME = (Firing, Thread, KernelData, Counted, ArrayName, Code, KnownName, Items, Nothing, Outside)
