@@ -87,7 +87,9 @@ def test_arguments_of_a_call_are_those_that_are_listed():
 def test_tracepoints_of_all_calls_are_there_on_both_engines():
     """Where the kernel's trace events cannot be had they are its raw tracepoints, with the same arguments."""
     program = """
-        tracepoint:raw_syscalls:sys_enter /pid == cpid && args.id != 59/ { @of[args.id] = count(); @by[probe] = count(); }
+        tracepoint:raw_syscalls:sys_enter /pid == cpid && args.id != 59/ {
+            @of[args.id] = count(); @by[probe] = count();
+        }
         tracepoint:raw_syscalls:sys_exit /pid == cpid && args.id != 59/ { @in[args.id, args.ret < 0] = count(); }
     """
     found = [
@@ -108,3 +110,23 @@ def test_that_an_engine_has_not_the_kernel_s_tracepoints_is_told():
     done = sonde("bt", "--engine", "embedded", "-e", "t:sched:sched_switch { }", "-c", "true", status=1)
     assert "No matches for tracepoint sched:sched_switch." in done.stderr
     assert "HINT: the embedded engine has no sdt probes" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("search", "some"),
+    [
+        ("t:syscalls:sys_*_openat", {"__syscall_nr dfd filename flags mode", "__syscall_nr ret"}),
+        ("t:syscalls:sys_enter_*stat*", {"__syscall_nr dfd filename statbuf flag"}),
+        ("t:raw_syscalls:sys_*", {"id", "id ret"}),
+    ],
+)
+def test_arguments_as_a_whole_are_those_of_the_probe_that_fires(search, some):
+    """Of a wildcard, too, whose probes have different ones."""
+    program = f"{search} {{ print(args); }}"
+    output = sonde("bt", "-q", "--engine", "embedded", "-e", program, "-c", "cat /dev/null").stdout
+    assert some <= {" ".join(re.findall(r"\.(\w+) = ", line)) for line in output.splitlines()}
+
+
+def test_a_mistake_about_one_of_several_probes_names_it():
+    done = sonde("bt", "-e", "t:syscalls:sys_*_openat { print(args.dfd); }", status=1)
+    assert "'tracepoint:syscalls:sys_exit_openat' does not contain a field named 'dfd'" in done.stderr

@@ -16,20 +16,29 @@ from sonde.model.program import Expr
 
 def all_arguments(node: nodes.Name, scope: BtScope) -> Expr:
     """Raises BtError where the probe has none whose names are known."""
-    probes = scope.attached.probes
-    if scope.attached.kind in WITHOUT_NAMES or not probes:
+    attached = scope.attached
+    if attached.kind in WITHOUT_NAMES or not attached.probes:
         return argument("", node.at, scope)
-    first = probes[0]
-    if isinstance(first.firing, Uprobe):
-        names = tuple(each.name for each in parameters(first, node.at, scope))
-    else:
-        names = argument_names(first, scope)
-        if isinstance(first.firing, Syscall):
-            names = (CALL_NUMBER, *names)
+    names, *others = (_names(each, node.at, scope) for each in attached.probes)
     if not names:
         raise scope.mistake("Cannot read function parameters", node.at)
     members = tuple(nodes.Member(node.at, node, name) for name in names)
-    return scope.expression(nodes.RecordExpression(node.at, names, members), scope)
+    record = nodes.RecordExpression(node.at, names, members)
+    if all(each == names for each in others):
+        return scope.expression(record, scope)
+    # Each probe has a clause of its own then, and this is what the first one's has.
+    scope.needs_each = True
+    scope.attached = attached._replace(probes=attached.probes[:1])
+    made = scope.expression(record, scope)
+    scope.attached = attached
+    return made
+
+
+def _names(probe: Probe, span: SourceSpan, scope: BtScope) -> tuple[str, ...]:
+    if isinstance(probe.firing, Uprobe):
+        return tuple(each.name for each in parameters(probe, span, scope))
+    names = argument_names(probe, scope)
+    return (CALL_NUMBER, *names) if isinstance(probe.firing, Syscall) else names
 
 
 def parameters(probe: Probe, span: SourceSpan, scope: BtScope) -> Iterator[Located]:

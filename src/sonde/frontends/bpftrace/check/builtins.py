@@ -213,9 +213,8 @@ def argument(name: str, span: SourceSpan, scope: BtScope) -> Expr:
         else:
             if name in _COMMON and scope.attached.kind == "tracepoint":
                 raise scope.mistake("BPF does not support accessing common tracepoint fields", span)
-            raise scope.mistake(
-                f"Struct/union of type '{scope.attached.text}' does not contain a field named '{name}'", span
-            )
+            of = scope.texts.get(probe.id, scope.attached.text)
+            raise scope.mistake(f"Struct/union of type '{of}' does not contain a field named '{name}'", span)
         if number is not None and number != found:
             scope.needs_each = True
         number = found
