@@ -110,9 +110,9 @@ def test_extra_arguments_are_refused():
 
 
 def test_an_identifier_is_looked_up_before_arguments_are_counted():
-    done = run("-i", "0", "-", "2")
+    done = run("-e", "-i", "0", "-", "2")
     assert done.stderr.splitlines()[0].endswith("invalid probe identifier 0: Unknown probe identifier")
-    done = run("-i", "12", "10", "-i", "23")
+    done = run("-e", "-i", "12", "10", "-i", "23")
     assert done.stderr.splitlines()[0].endswith("extraneous argument '10' ($1 is not referenced)")
 
 
@@ -124,7 +124,7 @@ def test_the_first_identifiers_have_no_gap():
 
 @pytest.mark.parametrize("option", ["zdefs", "argref", "empty"])
 def test_pragmas_change_what_is_accepted(option, tmp_path):
-    program = {"zdefs": "nonsense { }", "argref": "BEGIN { }", "empty": ""}[option]
+    program = {"zdefs": "syscall::nonsense:entry { }", "argref": "BEGIN { }", "empty": ""}[option]
     words = ["one"] if option == "argref" else []
     script = tmp_path / "a.d"
     script.write_text(f"{program}\n")

@@ -355,7 +355,10 @@ def _everywhere(probes: Sequence[Probe], clauses: Sequence[Clause], target: Targ
     from sonde.codegen.firings.everywhere import EverywhereContext
 
     if "uprobe_cookie" not in target.features:
-        text = f"{probes[0]}: this kernel does not tell static probes of all processes apart: Linux has since 5.15"
+        text = (
+            f"{probes[0]}: the kernel does not tell static probes of all processes apart, for this user: that takes "
+            "Linux 5.15, CAP_BPF and CAP_PERFMON"
+        )
         if target.portable:
             text = f"{probes[0]} is for all processes, and cannot be saved: not every kernel tells their probes apart"
         raise SourceError(NO_PROBE, text, clauses[0].position, "name the process: python$target with -c or -p")
