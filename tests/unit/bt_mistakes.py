@@ -385,6 +385,12 @@ begin { print(«str((1, 2))»); } ;; str() expects a string, integer or a pointe
 tracepoint:syscalls:sys_enter_read { print(«args.common_pid»); } ;; BPF does not support accessing common tracepoint f
 begin { print((«1 + 2) * "x"»); } ;; Type mismatch for '*': comparing int8 with string
 begin { print((«pid).x»); } ;; Can not access field 'x' on expression of type 'uint32'
+begin { $a = «0xZZ»; } ;; invalid trailing bytes: 0xZZ
+begin { $a = «0x»; } ;; invalid trailing bytes: 0x
+begin { let $x : «void»; } ;; Invalid variable declaration type: void
+begin { let $x : «count_t»; } ;; Invalid variable declaration type: count_t
+begin { $p = (void *)5; print(«*$p»); } ;; Can not dereference type 'void *'
+begin { $p = (void **)5; print(«**$p»); } ;; Can not dereference type 'void *'
 begin { «override(5)»; } ;; override() can only be used inside kprobes
 begin { $x = 5; print(«$x.0»); } ;; Can not access index '0' on expression of type 'int8'
 begin { $x = 5; print(«$x.y»); } ;; Can not access field 'y' on expression of type 'int8'

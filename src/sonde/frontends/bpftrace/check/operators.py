@@ -35,7 +35,7 @@ from sonde.frontends.bpftrace.errors import BtError
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model import program as tree
 from sonde.model.program import Expr
-from sonde.model.types import BOOL, INT, STRING, Array, Pointer, Type, is_signed, resolve, size_of
+from sonde.model.types import BOOL, INT, STRING, VOID, Array, Pointer, Type, is_signed, resolve, size_of
 
 _COMPARING = ("==", "!=", "<", ">", "<=", ">=")
 _COMPUTED: dict[str, Callable[[int, int], int]] = {
@@ -255,7 +255,7 @@ def _unary_literal(node: nodes.Unary, value: int, scope: BtScope) -> Expr:
 
 def _dereferenced(node: nodes.Unary, pointer: Expr, scope: BtScope) -> Expr:
     base = resolve(pointer.type)
-    if isinstance(base, Pointer):
+    if isinstance(base, Pointer) and resolve(base.to) != VOID:
         return of_space(tree.Deref(base.to, scope.at(node.at), pointer))
     if is_integer(pointer.type) and not is_bool(pointer.type):
         from sonde.frontends.bpftrace.check.address_spaces import is_in_process  # few programs follow plain numbers

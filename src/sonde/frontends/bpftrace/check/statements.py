@@ -14,7 +14,7 @@ from sonde.frontends.bpftrace.errors import BtError
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model import program as tree
 from sonde.model.program import Expr, Statement
-from sonde.model.types import INT, STRING, Type
+from sonde.model.types import INT, STRING, VOID, Type, resolve
 from sonde.typed import Any
 
 _MOST_UNROLLED = 100
@@ -179,6 +179,8 @@ def _let(node: nodes.Let, scope: BtScope) -> list[Statement]:
         scope.known.put_off = scope.mistake("Could not resolve the type of this variable", node.type.at)
         scope.declare(node.name, None)
         return []
+    if declared is not None and node.type is not None and resolve(declared) == VOID:
+        raise scope.mistake(f"Invalid variable declaration type: {spelled(declared)}", node.type.at)
     kind = STRING if declared is not None and is_text(declared) else declared
     if kind is not None and value is not None:
         value = _of_declared(value, kind, node, scope)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sonde.frontends.bpftrace.check.aggregating import NAMES as AGGREGATING
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.check.types import INTEGERS, fixed, structure_of
 from sonde.frontends.bpftrace.syntax import nodes
@@ -14,6 +15,8 @@ _NAMED: dict[str, Type] = {
     **INTEGERS, **{name: INTEGERS[of] for name, of in KERNEL_INTEGERS.items()},
     "bool": BOOL, "_Bool": BOOL, "void": VOID, "string": STRING, **{each.name: each for each in BASE_TYPES},
 }  # fmt: skip
+_OF_FUNCTIONS = tuple(f"{name}_t" for name in AGGREGATING)
+"""Types of what maps alone hold."""
 _QUALIFIERS = ("const", "volatile", "__user", "__kernel")
 
 
@@ -69,6 +72,8 @@ def _base(node: nodes.TypeName, scope: BtScope) -> Type:
     name = _c_name(words)
     found = scope.types.named.get(name) or _NAMED.get(name) or BUILTIN_TYPEDEFS.get(name)
     found = found or scope.types.type_named(name)
+    if found is None and name in _OF_FUNCTIONS:
+        raise scope.mistake(f"Invalid variable declaration type: {name}", node.at)
     if found is None:
         raise scope.mistake(f'Cannot resolve unknown type "{name}"', node.at)
     return found

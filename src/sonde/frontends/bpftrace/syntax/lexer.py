@@ -24,6 +24,7 @@ _TOKEN = re.compile(
 _UNITS = {
     "ns": 1, "us": MICROSECOND, "ms": MILLISECOND, "s": SECOND, "m": MINUTE, "h": HOUR, "d": DAY,
 }  # fmt: skip
+_HEXADECIMAL = re.compile("[0-9a-fA-F_]+")
 _C_SUFFIX = re.compile("[uU]?[lL]{0,2}")
 """Behind a number of C, as far as the language knows it."""
 _ESCAPE = rb"(?s)\\(x[0-9a-fA-F]{1,2}|[0-7]{1,3}|.)"
@@ -100,7 +101,7 @@ def number_of(text: str, span: SourceSpan) -> tuple[int, bool]:
         raise BtError(
             "syntax: trailing underscore in integer literal", span._replace(column=behind - 1, end_column=behind)
         )
-    if digits in ("0x", "0X"):
+    if digits[:2] in ("0x", "0X") and not _HEXADECIMAL.fullmatch(digits, 2):
         raise BtError(f"syntax: invalid trailing bytes: {text}", span)
     if digits[:2] in ("0x", "0X"):
         value = int(digits.replace("_", ""), 16)
