@@ -9,7 +9,7 @@ from targets import program
 from unprivileged import sonde
 
 LEFT_CALLS = (Path(__file__).parent / "left_calls.cpp").read_text()
-SEEDS = int(os.environ.get("SONDE_LEFT_CALLS", "2"))
+SEEDS = int(os.environ.get("SONDE_EXAMPLES", "2"))
 FUNCTIONS = range(8)
 PROBES = [f"pid$target:a.out:f{number}:{side}" for number in FUNCTIONS for side in ("entry", "return")]
 TEXT = f"{', '.join(PROBES)} {{ @[probefunc, probename] = count(); }}"
