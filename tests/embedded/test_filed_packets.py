@@ -70,7 +70,7 @@ def test_of_a_packet_that_the_file_has_in_part_the_length_is_the_whole_ones(tmp_
 def test_devices_are_the_interfaces_and_directions_those_of_the_file(tmp_path):
     """What tells no direction has arrived; a link that sonde does not know has bytes, and no headers."""
     frame, ip = FRAMES["udp"], FRAMES["udp"][14:]
-    file = Pcapng(">").interface("eth0").interface("tun0", RAW_IP).interface("", 113)
+    file = Pcapng(">").interface("eth0").interface("tun0", RAW_IP).interface("", 147)
     file.packet(frame, 0, flags=IN).packet(frame, 0, flags=OUT).packet(frame, 0).packet(ip, 1, flags=OUT)
     file.packet(b"\0\4" + frame, 2)
     values = "probemod, probefunc, args[0]->if_name, ifindex, args[0]->ip_saddr, args[0]->udp_dport"
@@ -88,7 +88,7 @@ def test_devices_are_the_interfaces_and_directions_those_of_the_file(tmp_path):
         ["if2", "ingress", "if2", "3", "<unknown>", "0"],
     ]
     interfaces = reader.interfaces(path.read_bytes())
-    assert {each[2][2].decode(): each[0] for each in interfaces} == {"eth0": 1, "tun0": RAW_IP, "if2": 113}
+    assert {each[2][2].decode(): each[0] for each in interfaces} == {"eth0": 1, "tun0": RAW_IP, "if2": 147}
     listed = sonde("--packets", str(tmp_path / "given"), "-l", "packet:::")
     assert [line.split()[1:] for line in listed.stdout.splitlines()[1:]] == [
         ["packet", name, way] for name in ("eth0", "tun0", "if2") for way in ("ingress", "egress")

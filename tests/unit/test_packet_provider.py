@@ -72,4 +72,4 @@ def test_what_packets_begin_with(name, link, number):
 def test_devices_of_a_file_stand_for_those_of_the_machine():
     provider = PacketProvider([("eth7", 1), ("old0", 12), ("cooked0", 276), ("four0", 228)])
     found = [(probe.module, probe.firing.link) for probe in provider.match(Pattern("packet", "", "egress"))]
-    assert found == [("eth7", ETHERNET), ("old0", RAW_IP), ("cooked0", ""), ("four0", RAW_IP)]
+    assert found == [("eth7", ETHERNET), ("old0", RAW_IP), ("cooked0", "sll2"), ("four0", RAW_IP)]

@@ -182,18 +182,23 @@ XDP = "xdp"
 ETHERNET, RAW_IP = "ethernet", "ip"
 """What a packet of a device begins with."""
 
-_LINKS = {1: ETHERNET} | dict.fromkeys((12, 101, 228, 229), RAW_IP)
+COOKED, COOKED_2, LOOPBACK = "sll", "sll2", "null"
+"""What those in files may begin with, too: all devices of Linux together, in two versions, and loopback of BSD."""
+
+_LINKS = {0: LOOPBACK, 1: ETHERNET, 108: LOOPBACK, 113: COOKED, 276: COOKED_2} | dict.fromkeys(
+    (12, 101, 228, 229), RAW_IP
+)
 
 
 def link_of(link_type: int) -> str:
-    """ETHERNET, RAW_IP or, "", something else, by the number (https://www.tcpdump.org/linktypes.html); files have
-    numbers of their own for IP of one version, and an old one for both."""
+    """ETHERNET, RAW_IP, one of files or, "", something else, by the number (https://www.tcpdump.org/linktypes.html).
+    Files have numbers of their own for IP of one version, and an old one for both."""
     return _LINKS.get(link_type, "")
 
 
 class Packet(NamedTuple):
-    """A packet that a network device receives or, `is_egress`, is given to send. `link` is ETHERNET, RAW_IP
-    or, "", something else, and `link_type` its number (https://www.tcpdump.org/linktypes.html), -1 if it is that of
+    """A packet that a network device receives or, `is_egress`, is given to send. `link` is what `link_of` gives
+    for what it begins with, and `link_type` its number (https://www.tcpdump.org/linktypes.html), -1 if it is that of
     this machine's device. `hook` is chosen by the compiler, by what there is; until then it is ""."""
 
     device: str

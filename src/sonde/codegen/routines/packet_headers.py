@@ -100,7 +100,8 @@ def tag(name: str, kind: str) -> BpfFunction:
 
 
 def headers(name: str, kind: str, link: str) -> BpfFunction:
-    """(context): where the packet's headers are, in one word. `link` is what it begins with: `ethernet`, `ip`."""
+    """(context): where the packet's headers are, in one word. `link` is what it begins with, as `probe.Packet` has
+    it."""
     b = _function(name, kind, 1)
     (context,) = b.function.parameters
 
@@ -109,7 +110,10 @@ def headers(name: str, kind: str, link: str) -> BpfFunction:
 
     type_, network = b.register(), b.register()
     protocol, transport = b.copy(Imm(0)), b.copy(Imm(0))
-    (_begin_with_ethernet if link == "ethernet" else _begin_with_ip)(b, read, type_, network)
+    if link in _TYPED:
+        _begin_with_type(b, read, type_, network, *_TYPED[link])
+    else:
+        _begin_with_ip(b, read, type_, network, _FAMILY if link == "null" else 0)
     four, six, end, other = b.label(), b.label(), b.label(), b.label()
     b.branch("eq", type_, Imm(_IPV4), four, other)
     b.place(other)
@@ -130,10 +134,16 @@ _Read = Callable[[Operand, int], Operand]
 """The number at an offset, of so many bytes."""
 
 
-def _begin_with_ethernet(b: Builder, read: _Read, type_: Reg, network: Reg) -> None:
+_TYPED = {"ethernet": (_ETHERNET - 2, _ETHERNET), "sll": (14, 16), "sll2": (0, 20)}
+"""Where in a header the type of what follows it stands, and how long it is."""
+_FAMILY = 4
+"""Bytes before the packet on a loopback device of BSD, in some byte order."""
+
+
+def _begin_with_type(b: Builder, read: _Read, type_: Reg, network: Reg, at: int, size: int) -> None:
     """Type and network header behind whatever tags there are."""
-    b.move(type_, read(Imm(_ETHERNET - 2), 2))
-    b.move(network, Imm(_ETHERNET))
+    b.move(type_, read(Imm(at), 2))
+    b.move(network, Imm(size))
     end = b.label()
     for _ in range(_TAGS):
         tagged, plain = b.label(), b.label()
@@ -146,9 +156,9 @@ def _begin_with_ethernet(b: Builder, read: _Read, type_: Reg, network: Reg) -> N
     b.place(end)
 
 
-def _begin_with_ip(b: Builder, read: _Read, type_: Reg, network: Reg) -> None:
-    version = b.alu("rsh", read(Imm(0), 1), Imm(4))
-    b.move(network, Imm(0))
+def _begin_with_ip(b: Builder, read: _Read, type_: Reg, network: Reg, at: int) -> None:
+    version = b.alu("rsh", read(Imm(at), 1), Imm(4))
+    b.move(network, Imm(at))
     b.move(type_, Imm(0))
     for number_, kind in ((4, _IPV4), (6, _IPV6)):
         with b.when("eq", version, Imm(number_)):

@@ -9,7 +9,7 @@ from sonde.engines.embedded.sources.packet_hooks import DeviceHooks, DevicePlace
 from sonde.engines.embedded.sources.stops import PACKETS, Record
 from sonde.formats.captured_file import CapturedInterface, CaptureError, FiledPacket
 from sonde.formats.packet_file import DeviceNames, records
-from sonde.model.probe import link_of
+from sonde.model.probe import COOKED, COOKED_2, link_of
 from sonde.runtime.environment import Environment
 
 _AT_ONCE = 64
@@ -17,6 +17,10 @@ _AT_ONCE = 64
 
 _INBOUND, _OUTBOUND, _DIRECTION = 1, 2, 3
 """In the flags of a packet, and the bits that they are."""
+
+_KINDS = {COOKED: slice(0, 2), COOKED_2: slice(10, 11)}
+"""Where cooked headers tell who a packet is for (https://www.tcpdump.org/linktypes/LINKTYPE_LINUX_SLL2.html)."""
+_OUTGOING = 4
 
 _OWN = "sonde "
 """What is written by sonde has packets as programs saw them, where the kernel has taken the outermost tag."""
@@ -84,8 +88,8 @@ class FiledPackets:
         environment = self._environment
         environment.task = self._own
         environment.now = (packet.time - self._offset) & _U64
-        is_egress = packet.flags & _DIRECTION == _OUTBOUND
-        self._hooks.pass_by(self._places[packet.interface], is_egress, packet)
+        place = self._places[packet.interface]
+        self._hooks.pass_by(place, _is_egress(packet, place.link), packet)
 
     def _read(self) -> Iterator[FiledPacket]:
         try:
@@ -106,3 +110,12 @@ class FiledPackets:
         """Closing twice is harmless."""
         self._packets = iter(())
         self.next = 0
+
+
+def _is_egress(packet: FiledPacket, link: str) -> bool:
+    """As the file says, or the packet's own header."""
+    told = packet.flags & _DIRECTION
+    if not told and link in _KINDS:
+        kind = _KINDS[link]
+        return int.from_bytes(packet.data[kind], "big") == _OUTGOING
+    return told == _OUTBOUND

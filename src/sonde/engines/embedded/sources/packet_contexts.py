@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from sonde.bpf import programs
 from sonde.formats.captured_file import LARGEST_PACKET, FiledPacket
 from sonde.model.firing_record import PASSING
-from sonde.model.probe import ETHERNET, RAW_IP
+from sonde.model.probe import COOKED, COOKED_2, ETHERNET, LOOPBACK, RAW_IP
 from sonde.runtime.environment import Environment
 from sonde.runtime.machine.memory import MachineMemory
 from sonde.runtime.perf.packet_pieces import SkbPacket, XdpPacket
@@ -175,10 +175,19 @@ def _swapped(number: int) -> int:
     return int.from_bytes(number.to_bytes(2, "big"), "little")
 
 
+_COOKED_TYPE = {COOKED: 14, COOKED_2: 0}
+_FAMILY = 4
+"""Bytes before IP on a loopback device of BSD."""
+
+
 def _protocol(data: memoryview, link: str) -> int:
     """As eth_type_trans has it, or the first bits of IP's header."""
     if link == RAW_IP:
         return _IP.get(data[0] >> 4, 0) if data else 0
+    if link in _COOKED_TYPE:
+        return _number(data, _COOKED_TYPE[link])
+    if link == LOOPBACK:
+        return _protocol(data[_FAMILY:], RAW_IP)
     if link != ETHERNET or len(data) < _HEADER:
         return 0
     found = _number(data, _TYPE)
