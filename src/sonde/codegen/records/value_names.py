@@ -48,9 +48,9 @@ def _names(part: Straight, sources: Sources) -> Iterator[str]:
         elif isinstance(statement, (tree.Trace, tree.Print, tree.Tracemem)):
             yield next(arguments(statement.position, sources), "") or _whole(statement.position, sources)
         elif isinstance(statement, tree.Printf):
-            found = [*arguments(statement.position, sources)][1:]
-            wanted = len(statement.values)
-            yield from found if len(found) == wanted else [""] * wanted
+            found, wanted = [*arguments(statement.position, sources)], len(statement.values)
+            # trace() of a floating-point number is a printf() without a format.
+            yield from found[len(found) - wanted :] if len(found) in (wanted, wanted + 1) else [""] * wanted
 
 
 def _whole(position: Position, sources: Sources) -> str:

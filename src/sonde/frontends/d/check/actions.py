@@ -14,7 +14,9 @@ from sonde.frontends.d.check.printf import match_format
 from sonde.frontends.d.check.prototypes import AGGREGATING, DESTRUCTIVE
 from sonde.frontends.d.check.scope import Scope
 from sonde.frontends.d.errors import DError
+from sonde.frontends.d.format import parse_format
 from sonde.model.kinds import (
+    is_float,
     is_function,
     is_integer,
     is_pointer,
@@ -79,6 +81,9 @@ def _trace(call: ActionCall, _scope: Scope) -> Statement:
     if isinstance(operand, (AggregationUse, TranslatorValue)):
         raise DError("D_TRACE_DYN", "trace( ) may not be applied to a dynamic expression", call.position)
     value = value_of(operand)
+    if is_float(value.type):
+        # DTrace shows the bits, as an integer, which nobody can read.
+        return Printf(call.position, parse_format("%g", "trace"), (value,))
     return Trace(call.position, convert_to_string(value) if _is_text_of_process(value) else value)
 
 
