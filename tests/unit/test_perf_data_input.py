@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sonde.formats import perf_data, perf_features
 from sonde.formats import perf_events as perf
-from sonde.formats import perf_features
 from sonde.formats.perf_data import Event, PerfDataError
 from sonde.formats.perf_data_input import FiledRecord, FiledSampleOf, PerfDataInput
 from sonde.formats.perf_order import RoundOrder
@@ -271,3 +271,13 @@ def test_features_are_read_back():
     ]  # fmt: skip
     assert perf_features.parse_text(perf_features.text("a machine")) == "a machine"
     assert perf_features.parse_clock(perf_features.clock(1, 5, 6)) == (1, 5, 6)
+
+
+@pytest.mark.parametrize("size", [2000, (1 << 63) - 1, (1 << 64) - 1])
+@pytest.mark.parametrize("behind", [1 << 40, (1 << 63) - 2000, (1 << 63) + 100, (1 << 64) - 64])
+def test_bytes_passed_over_may_end_where_no_file_ends(behind, size):
+    made = bytearray(perf_files.file([struct.pack("=IHHQ", 71, 0, 48, behind) + bytes(32), *perf_files.session()]))
+    struct.pack_into("=Q", made, perf_data.DATA_SIZE_OFFSET, size)
+    found = PerfDataInput(io.BytesIO(made))
+    assert list(found.values()) == []
+    assert "cut off" in found.damage

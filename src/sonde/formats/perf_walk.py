@@ -4,6 +4,7 @@ sources)."""
 
 from __future__ import annotations
 
+import os
 import struct
 from collections.abc import Iterator
 
@@ -45,6 +46,7 @@ class Walk:
     def __init__(self, file: BinaryIO, start: int, end: int, largest_behind: int) -> None:
         self._file = file
         self._start, self._end = start, end
+        self._size = file.seek(0, os.SEEK_END)
         self._largest_behind = largest_behind
         self._zstd: ZstdStream | None = None
         self._rest = b""
@@ -79,6 +81,8 @@ class Walk:
                     if len(buffer) < behind:
                         raise WalkError("it is cut off", position + len(buffer))
                     record = record._replace(data=record.data[: perf.HEADER_SIZE] + buffer[:behind])
+                elif behind > min(self._end, self._size) - position:
+                    raise WalkError("it is cut off", min(self._end, self._size))
                 position, buffer = position + behind, buffer[behind:]
             yield place, record
         if self._rest:
@@ -96,7 +100,8 @@ class Walk:
         kept = buffer[at:]
         start = position + at + len(kept)
         size = min(max(_CHUNK, needed - len(kept)), self._end - start)
-        if size <= 0:
+        # What is passed over may end where no file can be sought to.
+        if size <= 0 or start >= self._size:
             return kept
         self._file.seek(start)
         return kept + self._file.read(size)
