@@ -187,15 +187,15 @@ def filled(draw, shape, text, numbers, gaps):
 
 
 def written(make):
-    """The sources that `make` has Python compile."""
+    """The sources that `make` has Python evaluate."""
     sources = []
 
     def spy(source, *arguments):
         sources.append(source)
-        return compile(source, *arguments)
+        return eval(source, *arguments)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(generated, "compile", spy, raising=False)
+        patch.setattr(generated, "eval", spy, raising=False)
         make()
     assert sources
     return sources
