@@ -79,8 +79,9 @@ def test_sums_are_the_counters(tmp_path):
         expected = {name: counters[counter] for name, counter in SAME.items()}
         if counted == expected or attempt == 2:
             break
-    # On a busy machine a thread takes in packets of other namespaces, too, and others take in its own.
-    exact = {name for name in SAME if "In" not in name and name != "udpNoPorts"}
+    # On a busy machine a thread takes in packets of other namespaces, too, and acknowledges them, and others take in
+    # its own.
+    exact = {name for name in SAME if "In" not in name and name not in ("udpNoPorts", "tcpOutSegs")}
     assert {name: counted[name] for name in exact} == {name: expected[name] for name in exact}
     assert counted == pytest.approx(expected, rel=0.1, abs=3)
     assert counted["tcpAttemptFails"] == 3
