@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from sonde.arch import registers
 from sonde.frontends.bpftrace.check import numbers
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.check.types import INT32, INT64, UINT32, UINT64
@@ -139,8 +140,8 @@ def _context(span: SourceSpan, scope: BtScope) -> Expr:
         return tree.Builtin(Pointer(of_iterator or VOID), scope.at(span), "__context")
     if kind not in _WITH_REGISTERS:
         raise scope.mistake(f"The ctx builtin can not be used with '{_provider(scope)}' probes", span)
-    registers = scope.types.tagged_type("struct", "pt_regs")
-    return tree.Builtin(Pointer(registers or VOID), scope.at(span), "__context")
+    found = scope.types.tagged_type("struct", "pt_regs")
+    return tree.Builtin(Pointer(found or VOID), scope.at(span), "__context")
 
 
 _WITH_REGISTERS = ("kprobe", "kretprobe", "uprobe", "uretprobe", "usdt")
@@ -246,10 +247,10 @@ def event_names(names: tuple[str, ...]) -> tuple[str, ...]:
 
 def _call_of_return(span: SourceSpan, scope: BtScope) -> Expr:
     """The number of a system call at its return, of which the raw tracepoint tells the registers."""
-    registers = scope.types.tagged_type("struct", "pt_regs")
+    found = scope.types.tagged_type("struct", "pt_regs")
     at = scope.at(span)
-    given = tree.Argument(Pointer(registers or VOID), at, 0)
-    return tree.Cast(INT64, at, numbers.member_of(given, "orig_ax", span, scope))
+    given = tree.Argument(Pointer(found or VOID), at, 0)
+    return tree.Cast(INT64, at, numbers.member_of(given, registers.CALL_NUMBER_MEMBER, span, scope))
 
 
 def _located(name: str, span: SourceSpan, scope: BtScope) -> Expr:
