@@ -40,9 +40,11 @@ class AddressPseudonyms:
 
     def __call__(self, number: int) -> int:
         """The number itself where it is no address."""
+        if number < _USER_FIRST:
+            return number
         if _KERNEL <= number < _LAST:
             first, shift = _KERNEL_PSEUDONYMS, 0
-        elif _USER_FIRST <= number < _USER_END:
+        elif number < _USER_END:
             first, shift = _USER_FIRST, self._shift
         else:
             return number

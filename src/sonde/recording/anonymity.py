@@ -254,9 +254,10 @@ class Pseudonyms:
     def _numbers(self, data: bytes) -> bytes:
         if ADDRESSES not in self.kinds or len(data) < _WORDS.size:
             return data
-        whole = len(data) & -_WORDS.size
-        words = (_WORDS.pack(self._address(number)) for (number,) in _WORDS.iter_unpack(data[:whole]))
-        return b"".join(words) + data[whole:]
+        # All at once: each firing has two dozen.
+        count = len(data) // _WORDS.size
+        words = struct.pack(f"<{count}Q", *map(self._address, struct.unpack_from(f"<{count}Q", data)))
+        return words + data[count * _WORDS.size :]
 
     def _stack(self, stack: tuple[int, ...] | None) -> tuple[int, ...] | None:
         if stack is None or ADDRESSES not in self.kinds:

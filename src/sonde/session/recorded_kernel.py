@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from sonde.engines.base import FiringKeeper, ProcessEvents, Tracing
 from sonde.engines.fired import KERNEL, Happening, OtherNames, RecordedFiring
 from sonde.engines.firing_records import FiringDecoder, joined, ring_records
+from sonde.formats.bpf_ring import record_size
 from sonde.machine.system import realtime_offset
 from sonde.model import firing_record as layout
 from sonde.model.probe import Internal, Probe, RawTracepoint, StaticProbe, Syscall
@@ -31,6 +32,9 @@ in the ring, or are lost there."""
 
 _UNDERWAY = 20 * MILLISECOND
 """A firing that is as many ns old is in its ring, or never will be."""
+
+_AT_ONCE = 1 << 20
+"""Bytes of a ring that are looked at record by record before anything else is: some 0.1 s."""
 
 _INTERVAL = MILLISECOND
 """ns between two looks at the rings, while the script's programs run."""
@@ -183,7 +187,7 @@ class KernelFirings:
 
     def internal(self, name: str) -> RecordedFiring | None:
         """The record of BEGIN's program is the first of all, that of END's the last."""
-        self.drain(True)
+        self.drain(name != "BEGIN")
         while name == "BEGIN" and self._items and name not in self._internal:
             happened = self._next()
             if happened is not None:
@@ -213,13 +217,18 @@ class KernelFirings:
         most = sys.maxsize if takes and keeper is not None and keeper.can_give_back else _MOST_KEPT
         for ring in self._tracing.rings:
             if self._kept > most and not all_of_them:
+                until = 0
                 break
             view = ring.read()
             if not view:
                 continue
-            found.append(bytes(view))
+            size = len(view) if takes or all_of_them else _whole_records(view)
+            if size < len(view):
+                # What is left may be older than all that processes did since.
+                until = 0
+            found.append(bytes(view[:size]))
             view.release()
-            ring.advance(len(found[-1]))
+            ring.advance(size)
         if self._events is not None:
             self._late.extend(self._events.read())
         for data in found:
@@ -324,3 +333,12 @@ class KernelFirings:
     def _set_activity(self, activity: int) -> None:
         ((key, value),) = self._tracing.read_map("state")
         self._tracing.write_map("state", key, activity.to_bytes(4, "little") + value[4:])
+
+
+def _whole_records(view: memoryview) -> int:
+    """The bytes of the records at the beginning that are looked at together."""
+    at = 0
+    while at < min(len(view), _AT_ONCE):
+        (head,) = struct.unpack_from("<I", view, at)
+        at += record_size(head)
+    return at
