@@ -49,7 +49,7 @@ SILENT = "10.77.0.99"
 IMPATIENT = """
 import socket, sys
 client = socket.socket()
-client.settimeout(1.6)
+client.settimeout(2.6)
 try:
     client.connect((sys.argv[1], int(sys.argv[2])))
 except TimeoutError:
