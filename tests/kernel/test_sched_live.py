@@ -83,7 +83,8 @@ def test_on_cpu_is_seen_by_the_thread_that_runs(counts):
     if KernelTypes().tracepoint("sched_exit_tp") is None:
         assert version(os.uname().release) < (6, 17)
         pytest.skip("on-cpu needs Linux 6.17")
-    assert counts["on-cpu 0"] == counts["off-cpu for it 0"]
+    # One is on its processor when the trace ends.
+    assert 0 <= counts["on-cpu 0"] - counts["off-cpu for it 0"] <= 1
 
 
 def test_ticks_come_while_something_runs(tmp_path):
