@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import sys
 
 import packages
 import pytest
@@ -12,12 +13,14 @@ from executed import modules, noting
 from test_recorded_static_probes import NONE, PROGRAM
 
 
-def executed(directory, words):
+def executed(directory, words, program=SONDE):
     """What the command prints, all of it as one line, and the modules that it executes."""
     notes = directory / "notes" / "modules"
     notes.parent.mkdir(exist_ok=True)
-    surroundings = {**environment(), **noting(notes)}
-    done = subprocess.run([SONDE, *words], capture_output=True, text=True, cwd=directory, env=surroundings, timeout=60)
+    around = {**environment(), **noting(notes)}
+    done = subprocess.run(
+        [program, *words], capture_output=True, text=True, cwd=directory, env=around, timeout=60
+    )
     if "SONDE_EXECUTED" in os.environ:
         with open(os.environ["SONDE_EXECUTED"], "a") as file:
             file.write(notes.read_text())
@@ -54,6 +57,11 @@ TEXTS = {
     "codegen.records.kernel_log": (["bt", "--no-warnings", "-e", 'begin { debugf("x"); print(7); }'], "7"),
     "codegen.subroutines.numbered_tasks": (["bt", "-e", "begin { print(comm(2)); }"], "kthreadd"),
     "frontends.bpftrace.check.held_values": (["bt", "-e", "begin { print(comm(2)); }"], "kthreadd"),
+    "frontends.bpftrace.check.refusals": (["bt", "-e", 'begin { skboutput("x", 1, 2, 3); }'], "not supported"),
+    "machine.control_groups": (
+        ["bt", "--engine", "embedded", "-e", "tracepoint:syscalls:sys_enter_openat { print(cgroup > 0); exit(); }",
+         "-c", "cat /dev/null"], "1",
+    ),
     "frontends.bpftrace.check.timers": (["bt", "-e", "i:ms:1 { print(7); exit(); }"], "7"),
     "frontends.bpftrace.formatting.layout": (["bt", "--fmt", "-e", "begin{exit()}"], "begin { exit() }"),
     "library.bpftrace.usual_layout": (["bt", "--fmt", "-e", "begin{exit()}"], "begin { exit() }"),
@@ -230,3 +238,24 @@ def test_a_file_of_packets(tmp_path):
     output, found = executed(tmp_path, ["--replay", "it", "-qn", script])
     assert "1 packets" in output
     assert "engines.embedded.sources.recorded_packets" in found
+
+
+TEXTS_OF_PYTHON = """
+import sonde
+from sonde import probe
+
+@probe("BEGIN")
+def begun(p):
+    print(p.execname.startswith("s"))
+    exit(0)
+
+with sonde.run(begun) as run:
+    print([event[0] for event in run if isinstance(event, sonde.Record)])
+"""
+
+
+def test_texts_have_methods_in_probes_of_python(tmp_path):
+    (tmp_path / "texts.py").write_text(TEXTS_OF_PYTHON)
+    shown, found = executed(tmp_path, ["texts.py"], sys.executable)
+    assert shown.strip() in ("[0]", "[1]")
+    assert "frontends.python.lowering.text_methods" in found
