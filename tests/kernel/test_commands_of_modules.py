@@ -18,9 +18,7 @@ def executed(directory, words, program=SONDE):
     notes = directory / "notes" / "modules"
     notes.parent.mkdir(exist_ok=True)
     around = {**environment(), **noting(notes)}
-    done = subprocess.run(
-        [program, *words], capture_output=True, text=True, cwd=directory, env=around, timeout=60
-    )
+    done = subprocess.run([program, *words], capture_output=True, text=True, cwd=directory, env=around, timeout=60)
     if "SONDE_EXECUTED" in os.environ:
         with open(os.environ["SONDE_EXECUTED"], "a") as file:
             file.write(notes.read_text())

@@ -112,3 +112,16 @@ def test_a_pointer_that_would_be_text_leads_to_where_it_led(characters):
             for kinds in (("paths",), ("names", "paths", "addresses")):
                 found = changed(kinds, record(*reads)).reads
                 assert struct.unpack_from("<Q", found[0].data, len(before)) == (found[1].address,)
+
+
+@given(st.lists(st.text("abcXYZ_", min_size=2, max_size=12), min_size=2, max_size=5), st.integers(1, 400))
+def test_a_word_has_one_pseudonym_where_a_page_ends_within_it(words, at):
+    """What lies across pages is read page by page."""
+    text = "/".join(["", *words, *words]).encode() + b"\0"
+    at %= len(text)
+    start, end = 0x7FFF_0000_1000 - at, 0x7FFF_0000_1000
+    pieces = [MemoryRead(start, text[:at]), MemoryRead(end, text[at:])] if at else [MemoryRead(end, text)]
+    reads = changed(("paths",), record(*pieces)).reads
+    found = b"".join(each.data for each in reads).rstrip(b"\0").decode().split("/")[1:]
+    assert found[: len(words)] == found[len(words) :]
+    assert len(set(found)) == len(set(words))

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from sonde.arch import pages
 from sonde.bpf.helpers import OPEN_FILE
 from sonde.engines.fired import KeptPacket, MemoryRead, RecordedFiring
 from sonde.engines.firing_records import decode, encode
@@ -97,7 +98,7 @@ class Pseudonyms:
             thread=thread,
             context=self._context(fired),
             registers=registers,
-            reads=tuple(map(self._read, fired.reads)),
+            reads=tuple(map(self._read, _across_pages(fired.reads))),
             kernel_stack=stacks[0],
             user_stack=stacks[1],
             results=tuple((helper, self._result(helper, result)) for helper, result in fired.results),
@@ -267,3 +268,24 @@ class Pseudonyms:
     def _frame(self, number: int) -> int:
         """A walk along frame pointers takes what code without them has there, which may be text, for an address."""
         return 0 if self._address.is_text(number) else self._address(number)
+
+
+def _across_pages(reads: Sequence[MemoryRead]) -> Iterator[MemoryRead]:
+    """With what was read page by page in one piece: a word may go on behind the end of a page."""
+    before: MemoryRead | None = None
+    for each in reads:
+        if before is None:
+            before = each
+        elif _goes_on(before, each):
+            before = before._replace(data=(before.data or b"") + (each.data or b""))
+        else:
+            yield before
+            before = each
+    if before is not None:
+        yield before
+
+
+def _goes_on(before: MemoryRead, read: MemoryRead) -> bool:
+    if before.data is None or read.data is None or before.is_string or read.is_string:
+        return False
+    return read.address == before.address + len(before.data) and not read.address % pages.PAGE
