@@ -15,7 +15,8 @@ from sonde.consume.options import Options
 from sonde.frontends.d.report.text import TextReport
 from sonde.model.conversions import Conversion
 from sonde.model.probe import Internal, Probe
-from sonde.model.spec import Field, PrintfAction, RecordLayout, TraceAction, TracingSpec
+from sonde.model.records import Field, PrintfAction, RecordLayout, TraceAction
+from sonde.model.spec import TracingSpec
 
 PRINTF = PrintfAction(
     (

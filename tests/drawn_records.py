@@ -10,7 +10,7 @@ from sonde.library.frames import Frame
 from sonde.library.record_reader import ProbeNames
 from sonde.model.conversions import Conversion
 from sonde.model.probe import Internal, Probe
-from sonde.model.spec import Field, PrintfAction, RecordLayout, TraceAction
+from sonde.model.records import Field, PrintfAction, RecordLayout, TraceAction
 
 STRINGS = (b"zero", "umläut".encode(), b"\xff")
 PROBES = ProbeNames()

@@ -9,7 +9,7 @@ from running import environment, run
 
 import sonde
 from sonde.cli.doctor import doctor
-from sonde.engines.kernel.survey import SurveyRow
+from sonde.model.capability import Capability
 
 
 @pytest.fixture(scope="module")
@@ -97,10 +97,10 @@ def test_with_two_capabilities_the_whole_system_is_traced():
 
 
 def test_a_remedy_is_told_once(monkeypatch, capfd, needed):
-    rows = [SurveyRow(name, "refused", "purpose", "cause", "one remedy") for name in needed]
+    rows = [Capability(name, "refused", "purpose", "cause", "one remedy") for name in needed]
     rows += [
-        SurveyRow("kernel", "yes", "Linux"),
-        SurveyRow("other", "no", "purpose", "cause", "none needed: it does without"),
+        Capability("kernel", "yes", "Linux"),
+        Capability("other", "no", "purpose", "cause", "none needed: it does without"),
     ]
     monkeypatch.setattr("sonde.engines.kernel.survey.survey", lambda: rows)
     monkeypatch.setattr("sonde.engines.embedded.survey.survey", list)

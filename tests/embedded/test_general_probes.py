@@ -12,7 +12,7 @@ from sonde.bpf import maps, probe_context, programs
 from sonde.formats import perf_events as perf
 from sonde.formats.perf_ring import PerfRingReader
 from sonde.formats.perf_samples import decode_sample
-from sonde.model.spec import ACTIVE
+from sonde.model.named_maps import ACTIVE
 from sonde.runtime.maps.creation import create
 from sonde.runtime.perf.attributes import Attributes
 from sonde.runtime.perf.events import OpenPerfEvent

@@ -14,7 +14,8 @@ from sonde.frontends.d.source import ProgramSource
 from sonde.machine.system import current_target
 from sonde.model.aggregating import element_size, merging_of
 from sonde.model.aggregation_words import merger
-from sonde.model.spec import ACTIVE, COUNTERS, DRAINING, FAULT_CLAUSE, PrintfAction, TraceAction
+from sonde.model.named_maps import ACTIVE, COUNTERS, DRAINING
+from sonde.model.records import FAULT_CLAUSE, PrintfAction, TraceAction
 from sonde.model.types import is_signed, size_of
 from sonde.session.registry import Registry
 

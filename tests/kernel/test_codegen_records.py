@@ -5,7 +5,7 @@ import struct
 import pytest
 from d_run import Run, text
 
-from sonde.model.spec import ACTIVE, DRAINING
+from sonde.model.named_maps import ACTIVE, DRAINING
 
 FAULT_PROGRAMS = [
     ("trace(1 / (this->x - this->x));", 4),

@@ -12,7 +12,7 @@ from command import build
 from static_programs import assembler
 from test_static_probes_everywhere import COUNTED, SITES, Held, Tracer
 
-from sonde.model.spec import SITES as ROOM
+from sonde.model.named_maps import SITES as ROOM
 from sonde.symbols.elf.file import ElfFile
 
 COUNT = "tally*:::unit-done { @[probeprov] = count(); }"

@@ -16,7 +16,7 @@ from same_run import outcome, programs, scripts
 
 from sonde.bpf.maps import RINGBUF
 from sonde.machine.system import current_target
-from sonde.model.spec import PERF_RINGS
+from sonde.model.named_maps import PERF_RINGS
 
 ALIKE = (
     "default-output", "discarded", "errors", "exit", "faults", "long-strings", "speculations", "stacks", "stop",

@@ -7,7 +7,7 @@ from access import needs
 from command import build, sonde
 from d_run import Run
 
-from sonde.model.spec import CLOSED, COMMITTED, DISCARDED, FREE, SPECULATING, SPECULATIONS
+from sonde.model.named_maps import CLOSED, COMMITTED, DISCARDED, FREE, SPECULATING, SPECULATIONS
 
 pytestmark = needs("CAP_BPF", "CAP_PERFMON")
 

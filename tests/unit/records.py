@@ -13,8 +13,10 @@ from sonde.consume.consumer import Consumer
 from sonde.consume.options import Options
 from sonde.frontends.d.report.text import TextReport
 from sonde.model.conversions import Conversion
+from sonde.model.named_maps import SPECULATIONS
 from sonde.model.probe import Internal, Probe
-from sonde.model.spec import SPECULATIONS, Action, AggregationSpec, Field, MapSpec, RecordLayout, TracingSpec
+from sonde.model.records import Action, AggregationSpec, Field, RecordLayout
+from sonde.model.spec import MapSpec, TracingSpec
 
 BEGIN = Probe(1, "dtrace", "", "", "BEGIN", Internal("BEGIN"))
 ERROR = Probe(3, "dtrace", "", "", "ERROR", Internal("ERROR"))

@@ -12,16 +12,16 @@ from records import PROBES, FakeTracing, integer, record
 from sonde.consume.consumer import Consumer
 from sonde.consume.options import Options
 from sonde.model.aggregating import FUNCTIONS, element_size, number_of
-from sonde.model.spec import (
+from sonde.model.records import (
     AggregationSpec,
     ClearAction,
     Field,
     NormalizeAction,
     PrintaAction,
     RecordLayout,
-    TracingSpec,
     TruncAction,
 )
+from sonde.model.spec import TracingSpec
 
 CPUS = 2
 MASK = (1 << 64) - 1

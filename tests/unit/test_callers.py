@@ -5,7 +5,7 @@ import struct
 import pytest
 
 from sonde.consume.options import Options
-from sonde.model.spec import Field
+from sonde.model.records import Field
 from sonde.pictures.frames import KeyFrames
 from sonde.report.callers import kernel_place
 from sonde.report.stack import Addresses

@@ -22,7 +22,7 @@ from sonde.consume.options import Options
 from sonde.consume.runs import spans
 from sonde.frontends.d.report.text import TextReport
 from sonde.model.probe import Internal, Probe
-from sonde.model.spec import (
+from sonde.model.records import (
     CaptureAction,
     CommandAction,
     ExitAction,
@@ -31,8 +31,8 @@ from sonde.model.spec import (
     PrintfAction,
     RecordLayout,
     TraceAction,
-    TracingSpec,
 )
+from sonde.model.spec import TracingSpec
 
 IN, OUT = (
     Probe(7, "packet", "eth0", "ingress", "", Internal("")),

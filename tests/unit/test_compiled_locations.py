@@ -35,7 +35,7 @@ from sonde.model.location import (
     Register,
     Unary,
 )
-from sonde.model.spec import ACTIVE
+from sonde.model.named_maps import ACTIVE
 from sonde.model.types import INT, LONG, UCHAR, ULONG, USHORT
 
 CONTEXT = 1 << 40

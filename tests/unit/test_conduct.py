@@ -13,7 +13,8 @@ from sonde.bpf.assembler import assemble
 from sonde.bpf.conduct import CONTEXT, PACKET, STACK, Interpretation, conduct
 from sonde.bpf.helpers import NAMES, NUMBERS
 from sonde.bpf.instructions import call, call_kfunc, encode, exit_, mov_imm
-from sonde.model.spec import CommandAction, MapSpec, ProgramSpec, RecordLayout, Stamp, TracingSpec
+from sonde.model.records import CommandAction, RecordLayout
+from sonde.model.spec import MapSpec, ProgramSpec, Stamp, TracingSpec
 from sonde.runtime.machine import structure
 from sonde.runtime.verifier.scalar import ScalarValue
 from sonde.runtime.verifier.values import PointerValue

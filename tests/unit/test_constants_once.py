@@ -26,8 +26,8 @@ NAMES = {
     "PAGE_BITS": "arch.x86_64.pages", "PAGE_SHIFT": "arch.x86_64.pages", "MAX_ERRNO": "bpf.helpers",
     "NS": "model.units", "SECOND": "model.units", "NANOSECONDS": "model.units", "NS_PER_SECOND": "model.units",
     "MILLISECOND": "model.units", "MICROSECOND": "model.units", "KIB": "model.units", "MIB": "model.units",
-    "GIB": "model.units", "MEGABYTE": "model.units", "PROBE_AT": "model.spec", "CPU_AT": "model.spec",
-    "SPECULATION_AT": "model.spec",
+    "GIB": "model.units", "MEGABYTE": "model.units", "PROBE_AT": "model.records", "CPU_AT": "model.records",
+    "SPECULATION_AT": "model.records",
 }  # fmt: skip
 """Names, with or without an underscore, and the only file that may give them a value of its own."""
 

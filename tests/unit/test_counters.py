@@ -6,7 +6,7 @@ from records import FakeTracing
 
 from sonde.consume.counters import Counters
 from sonde.consume.events import Drop
-from sonde.model.spec import COUNTERS, SKIPPED
+from sonde.model.named_maps import COUNTERS, SKIPPED
 
 
 def counted(**per_cpu):

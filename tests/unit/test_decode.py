@@ -10,7 +10,7 @@ from sonde.consume.decode import key_reader, record_reader
 from sonde.consume.runs import spans
 from sonde.consume.stack_values import stack_value, user_stack_value
 from sonde.consume.stacks import addresses, process_of
-from sonde.model.spec import Field
+from sonde.model.records import Field
 
 
 def read(fields, payload, strings=()):

@@ -25,11 +25,11 @@ from sonde.consume.description import (
 )
 from sonde.consume.options import Options
 from sonde.formats.raw_file import RawFileError
-from sonde.model import spec as specification
 from sonde.model.conversions import Conversion
+from sonde.model.named_maps import SPECULATIONS, WAITING
 from sonde.model.plain import from_plain, to_plain
 from sonde.model.probe import Internal, Probe, Syscall
-from sonde.model.spec import SPECULATIONS, AggregationSpec, Field, MemberSpec, RecordLayout, TypeSpec
+from sonde.model.records import Action, AggregationSpec, Field, MemberSpec, RecordLayout, TypeSpec
 
 OPTIONS = {"quiet": True, "strsize": 64, "aggrate": 1_000_000_000, "printsize": 16, "aggsortpos": 3}
 
@@ -54,7 +54,7 @@ def first(value):
 
 
 def first_description(made, rings, options):
-    kept = tuple(each for each in made.maps if each.name in (SPECULATIONS, specification.WAITING))
+    kept = tuple(each for each in made.maps if each.name in (SPECULATIONS, WAITING))
     pairs = tuple(shown(options).items())
     parts = made.records, made.aggregations, made.strings, silent(made.probes), rings, pairs, made.types, kept
     return json.dumps([first(part) for part in parts]).encode()
@@ -72,7 +72,7 @@ def test_what_is_described_comes_back(name, write):
     found, rings, read = described(write(made, 3, options()))
     assert rings == 3
     assert shown(read) == shown(options())
-    kept = tuple(each for each in made.maps if each.name in (SPECULATIONS, specification.WAITING))
+    kept = tuple(each for each in made.maps if each.name in (SPECULATIONS, WAITING))
     assert repr(found) == repr(
         made._replace(maps=kept, programs=(), probes=silent(made.probes), rings=("ring",), ring_bytes=0)
     )
@@ -98,10 +98,7 @@ def values_of(annotation, names):
 
 
 actions = st.one_of(
-    *(
-        st.builds(kind, *(values_of(each, kind) for each in kind.__annotations__.values()))
-        for kind in specification.Action.__args__
-    )
+    *(st.builds(kind, *(values_of(each, kind) for each in kind.__annotations__.values())) for kind in Action.__args__)
 )
 """Any action, also of a kind that is added later: its fields are asked for what they may have."""
 

@@ -16,8 +16,7 @@ from sonde.frontends.d.report.text import TextReport
 from sonde.model.conversions import Conversion
 from sonde.model.probe import Internal, Probe
 from sonde.model.python_frames import PythonFrame
-from sonde.model.samples import SAMPLE_TYPE, SampledEvent
-from sonde.model.spec import (
+from sonde.model.records import (
     LITERAL,
     AggregationSpec,
     Field,
@@ -28,9 +27,10 @@ from sonde.model.spec import (
     RecordLayout,
     TraceAction,
     TracememAction,
-    TracingSpec,
     TypeSpec,
 )
+from sonde.model.samples import SAMPLE_TYPE, SampledEvent
+from sonde.model.spec import TracingSpec
 
 NASTY = "\033]0;x\a\n\r\v\x7f\u009b2J\u202e\u2028 forged 1\n"
 BYTES = NASTY.encode() + b"\x9b\xff"

@@ -12,7 +12,7 @@ from sonde.library.export.label_sets import OTHER, LabelSets
 from sonde.library.export.snapshots import SnapshotMaker
 from sonde.library.export.wanted import ExportRequest, ListenAddress
 from sonde.model.aggregating import size_of
-from sonde.model.spec import AggregationSpec, Field
+from sonde.model.records import AggregationSpec, Field
 
 COUNTS = st.dictionaries(st.tuples(st.integers(0, 20), st.text(max_size=5)), st.integers(1, 2**40), max_size=30)
 

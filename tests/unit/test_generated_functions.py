@@ -27,7 +27,7 @@ from sonde.library.record_reader import ProbeNames, record_reader
 from sonde.library.values import CapturedPacket, Values
 from sonde.model.conversions import Conversion
 from sonde.model.probe import Internal, Probe
-from sonde.model.spec import (
+from sonde.model.records import (
     LITERAL,
     AggregationSpec,
     CaptureAction,
@@ -39,9 +39,9 @@ from sonde.model.spec import (
     RecordLayout,
     TraceAction,
     TracememAction,
-    TracingSpec,
     TypeSpec,
 )
+from sonde.model.spec import TracingSpec
 from sonde.report.escaping import escaping_for
 from sonde.report.piece import environment
 from sonde.report.stack import Addresses

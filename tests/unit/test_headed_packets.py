@@ -2,7 +2,7 @@
 
 import pytest
 
-from sonde.model.spec import MemberSpec, TypeSpec
+from sonde.model.records import MemberSpec, TypeSpec
 from sonde.report.headed_packets import HeadedPackets
 
 U32, U64, CHARS = TypeSpec("integer", "u32", 4), TypeSpec("integer", "u64", 8), TypeSpec("array", "char[8]", 8)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from test_flame_graphs import HOSTILE, Page, data_of
 
 from sonde.model.aggregating import buckets_of, size_of
-from sonde.model.spec import AggregationSpec, Field
+from sonde.model.records import AggregationSpec, Field
 from sonde.pictures.heat import Columns, everything
 from sonde.pictures.heat_rows import rows_of
 from sonde.pictures.heat_view import nice_step

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from sonde.frontends.d.report.histogram import histogram
 from sonde.model.aggregation_words import MASK
 from sonde.model.buckets import llquantize_values
-from sonde.model.spec import AggregationSpec
+from sonde.model.records import AggregationSpec
 
 HEADING = "           value  ------------- Distribution ------------- count    "
 

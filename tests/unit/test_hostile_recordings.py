@@ -23,7 +23,7 @@ from test_damaged_recordings import changed_blocks, changed_bytes, changed_descr
 from test_damaged_recordings import recordings as _recordings
 
 import sonde
-from sonde.model.spec import Field, PrintaAction, PrintfAction
+from sonde.model.records import Field, PrintaAction, PrintfAction
 
 recordings = _recordings
 SECONDS = 5

@@ -20,7 +20,7 @@ from sonde.library.scalars import Average, Count
 from sonde.library.statement_values import distinct
 from sonde.library.values import Values
 from sonde.model.conversions import Conversion
-from sonde.model.spec import PrintfAction, RecordLayout
+from sonde.model.records import PrintfAction, RecordLayout
 from sonde.report.symbolizer import NoNames
 
 HEADS = JsonHeads()

@@ -16,7 +16,7 @@ from sonde.library.objects import object_value
 from sonde.library.scalars import Average, Count, Deviation, Maximum, Minimum, Sum
 from sonde.model.aggregating import FUNCTIONS, HISTOGRAMS, number_of
 from sonde.model.aggregation_words import MASK, counts
-from sonde.model.spec import MemberSpec, TypeSpec
+from sonde.model.records import MemberSpec, TypeSpec
 
 _SMALL = st.integers(-(10**6), 10**6)
 _LIST = st.lists(_SMALL, min_size=1, max_size=30)

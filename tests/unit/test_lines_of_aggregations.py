@@ -6,7 +6,7 @@ from sonde.consume.events import Table, TableRow
 from sonde.consume.options import Options
 from sonde.frontends.d.report.aggregate import AggregateText
 from sonde.frontends.d.report.histogram import histogram
-from sonde.model.spec import AggregationSpec, Field
+from sonde.model.records import AggregationSpec, Field
 from sonde.report.escaping import escaping_for
 from sonde.report.stack import Addresses
 from sonde.report.symbolizer import NoNames

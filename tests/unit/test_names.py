@@ -65,7 +65,7 @@ def test_the_exceptions_are_those_of_the_library(name):
 
 
 GLOSSARY = {
-    "Field": {"model/spec.py"},
+    "Field": {"model/records.py"},
     "Function": {"model/types.py"},
     "Target": {"model/target.py"},
     "Call": {

@@ -5,7 +5,7 @@ import struct
 import pytest
 
 from sonde.consume.options import Options
-from sonde.model.spec import MemberSpec, TypeSpec
+from sonde.model.records import MemberSpec, TypeSpec
 from sonde.report.object_stacks import Stacks
 from sonde.report.stack import Addresses
 

@@ -12,7 +12,7 @@ from sonde.codegen.compiler import Compilation
 from sonde.frontends.d.source import ProgramSource
 from sonde.library.transports import transports
 from sonde.model.errors import SourceError
-from sonde.model.spec import PERF_RINGS, WRITING
+from sonde.model.named_maps import PERF_RINGS, WRITING
 from sonde.session.registry import Registry
 
 OLD = TARGET._replace(release="5.4.0-150-generic", features=frozenset())

@@ -6,7 +6,7 @@ import pytest
 from records import Session, record
 
 from sonde.model.conversions import Conversion
-from sonde.model.spec import CommandAction, Field, OtherAction, PacketAction
+from sonde.model.records import CommandAction, Field, OtherAction, PacketAction
 from sonde.report import pcap
 
 PACKET = PacketAction(

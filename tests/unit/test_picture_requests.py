@@ -2,7 +2,7 @@
 
 import pytest
 
-from sonde.model.spec import AggregationSpec, Field
+from sonde.model.records import AggregationSpec, Field
 from sonde.pictures.requests import FLAME, FOLDED, HEATMAP, PPROF, SPEEDSCOPE, PictureTask, RequestError, request, tasks
 
 STACK, NUMBER = Field(0, 160, "stack", False, "20"), Field(0, 8, "int")

@@ -20,7 +20,7 @@ from sonde.codegen.intermediate.link import link as linked_code
 from sonde.codegen.routines import catalog
 from sonde.codegen.routines import unwinding as state
 from sonde.model.errors import Position
-from sonde.model.spec import UNWIND_PAGE, UNWIND_ROWS
+from sonde.model.named_maps import UNWIND_PAGE, UNWIND_ROWS
 from sonde.runtime.machine.linking import link
 from sonde.runtime.machine.memory import MachineMemory
 from sonde.symbols.dwarf.frame_rules import AT_FRAME, AT_STACK, BY_FRAME_POINTER, LINKAGE, NONE, UNKNOWN, Rule

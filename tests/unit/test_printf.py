@@ -13,7 +13,7 @@ from records import conversions, integer, record
 from sonde.consume.options import Options
 from sonde.frontends.d.report.record import Style, compile_actions
 from sonde.model.conversions import MOST_COLUMNS, Conversion
-from sonde.model.spec import Field, PrintfAction
+from sonde.model.records import Field, PrintfAction
 from sonde.report.escaping import escaping_for
 from sonde.report.piece import environment
 from sonde.report.stack import Addresses

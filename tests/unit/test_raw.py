@@ -15,8 +15,8 @@ from sonde.consume.recorder import Recorder
 from sonde.consume.replaying import replay
 from sonde.formats.raw_file import RawBlocks, RawFile, RawFileError
 from sonde.frontends.d.report.text import TextReport
-from sonde.model.spec import (
-    COUNTERS,
+from sonde.model.named_maps import COUNTERS
+from sonde.model.records import (
     AggregationSpec,
     ClearAction,
     Field,

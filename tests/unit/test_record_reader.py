@@ -8,7 +8,7 @@ from hypothesis import given
 from sonde.consume.stack_values import stack_value
 from sonde.library.record_reader import record_reader
 from sonde.library.values import CapturedPacket, Values
-from sonde.model.spec import CaptureAction, Field, PacketAction, RecordLayout, TraceAction, TracememAction
+from sonde.model.records import CaptureAction, Field, PacketAction, RecordLayout, TraceAction, TracememAction
 from sonde.report.symbolizer import NoNames
 
 

@@ -22,7 +22,7 @@ from sonde.formats import perf_events as perf
 from sonde.formats import perf_made_records as made
 from sonde.formats.perf_data_reader import PerfDataReader
 from sonde.library.errors import Error
-from sonde.model.spec import (
+from sonde.model.records import (
     AggregationSpec,
     ClearAction,
     CommandAction,

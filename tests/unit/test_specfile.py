@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_codegen_determinism import PROGRAMS as DETERMINED
 
-from sonde.model import spec as specification
 from sonde.model.options import OptionTable
 from sonde.model.plain import from_plain, to_plain
 from sonde.model.probe import Internal, Probe, RawTracepoint, Syscall, Timer, Tracepoint, Uprobe
+from sonde.model.records import Action
 from sonde.model.spec import Fetch, FetchStep, MapSpec, ProbeSpec, Stamp, VariablesSpec
 from sonde.model.specfile import (
     CompiledFor,
@@ -116,7 +116,7 @@ def test_permission_is_not_taken_from_a_file():
 
 def test_every_action_can_be_saved():
     """The alternatives are all known, also those that no program above has."""
-    assert {each.__name__ for each in specification.Action.__args__} >= {"TraceAction", "OtherAction"}
+    assert {each.__name__ for each in Action.__args__} >= {"TraceAction", "OtherAction"}
 
 
 def reason(text):

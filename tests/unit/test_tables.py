@@ -23,7 +23,8 @@ from sonde.library.objects import object_value
 from sonde.library.record_reader import record_reader
 from sonde.library.scalars import Average, Count
 from sonde.library.values import Values
-from sonde.model.spec import AggregationSpec, Field, MemberSpec, TracingSpec, TypeSpec
+from sonde.model.records import AggregationSpec, Field, MemberSpec, TypeSpec
+from sonde.model.spec import TracingSpec
 from sonde.report.symbolizer import NoNames
 
 OFFSET = 1_000_003

@@ -11,9 +11,9 @@ from sonde.consume.events import Drop, Fault
 from sonde.consume.options import Options
 from sonde.frontends.d.report.messages import drop_text, fault_text
 from sonde.model.conversions import Conversion
+from sonde.model.named_maps import COUNTERS
 from sonde.model.probe import Internal, Probe
-from sonde.model.spec import (
-    COUNTERS,
+from sonde.model.records import (
     AggregationSpec,
     ClearAction,
     CommandAction,

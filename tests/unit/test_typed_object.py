@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from sonde.model.spec import MemberSpec, TypeSpec
+from sonde.model.records import MemberSpec, TypeSpec
 from sonde.report.typed_object import object_text
 
 INT, CHAR, NAME, POINTER, COLOR, BYTE, FLOAT, STRING, LONG, LONGS = range(10)

@@ -8,7 +8,7 @@ import time
 import pytest
 from made_unwind_rows import unwind_rows
 
-from sonde.model.spec import (
+from sonde.model.named_maps import (
     UNWIND_BLOCKS,
     UNWIND_CUT,
     UNWIND_FILE,

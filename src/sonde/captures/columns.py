@@ -12,7 +12,7 @@ from sonde.captures.interfaces import InterfacePlace
 from sonde.captures.values import RECORD, options_of
 from sonde.formats import pcapng
 from sonde.formats.bpf_ring import RING_HEADER
-from sonde.model.spec import PROBE_AT, CaptureAction
+from sonde.model.records import PROBE_AT, CaptureAction
 from sonde.typed import NamedTuple
 
 PROBE_WORD = (RING_HEADER + PROBE_AT) // 4

@@ -11,7 +11,7 @@ from sonde.consume.decode import columns, compile_comprehension
 from sonde.consume.generated import code, tuple_of
 from sonde.formats import pcapng
 from sonde.formats.bpf_ring import RING_HEADER
-from sonde.model.spec import PROBE_AT, CaptureAction, Field
+from sonde.model.records import PROBE_AT, CaptureAction, Field
 from sonde.typed import Any, NamedTuple
 
 _MOST = 1 << 16

@@ -18,7 +18,8 @@ from sonde.formats import pcapng
 from sonde.formats.bpf_ring import RING_HEADER
 from sonde.machine.devices import link_type
 from sonde.model.conversions import Conversion
-from sonde.model.spec import Action, CaptureAction, PacketAction, RecordLayout, TracingSpec
+from sonde.model.records import Action, CaptureAction, PacketAction, RecordLayout
+from sonde.model.spec import TracingSpec
 from sonde.typed import Protocol, TypeAlias
 
 _AT_ONCE = 2048

@@ -13,7 +13,7 @@ from sonde.captures.interfaces import InterfacePlace
 from sonde.formats import pcapng
 from sonde.model.plain import to_plain
 from sonde.model.probe import Probe
-from sonde.model.spec import (
+from sonde.model.records import (
     Action,
     CaptureAction,
     CommandAction,
@@ -25,8 +25,8 @@ from sonde.model.spec import (
     RecordLayout,
     TraceAction,
     TracememAction,
-    TracingSpec,
 )
+from sonde.model.spec import TracingSpec
 from sonde.typed import NamedTuple
 
 MAGIC = b"sonde\0\0\1"

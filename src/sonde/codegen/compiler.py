@@ -41,17 +41,8 @@ from sonde.codegen.records.parts import Divider, records
 from sonde.model.errors import UNSUPPORTED, Position, SourceError
 from sonde.model.probe import Internal, KernelFunction, Probe, StaticPattern
 from sonde.model.program import Aggregation, Clause, Program, Variable
-from sonde.model.spec import (
-    AggregationSpec,
-    ArraySpec,
-    MapSpec,
-    ProbeSpec,
-    ProgramSpec,
-    RecordLayout,
-    ShowAction,
-    SitesSpec,
-    TracingSpec,
-)
+from sonde.model.records import AggregationSpec, ArraySpec, RecordLayout, ShowAction
+from sonde.model.spec import MapSpec, ProbeSpec, ProgramSpec, SitesSpec, TracingSpec
 from sonde.model.target import Target
 from sonde.model.type_table import TypeTable
 from sonde.model.types import Type

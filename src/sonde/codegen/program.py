@@ -25,9 +25,10 @@ from sonde.codegen.expressions.resident import may_sleep
 from sonde.codegen.handlers import HANDLERS
 from sonde.codegen.intermediate.ir import Atomic, Imm, MapDescriptor, Operand, Reg, SlotAddress
 from sonde.codegen.records import writing
+from sonde.model.named_maps import ACTIVE, DRAINING, INACTIVE
 from sonde.model.probe import KernelFunction, Probe, StaticPattern, StaticProbe, Uprobe
 from sonde.model.program import Call, Clause, Expr, Var, Variable
-from sonde.model.spec import ACTIVE, DRAINING, INACTIVE, MapSpec
+from sonde.model.spec import MapSpec
 from sonde.model.walk import nodes
 
 FRAMES = 3

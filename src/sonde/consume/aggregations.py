@@ -15,16 +15,8 @@ from sonde.consume.order import sort_rows, truncation_order
 from sonde.consume.store import AggregationStore, Canonical, Key, Snapshot
 from sonde.model.aggregating import merging_of, zero_words
 from sonde.model.aggregation_words import Words
-from sonde.model.spec import (
-    Action,
-    AggregationSpec,
-    ClearAction,
-    Field,
-    NormalizeAction,
-    PrintaAction,
-    TracingSpec,
-    TruncAction,
-)
+from sonde.model.records import Action, AggregationSpec, ClearAction, Field, NormalizeAction, PrintaAction, TruncAction
+from sonde.model.spec import TracingSpec
 from sonde.typed import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 if TYPE_CHECKING:

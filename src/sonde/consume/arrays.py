@@ -5,7 +5,8 @@ from __future__ import annotations
 from sonde.consume.decode import key_reader
 from sonde.consume.events import Contents
 from sonde.engines.base import Tracing
-from sonde.model.spec import ArraySpec, TracingSpec
+from sonde.model.records import ArraySpec
+from sonde.model.spec import TracingSpec
 
 
 def contents(spec: TracingSpec, array: ArraySpec, tracing: Tracing) -> Contents:

@@ -12,10 +12,10 @@ from sonde.consume.options import Options
 from sonde.consume.runs import spans
 from sonde.consume.speculations import Speculations
 from sonde.formats.bpf_ring import RING_HEADER
-from sonde.model.spec import (
+from sonde.model.named_maps import SPECULATIONS
+from sonde.model.records import (
     FAULT_CLAUSE,
     HEADER_SIZE,
-    SPECULATIONS,
     Action,
     CaptureAction,
     ClearAction,
@@ -34,9 +34,9 @@ from sonde.model.spec import (
     ShowAction,
     TraceAction,
     TracememAction,
-    TracingSpec,
     TruncAction,
 )
+from sonde.model.spec import TracingSpec
 from sonde.model.units import SECOND
 from sonde.typed import TYPE_CHECKING, Any, cast
 

@@ -6,7 +6,7 @@ import struct
 from collections.abc import Iterator
 
 from sonde.consume.events import Drop
-from sonde.model.spec import COUNTERS, LOST_BREAKPOINTS, LOST_SWITCHES, LOST_TICKS, SKIPPED
+from sonde.model.named_maps import COUNTERS, LOST_BREAKPOINTS, LOST_SWITCHES, LOST_TICKS, SKIPPED
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class Counters:
         self._skipped: dict[bytes, int] = {}
 
     def drops(self) -> Iterator[Drop]:
-        """Differences to the last reading, counters in the order of `spec.COUNTERS`; nothing if nothing was lost."""
+        """Differences to the last reading, counters in the order of `COUNTERS`; nothing if nothing was lost."""
         now = self._read()
         if not now:
             return

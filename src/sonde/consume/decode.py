@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from sonde.consume.events import Value
 from sonde.consume.generated import GeneratedExpression, code, constant, function, tuple_of, variable
 from sonde.formats.bpf_ring import RING_HEADER
-from sonde.model.spec import Field
+from sonde.model.records import Field
 from sonde.model.units import MIB
 from sonde.typed import Any, NamedTuple
 

@@ -7,12 +7,13 @@ from collections.abc import Iterable
 
 from sonde.consume.options import Options
 from sonde.formats.raw_file import RawFileError
-from sonde.model import spec as specification
 from sonde.model.known_options import OPTIONS
+from sonde.model.named_maps import SPECULATIONS, WAITING
 from sonde.model.plain import PlainError, from_plain, to_plain
 from sonde.model.probe import Internal, Packet, Probe
 from sonde.model.python_functions import NumberedFunction
-from sonde.model.spec import SPECULATIONS, AggregationSpec, MapSpec, RecordLayout, TracingSpec, TypeSpec
+from sonde.model.records import AggregationSpec, RecordLayout, TypeSpec
+from sonde.model.spec import MapSpec, TracingSpec
 from sonde.typed import Any, NamedTuple
 
 VERSION = 2
@@ -67,7 +68,7 @@ def describe(spec: TracingSpec, rings: int, options: Options) -> bytes:
     """The description of a session with so many rings, as a recording has it."""
     probes = _with_links_alone(spec.probes)
     shown = tuple(ShownOption(name, getattr(options, name)) for name in Options.__slots__)
-    maps = tuple(each for each in spec.maps if each.name in (SPECULATIONS, specification.WAITING))
+    maps = tuple(each for each in spec.maps if each.name in (SPECULATIONS, WAITING))
     described = Description(
         VERSION, rings, shown, spec.records, spec.aggregations, spec.strings, probes, spec.types, maps
     )

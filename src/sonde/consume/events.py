@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sonde.model.probe import Probe
-from sonde.model.spec import AggregationSpec, ArraySpec, RecordLayout
+from sonde.model.records import AggregationSpec, ArraySpec, RecordLayout
 from sonde.typed import NamedTuple, TypeAlias
 
 Value: TypeAlias = "int | bytes | tuple[int, int]"
@@ -61,7 +61,7 @@ class ShownMap(NamedTuple):
 
 
 class Fault(NamedTuple):
-    """A clause that was aborted: at BPF instruction `pc` (negative: not known), fault `code` of `spec.FAULTS`."""
+    """A clause that was aborted: at BPF instruction `pc` (negative: not known), fault `code` of `records.FAULTS`."""
 
     clause: int
     probe: Probe
@@ -71,7 +71,7 @@ class Fault(NamedTuple):
 
 
 class Drop(NamedTuple):
-    """That many things were `lost`; `counter` is one of `spec.COUNTERS`, or `samples`, `ticks` or
+    """That many things were `lost`; `counter` is one of `named_maps.COUNTERS`, or `samples`, `ticks` or
     `switches` of perf events, or `mappings` of processes. `cpu` is None for what is counted over all."""
 
     counter: str

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import base64
 
-from sonde.model import spec as specification
+from sonde.model import records
 from sonde.model.conversions import Conversion
 from sonde.model.plain import TAG
 from sonde.model.probe import Internal, Probe
+from sonde.model.spec import MapSpec
 from sonde.typed import Any
 
 _WHOLES = {
@@ -19,12 +20,12 @@ _WHOLES = {
 }
 """What stands in the list, by the class of `description.py`."""
 
-_ONE_OF_SEVERAL = {each.__name__: each for each in (*specification.Action.__args__, Internal)}
+_ONE_OF_SEVERAL = {each.__name__: each for each in (*records.Action.__args__, Internal)}
 _CLASSES = _ONE_OF_SEVERAL | {
     each.__name__: each
     for each in (
-        specification.AggregationSpec, specification.Field, specification.MapSpec, specification.MemberSpec,
-        specification.RecordLayout, specification.TypeSpec, Conversion, Probe,
+        records.AggregationSpec, records.Field, MapSpec, records.MemberSpec,
+        records.RecordLayout, records.TypeSpec, Conversion, Probe,
     )
 }  # fmt: skip
 

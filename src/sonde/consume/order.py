@@ -13,7 +13,7 @@ from sonde.consume.options import Options
 from sonde.consume.store import Key
 from sonde.model.aggregating import FUNCTIONS, buckets_of, zero_words
 from sonde.model.aggregation_words import Words, signed
-from sonde.model.spec import AggregationSpec, Field
+from sonde.model.records import AggregationSpec, Field
 from sonde.typed import Any
 
 

@@ -21,11 +21,11 @@ from sonde.formats.raw_file import (
     RawBlocks,
     RawFileError,
 )
-from sonde.model import spec as specification
+from sonde.model import named_maps
 from sonde.model.probe import Probe
 from sonde.model.python_functions import NumberedFunction
 
-_LAST = (specification.PACKET_LOSSES, specification.WAITING)
+_LAST = (named_maps.PACKET_LOSSES, named_maps.WAITING)
 """Maps that are read when all else is over, by whoever asks."""
 
 

@@ -13,7 +13,7 @@ from sonde.consume.consumer import Consumer
 from sonde.consume.recorded import Replay
 from sonde.formats.allowance import TOO_LARGE
 from sonde.formats.raw_file import RawFileError
-from sonde.model import spec as specification
+from sonde.model import named_maps
 from sonde.typed import NamedTuple
 
 SENSELESS = (
@@ -47,7 +47,7 @@ def _play(file: Replay, consumer: Consumer) -> None:
     while True:
         if file.has_ring:
             consumer.poll()
-        elif file.has_map(specification.SPECULATION_COUNTS):
+        elif file.has_map(named_maps.SPECULATION_COUNTS):
             # It was looked at although the rings were empty.
             consumer.poll()
         elif file.has_map("counters"):

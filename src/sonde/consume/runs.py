@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sonde.formats.bpf_ring import DISCARD, RING_HEADER, record_size
-from sonde.model.spec import HEADER_SIZE, SPECULATION_AT
+from sonde.model.records import HEADER_SIZE, SPECULATION_AT
 from sonde.typed import TypeAlias
 
 _LAYOUT = RING_HEADER // 4

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sonde.consume.events import Drop, Fault, Record, ShownMap, Table
 from sonde.model.conversions import Conversion
-from sonde.model.spec import Action, RecordLayout
+from sonde.model.records import Action, RecordLayout
 from sonde.typed import Protocol
 
 

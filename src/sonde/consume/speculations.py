@@ -10,7 +10,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 
-from sonde.model.spec import COMMITTED, DISCARDED, FREE, SPECULATION_COUNTS, SPECULATIONS
+from sonde.model.named_maps import COMMITTED, DISCARDED, FREE, SPECULATION_COUNTS, SPECULATIONS
 from sonde.typed import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from sonde.consume.decode import key_reader
 from sonde.consume.events import Value
 from sonde.model.aggregating import element_size, merging_of, zero_words
 from sonde.model.aggregation_words import Words, instances, merger
-from sonde.model.spec import AggregationSpec
+from sonde.model.records import AggregationSpec
 from sonde.typed import TYPE_CHECKING, NamedTuple, cast
 
 if TYPE_CHECKING:

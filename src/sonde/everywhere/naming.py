@@ -6,8 +6,9 @@ import struct
 from collections.abc import Callable, Sequence
 
 from sonde.engines.base import Tracing
+from sonde.model.named_maps import NAMES_MAP, NAMES_ROOM
 from sonde.model.probe import Probe, StaticProbe
-from sonde.model.spec import NAMES_MAP, NAMES_ROOM, TracingSpec
+from sonde.model.spec import TracingSpec
 
 _NUMBER = struct.Struct("<I")
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from sonde.arch import registers
 from sonde.model.location import Binary, Constant, Extend, Load, Register, Value, lowest, signed
+from sonde.model.named_maps import ABSENT, IN_MEMORY, IS_VALUE, NO_REGISTER, SITE_ARGUMENT, UNKNOWN
 from sonde.model.probe import StaticArgument
-from sonde.model.spec import ABSENT, IN_MEMORY, IS_VALUE, NO_REGISTER, SITE_ARGUMENT, UNKNOWN
 from sonde.typed import NamedTuple
 
 _PLACE = struct.Struct("<6B2H6xq")

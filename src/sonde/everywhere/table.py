@@ -9,8 +9,9 @@ from sonde.engines.base import SiteOfFile, Tracing
 from sonde.everywhere.naming import Naming
 from sonde.everywhere.rows import SiteRow, packed
 from sonde.model.errors import EngineError
+from sonde.model.named_maps import SITES
 from sonde.model.probe import StaticPattern
-from sonde.model.spec import SITES, ProgramSpec, SitesSpec, TracingSpec
+from sonde.model.spec import ProgramSpec, SitesSpec, TracingSpec
 from sonde.providers.static_files import NamedSite, StaticFile
 from sonde.symbols.elf.errors import CostError
 

@@ -12,7 +12,8 @@ from sonde.library.statement_values import plain_name
 from sonde.library.values import Values
 from sonde.model.aggregating import merging_of, zero_words
 from sonde.model.aggregation_words import Words
-from sonde.model.spec import AggregationSpec, ArraySpec, TracingSpec, TypeSpec
+from sonde.model.records import AggregationSpec, ArraySpec, TypeSpec
+from sonde.model.spec import TracingSpec
 from sonde.typed import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:

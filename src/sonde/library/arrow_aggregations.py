@@ -10,7 +10,8 @@ from sonde.library.arrow_schema import map_schema
 from sonde.library.arrow_values import array_of
 from sonde.library.events import Aggregation
 from sonde.library.statement_values import plain_name
-from sonde.model.spec import AggregationSpec, ArraySpec, TracingSpec
+from sonde.model.records import AggregationSpec, ArraySpec
+from sonde.model.spec import TracingSpec
 from sonde.typed import Any
 
 

@@ -25,7 +25,7 @@ from sonde.library.record_reader import fields_of
 from sonde.library.statement_values import unicode_text
 from sonde.library.values import Values
 from sonde.model.probe import Probe
-from sonde.model.spec import CPU_AT, PROBE_AT, RecordLayout
+from sonde.model.records import CPU_AT, PROBE_AT, RecordLayout
 from sonde.model.units import MIB
 from sonde.typed import Any, NamedTuple
 

@@ -16,7 +16,7 @@ from sonde.library.own_values import own_word
 from sonde.library.record_reader import fields_of
 from sonde.library.statement_values import unicode_text
 from sonde.library.values import Values
-from sonde.model.spec import Action, Field, PrintfAction, RecordLayout, TraceAction
+from sonde.model.records import Action, Field, PrintfAction, RecordLayout, TraceAction
 from sonde.typed import Any
 
 Array = Any

@@ -16,8 +16,9 @@ from sonde.library.events import Aggregation, Event, Exit
 from sonde.library.values import Values
 from sonde.model.conversions import Conversion
 from sonde.model.probe import Probe
+from sonde.model.records import Action, RecordLayout
 from sonde.model.samples import SampleSink
-from sonde.model.spec import Action, RecordLayout, TracingSpec
+from sonde.model.spec import TracingSpec
 from sonde.typed import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:

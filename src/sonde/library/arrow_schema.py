@@ -18,7 +18,7 @@ from sonde.library.arrow_values import (
 from sonde.library.record_reader import fields_of
 from sonde.library.statement_values import constant_text, distinct, plain_name
 from sonde.library.values import Values
-from sonde.model.spec import (
+from sonde.model.records import (
     Action,
     AggregationSpec,
     ArraySpec,
@@ -28,9 +28,9 @@ from sonde.model.spec import (
     PrintAction,
     RecordLayout,
     TracememAction,
-    TracingSpec,
     TypeSpec,
 )
+from sonde.model.spec import TracingSpec
 from sonde.typed import Any, NamedTuple
 
 EVENT = pa.dictionary(pa.int8(), pa.string())

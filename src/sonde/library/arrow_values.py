@@ -14,7 +14,7 @@ from sonde.library.scalars import Average, Deviation, Scalar
 from sonde.library.statement_values import unicode_text
 from sonde.library.values import CapturedPacket
 from sonde.model.aggregating import FUNCTIONS
-from sonde.model.spec import AggregationSpec, Field, TypeSpec
+from sonde.model.records import AggregationSpec, Field, TypeSpec
 from sonde.report.number import REALS
 from sonde.typed import Any
 

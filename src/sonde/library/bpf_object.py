@@ -16,7 +16,8 @@ from sonde.library.outputs import opened
 from sonde.library.verdicts import Verdict, verdict_by_verdict
 from sonde.model.errors import EngineError
 from sonde.model.options import OptionTable
-from sonde.model.spec import TracingSpec, TypeSpec, has_samples
+from sonde.model.records import TypeSpec
+from sonde.model.spec import TracingSpec, has_samples
 from sonde.objects.alternatives import alternatives
 from sonde.objects.choices import Words as Words
 from sonde.objects.choices import given_choices

@@ -17,17 +17,9 @@ from sonde.library.statement_values import plain_name
 from sonde.library.values import Values
 from sonde.model.conversions import Conversion
 from sonde.model.probe import Probe
+from sonde.model.records import FAULTS, Action, AggregationSpec, ArraySpec, CommandAction, OtherAction, RecordLayout
 from sonde.model.samples import SampleSink
-from sonde.model.spec import (
-    FAULTS,
-    Action,
-    AggregationSpec,
-    ArraySpec,
-    CommandAction,
-    OtherAction,
-    RecordLayout,
-    TracingSpec,
-)
+from sonde.model.spec import TracingSpec
 from sonde.model.units import MIB
 from sonde.typed import TYPE_CHECKING, Any
 

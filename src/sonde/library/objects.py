@@ -6,7 +6,7 @@ import struct
 from collections.abc import Sequence
 
 from sonde.library.own_values import Own, own_keyword
-from sonde.model.spec import TypeSpec
+from sonde.model.records import TypeSpec
 from sonde.report.number import REALS
 from sonde.typed import Any, NamedTuple
 

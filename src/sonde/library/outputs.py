@@ -8,9 +8,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 
 from sonde.library.errors import Error
+from sonde.model.named_maps import PERF_RINGS
 from sonde.model.options import STANDARD_OUTPUT as STANDARD_OUTPUT
 from sonde.model.options import OptionTable
-from sonde.model.spec import PERF_RINGS, TracingSpec, has_open_sites
+from sonde.model.spec import TracingSpec, has_open_sites
 from sonde.session.engines import EMBEDDED
 from sonde.typed import TYPE_CHECKING, NamedTuple
 

@@ -8,7 +8,7 @@ from sonde.consume.stack_values import stack_value, user_stack_value
 from sonde.consume.stacks import ADDRESS
 from sonde.frontends.bpftrace.object_names import GLUE_FRAMES, OBJECTS
 from sonde.library.frames import Frame, Stack
-from sonde.model.spec import Field, TypeSpec
+from sonde.model.records import Field, TypeSpec
 from sonde.typed import Any, Protocol
 
 Own = Callable[[str, bytes], Any]

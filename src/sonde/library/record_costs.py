@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sonde.library.record_reader import fields_of
-from sonde.model.spec import Field, PrintAction, RecordLayout, TypeSpec
+from sonde.model.records import Field, PrintAction, RecordLayout, TypeSpec
 
 _EVENT, _VALUE, _FRAME = 200, 100, 400
 """Bytes of an event, of a value and of a frame of a stack without their characters."""

@@ -10,7 +10,7 @@ from sonde.formats.bpf_ring import RING_HEADER
 from sonde.library.events import ProbeName, Record, StatementNames, statement_names
 from sonde.library.values import Values
 from sonde.model.probe import Probe
-from sonde.model.spec import (
+from sonde.model.records import (
     CPU_AT,
     PROBE_AT,
     Action,

@@ -21,11 +21,11 @@ from sonde.library.events import Event, Exit, Message
 from sonde.library.given import path_of
 from sonde.library.values import Values
 from sonde.library.waking import Waking
+from sonde.model.named_maps import WAITING
 from sonde.model.options import OptionTable
 from sonde.model.probe import Probe
 from sonde.model.python_functions import NumberedFunction
 from sonde.model.samples import SampledEvent
-from sonde.model.spec import WAITING
 from sonde.session.names import Names
 from sonde.session.tracing import setting, tell_waiting
 from sonde.symbols.python.functions import PythonFunctions

@@ -12,7 +12,7 @@ from sonde.formats.profile import KERNEL, KEY, USER, Profile, ProfileFrame, Prof
 from sonde.library.frames import Frame, Stack
 from sonde.library.rich_text import shown
 from sonde.model.aggregating import FUNCTIONS
-from sonde.model.spec import AggregationSpec, ArraySpec
+from sonde.model.records import AggregationSpec, ArraySpec
 from sonde.pictures.heat import Columns
 from sonde.typed import Any, Protocol
 

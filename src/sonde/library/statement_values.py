@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sonde.model.spec import Action, AggregationSpec, ArraySpec, PrintfAction
+from sonde.model.records import Action, AggregationSpec, ArraySpec, PrintfAction
 
 
 def distinct(names: Sequence[str]) -> list[str]:

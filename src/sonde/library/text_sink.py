@@ -13,8 +13,9 @@ from sonde.library.events import Event, Message, Text
 from sonde.library.given import TEXT
 from sonde.model.conversions import Conversion
 from sonde.model.probe import Probe
+from sonde.model.records import Action, RecordLayout
 from sonde.model.samples import SampleSink
-from sonde.model.spec import Action, RecordLayout, TracingSpec
+from sonde.model.spec import TracingSpec
 from sonde.report.symbolizer import Symbolizer
 from sonde.typed import TYPE_CHECKING
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sonde.bpf import maps
-from sonde.model.spec import PERF_RINGS, TracingSpec
+from sonde.model.named_maps import PERF_RINGS
+from sonde.model.spec import TracingSpec
 
 
 def transports(spec: TracingSpec) -> Iterator[str]:

@@ -10,7 +10,7 @@ from sonde.consume.stacks import addresses, process_of
 from sonde.library.frames import Frame, Stack
 from sonde.library.objects import Object, object_value
 from sonde.library.own_values import own_values, own_word
-from sonde.model.spec import (
+from sonde.model.records import (
     Action,
     ArraySpec,
     CaptureAction,

@@ -27,7 +27,7 @@ from sonde.model.aggregation_words import (
     second,
 )
 from sonde.model.buckets import BucketRange
-from sonde.model.spec import AggregationSpec
+from sonde.model.records import AggregationSpec
 from sonde.typed import NamedTuple
 
 

@@ -10,10 +10,10 @@ import re
 
 from sonde.model.aggregating import FUNCTIONS
 from sonde.model.conversions import MOST_COLUMNS
+from sonde.model.named_maps import SITES, sites_row_size
 from sonde.model.plain import PlainError, from_plain, show, to_plain
 from sonde.model.probe import StaticPattern, StaticProbe, Uprobe
-from sonde.model.spec import (
-    SITES,
+from sonde.model.records import (
     AggregationSpec,
     CommandAction,
     EmptyAction,
@@ -21,11 +21,9 @@ from sonde.model.spec import (
     PrintaAction,
     PrintAction,
     PrintfAction,
-    ProgramSpec,
     ShowAction,
-    TracingSpec,
-    sites_row_size,
 )
+from sonde.model.spec import ProgramSpec, TracingSpec
 from sonde.typed import Any, NamedTuple
 
 FORMAT = "sonde spec"

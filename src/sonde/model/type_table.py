@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sonde.model.spec import MemberSpec, TypeSpec
+from sonde.model.records import MemberSpec, TypeSpec
 from sonde.model.types import (
     QUADS,
     Array,

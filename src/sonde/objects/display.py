@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from sonde.bpf import btf, maps
 from sonde.bpf.btf import Btf
-from sonde.model.spec import TypeSpec
+from sonde.model.records import TypeSpec
 from sonde.model.type_table import TypeTable
 from sonde.objects.debug_types import DebugTypes
 from sonde.objects.elf import STT_OBJECT

@@ -14,8 +14,9 @@ from sonde.bpf import instructions as i
 from sonde.bpf import maps, programs
 from sonde.bpf.assembler import assemble
 from sonde.bpf.helpers import NUMBERS
+from sonde.model.named_maps import PRINTED, PRINTED_LOST, PRINTED_RECORD, PRINTED_ROOM
 from sonde.model.probe import Probe, RawTracepoint
-from sonde.model.spec import PRINTED, PRINTED_LOST, PRINTED_RECORD, PRINTED_ROOM, MapSpec, ProbeSpec, ProgramSpec
+from sonde.model.spec import MapSpec, ProbeSpec, ProgramSpec
 
 TRACEPOINT = "bpf_trace_printk"
 PROGRAM = "sonde.printk"

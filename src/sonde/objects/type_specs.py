@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sonde.bpf import btf
 from sonde.bpf.btf import Btf, BtfType
-from sonde.model.spec import MemberSpec, TypeSpec
+from sonde.model.records import MemberSpec, TypeSpec
 from sonde.objects.types import size_of, spelled, stripped
 
 _MOST = 20_000

@@ -13,7 +13,7 @@ from sonde.consume.store import Key
 from sonde.formats.profile import Profile
 from sonde.model.aggregation_words import Words
 from sonde.model.known_options import default_number
-from sonde.model.spec import AggregationSpec
+from sonde.model.records import AggregationSpec
 from sonde.model.units import SECOND
 from sonde.pictures.frames import KeyFrames
 from sonde.pictures.heat import Columns, Heat

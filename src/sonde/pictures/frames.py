@@ -9,7 +9,7 @@ from sonde.consume.events import Value
 from sonde.consume.options import Options
 from sonde.consume.stacks import ADDRESS, addresses
 from sonde.formats.profile import INLINED, KERNEL, KEY, PYTHON, USER, ProfileFrame
-from sonde.model.spec import Field
+from sonde.model.records import Field
 from sonde.report.callers import are_calls, interrupts, kernel_place, python_frame, user_place
 from sonde.report.stack import Addresses
 from sonde.report.symbolizer import Symbolizer

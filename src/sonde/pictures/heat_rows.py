@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from sonde.model.aggregating import buckets_of
-from sonde.model.spec import AggregationSpec
+from sonde.model.records import AggregationSpec
 from sonde.typed import NamedTuple
 
 MOST_ROWS = 160

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import ceil, sqrt
 
-from sonde.model.spec import AggregationSpec
+from sonde.model.records import AggregationSpec
 from sonde.pictures.colours import LEVELS, style
 from sonde.pictures.heat import Cells, Heat, everything
 from sonde.pictures.heat_rows import HeatRows, rows_of

@@ -8,7 +8,7 @@ from sonde.consume.events import Value
 from sonde.formats.profile import Profile, ProfileFrames
 from sonde.model.aggregating import FUNCTIONS
 from sonde.model.aggregation_words import Words
-from sonde.model.spec import AggregationSpec
+from sonde.model.records import AggregationSpec
 from sonde.pictures.frames import STACKS, KeyFrames
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from sonde.model.aggregating import HISTOGRAMS
 from sonde.model.options import STANDARD_OUTPUT
-from sonde.model.spec import AggregationSpec
+from sonde.model.records import AggregationSpec
 from sonde.pictures.profiles import has_stack
 from sonde.typed import NamedTuple
 

@@ -20,7 +20,7 @@ from sonde.formats.perf_data import Event
 from sonde.formats.perf_data_reader import PerfDataReader
 from sonde.formats.raw_file import DESCRIPTION, MAP, RING
 from sonde.machine.system import online_cpus, possible_cpus
-from sonde.model import spec
+from sonde.model import named_maps
 from sonde.model.samples import SAMPLE_TYPE, SampledEvent
 from sonde.private_files import create, empty
 from sonde.recording import build_ids, hardware, running
@@ -36,8 +36,8 @@ COUNTERS = b'"counters"\n'
 """What the block of a look at the counters of losses begins with."""
 _COUNTED = len(COUNTERS) + 12
 """Where in it the values begin: behind the size of the key, the key, and the size of the value."""
-_OF_CPU = 8 * len(spec.COUNTERS)
-_RECORDS = 8 * spec.COUNTERS.index("records")
+_OF_CPU = 8 * len(named_maps.COUNTERS)
+_RECORDS = 8 * named_maps.COUNTERS.index("records")
 
 _TRAILER = made.trailer_size(SAMPLE_TYPE)
 _SIZE = struct.Struct("=Q")

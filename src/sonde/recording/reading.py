@@ -16,8 +16,8 @@ from sonde.formats.perf_data_reader import DataRecord, PerfDataReader
 from sonde.formats.perf_features import EVENT_DESCRIPTIONS, parse_event_names
 from sonde.formats.perf_samples import decode_lost
 from sonde.formats.raw_file import DESCRIPTION, FUNCTIONS, MAP, RING
+from sonde.model.named_maps import SKIPPED
 from sonde.model.samples import SAMPLE_TYPE, SampledEvent
-from sonde.model.spec import SKIPPED
 from sonde.recording.file import COUNTERS, UNSEEN
 from sonde.recording.passed import Passed
 from sonde.recording.program_records import Image, ProgramRecords

@@ -8,15 +8,8 @@ from collections.abc import Collection, Iterator
 from sonde.formats import perf_events as perf
 from sonde.formats.bpf_ring import RING_HEADER
 from sonde.formats.perf_records import SAMPLED
-from sonde.model.spec import (
-    ClearAction,
-    ExitAction,
-    NormalizeAction,
-    PrintaAction,
-    SetOptionAction,
-    TracingSpec,
-    TruncAction,
-)
+from sonde.model.records import ClearAction, ExitAction, NormalizeAction, PrintaAction, SetOptionAction, TruncAction
+from sonde.model.spec import TracingSpec
 
 _CARRIED_OUT = (ClearAction, ExitAction, NormalizeAction, PrintaAction, SetOptionAction, TruncAction)
 _NUMBER = (SAMPLED.raw + RING_HEADER) // 4

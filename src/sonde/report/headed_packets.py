@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sonde.model.spec import TypeSpec
+from sonde.model.records import TypeSpec
 from sonde.typed import NamedTuple
 
 _CAPTURED, _LENGTHS, _DEVICES = ("cap", "snap"), ("cap", "snap", "len", "size"), ("ifindex",)

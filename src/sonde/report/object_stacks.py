@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator, Sequence
 
-from sonde.model.spec import TypeSpec
+from sonde.model.records import TypeSpec
 from sonde.report.stack import Addresses
 from sonde.typed import NamedTuple
 

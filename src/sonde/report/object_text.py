@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from sonde.bpf import maps
 from sonde.consume.options import Options
-from sonde.model.spec import MapSpec, TypeSpec
+from sonde.model.records import TypeSpec
+from sonde.model.spec import MapSpec
 from sonde.model.units import whole_words
 from sonde.report.headed_packets import HeadedPacket, HeadedPackets
 from sonde.report.hexdump import hexdump

@@ -11,7 +11,7 @@ import struct
 import subprocess
 
 from sonde.formats.bpf_ring import RING_HEADER
-from sonde.model.spec import Field, PacketAction
+from sonde.model.records import Field, PacketAction
 from sonde.model.units import SECOND
 from sonde.report.hexdump import hexdump
 from sonde.report.output import Output

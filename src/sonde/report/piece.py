@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from sonde.consume.generated import GeneratedExpression, code, constant, tuple_of
 from sonde.model.conversions import MOST_COLUMNS, Conversion
-from sonde.model.spec import LITERAL, Field
+from sonde.model.records import LITERAL, Field
 from sonde.report.escaping import Escaping, escaped_by, mappings
 from sonde.report.number import as_real, c_integer, wide_character
 from sonde.report.stack import Addresses

@@ -8,7 +8,7 @@ from sonde.consume.events import Value
 from sonde.consume.options import Options
 from sonde.consume.stacks import ADDRESS, addresses, process_of
 from sonde.model.python_frames import NOT_KNOWN, PythonFrame
-from sonde.model.spec import Field
+from sonde.model.records import Field
 from sonde.report.callers import are_calls, interrupts, kernel_place, python_frame, user_place
 from sonde.report.symbolizer import Symbolizer
 from sonde.visible import single_line, visible

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sonde.model.spec import MemberSpec, TypeSpec
+from sonde.model.records import MemberSpec, TypeSpec
 from sonde.report.escape import escaped
 from sonde.report.number import REALS, real_text
 from sonde.visible import visible

@@ -9,7 +9,8 @@ from sonde.bpf import maps, observing, programs
 from sonde.bpf.conduct import conduct
 from sonde.bpf.helpers import is_poison, name_of
 from sonde.bpf.instructions import Instruction, decode
-from sonde.model.spec import CommandAction, MapSpec, ProgramSpec, TracingSpec
+from sonde.model.records import CommandAction
+from sonde.model.spec import MapSpec, ProgramSpec, TracingSpec
 from sonde.typed import TypeAlias
 
 FunctionName: TypeAlias = Callable[[int], str]

@@ -11,16 +11,8 @@ from sonde.bpf import maps, programs
 from sonde.engines.base import ObjectEngine, ObjectTracing, PacketFeed, PerfRecords
 from sonde.formats.bpf_ring import DISCARD, LENGTH, RING_HEADER, record_size
 from sonde.machine.system import possible_cpus
-from sonde.model.spec import (
-    LOST_BREAKPOINTS,
-    LOST_SWITCHES,
-    LOST_TICKS,
-    PRINTED,
-    PRINTED_LOST,
-    SKIPPED,
-    TracingSpec,
-    has_samples,
-)
+from sonde.model.named_maps import LOST_BREAKPOINTS, LOST_SWITCHES, LOST_TICKS, PRINTED, PRINTED_LOST, SKIPPED
+from sonde.model.spec import TracingSpec, has_samples
 from sonde.objects import printk
 from sonde.objects.frame import LOST
 from sonde.objects.front_end import Loadable

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from sonde.consume.sink import Sink
-from sonde.model.spec import Action
+from sonde.model.records import Action
 from sonde.typed import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:

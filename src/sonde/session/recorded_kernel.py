@@ -15,8 +15,9 @@ from sonde.engines.firing_records import FiringDecoder, joined, ring_records
 from sonde.formats.bpf_ring import record_size
 from sonde.machine.system import realtime_offset
 from sonde.model import firing_record as layout
+from sonde.model.named_maps import ACTIVE, COUNTERS, DRAINING, FAMILY, STOPPED
 from sonde.model.probe import Internal, Probe, RawTracepoint, StaticProbe, Syscall
-from sonde.model.spec import ACTIVE, COUNTERS, DRAINING, FAMILY, STOPPED, ProgramSpec, TracingSpec
+from sonde.model.spec import ProgramSpec, TracingSpec
 from sonde.model.units import MILLISECOND
 from sonde.symbols.mappings import parse_maps
 from sonde.symbols.process_events import Executed, Forked, MappingsSnapshot, ProcessEvent

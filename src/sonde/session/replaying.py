@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from sonde.consume.consumer import Consumer
 from sonde.consume.options import display_options
 from sonde.frontends.d.report.text import TextReport
+from sonde.model.named_maps import PACKET_LOSSES, WAITING
 from sonde.model.options import OptionTable
-from sonde.model.spec import PACKET_LOSSES, WAITING
 from sonde.report.symbolizer import Symbolizer
 from sonde.session.tracing import captured, packet_losses, setting, tell_waiting
 from sonde.typed import TYPE_CHECKING, Protocol

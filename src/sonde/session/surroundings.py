@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from sonde.model.spec import UNWIND_ROWS, TracingSpec, devices, fires_elsewhere, has_open_sites
+from sonde.model.named_maps import UNWIND_ROWS
+from sonde.model.spec import TracingSpec, devices, fires_elsewhere, has_open_sites
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:

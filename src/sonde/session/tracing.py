@@ -9,9 +9,7 @@ from sonde.consume.consumer import Consumer
 from sonde.consume.counters import Counters
 from sonde.consume.events import Drop
 from sonde.consume.options import Options, display_options
-from sonde.model.options import OptionError, OptionTable
-from sonde.model.probe import BREAKPOINT, SIGNALS
-from sonde.model.spec import (
+from sonde.model.named_maps import (
     ACTIVE,
     DRAINING,
     FAMILY,
@@ -21,13 +19,10 @@ from sonde.model.spec import (
     STOPPED,
     UNWIND_ROWS,
     WAITING,
-    TracingSpec,
-    has_open_sites,
-    has_samples,
-    has_user_addresses,
-    is_internal,
-    is_iterated,
 )
+from sonde.model.options import OptionError, OptionTable
+from sonde.model.probe import BREAKPOINT, SIGNALS
+from sonde.model.spec import TracingSpec, has_open_sites, has_samples, has_user_addresses, is_internal, is_iterated
 from sonde.model.units import MICROSECOND, MILLISECOND, SECOND
 from sonde.report.symbolizer import Symbolizer
 from sonde.session.python_stacks import PythonStacks

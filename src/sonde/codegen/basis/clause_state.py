@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from sonde.codegen.basis.places import Memory
 from sonde.codegen.intermediate.ir import Operand, Reg, Slot
 from sonde.model.program import Variable
-from sonde.model.spec import Field
+from sonde.model.records import Field
 from sonde.model.units import whole_words
 from sonde.typed import TYPE_CHECKING, NamedTuple
 

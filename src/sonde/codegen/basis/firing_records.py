@@ -24,7 +24,7 @@ from sonde.formats.bpf_ring import RING_HEADER
 from sonde.model import firing_record as layout
 from sonde.model.probe import Packet, RawTracepoint, Syscall, Tracepoint
 from sonde.model.program import Clause
-from sonde.model.spec import CPU_AT, PROBE_AT
+from sonde.model.records import CPU_AT, PROBE_AT
 from sonde.model.types import Struct, Type
 
 _NO_WAKEUP = 1

@@ -32,9 +32,10 @@ from sonde.codegen.intermediate.builder import Builder
 from sonde.codegen.intermediate.ir import Base, CallArgument, Imm, MapDescriptor, Operand, Reg, Slot, SlotAddress
 from sonde.model.errors import UNSUPPORTED, Position, SourceError
 from sonde.model.firing_record import RESULT
+from sonde.model.named_maps import ACTIVE, COUNTERS
 from sonde.model.probe import Probe
 from sonde.model.program import Aggregation, Clause, Expr, Statement, Variable
-from sonde.model.spec import ACTIVE, COUNTERS, Field
+from sonde.model.records import Field
 from sonde.model.target import Target
 from sonde.model.type_table import TypeTable
 from sonde.model.types import Type

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from sonde.bpf import maps as kinds
-from sonde.model.spec import COUNTERS, MapSpec
+from sonde.model.named_maps import COUNTERS
+from sonde.model.spec import MapSpec
 from sonde.model.units import whole_words
 
 ZEROS_SIZE = 4352

@@ -10,9 +10,10 @@ from sonde.codegen.basis.generation import Generation, Shared
 from sonde.codegen.basis.places import Memory
 from sonde.codegen.basis.settings import Settings
 from sonde.codegen.intermediate.ir import Imm, MapDescriptor, Operand, Reg, SlotAddress
+from sonde.model.named_maps import NAMES_MAP, NAMES_ROOM, SITES, sites_row_size
 from sonde.model.probe import Probe, StaticPattern
 from sonde.model.program import Clause
-from sonde.model.spec import NAMES_MAP, NAMES_ROOM, SITES, MapSpec, sites_row_size
+from sonde.model.spec import MapSpec
 from sonde.model.units import whole_words
 
 PROBE_NAMES = {"probeprov": "provider", "probemod": "module", "probefunc": "function", "probename": "name"}

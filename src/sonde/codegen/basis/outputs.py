@@ -27,7 +27,8 @@ from sonde.codegen.basis.generation import Generation
 from sonde.codegen.basis.settings import Settings
 from sonde.codegen.intermediate.ir import Imm, MapDescriptor, Operand, Reg, SlotAddress
 from sonde.formats.bpf_ring import ALIGNMENT, RING_HEADER, ROUNDING
-from sonde.model.spec import PERF_RINGS, WRITING, MapSpec
+from sonde.model.named_maps import PERF_RINGS, WRITING
+from sonde.model.spec import MapSpec
 from sonde.model.target import Target, is_older
 
 RINGBUF, PERF, PERF_RESERVE, AUTO = "ringbuf", "perf", "perf-reserve", "auto"

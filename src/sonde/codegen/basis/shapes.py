@@ -10,7 +10,7 @@ from sonde.model import program as tree
 from sonde.model.errors import KEY_TYPES, SourceError
 from sonde.model.probe import OVERFLOWS, Internal, Probe, StaticPattern, StaticProbe, Uprobe
 from sonde.model.readings import Reading
-from sonde.model.spec import LITERAL, Field
+from sonde.model.records import LITERAL, Field
 from sonde.model.types import STACK, TEXT, Array, Int, String, Struct, is_signed, is_wide, name_of, resolve, size_of
 from sonde.model.units import whole_words
 from sonde.model.walk import is_zero

@@ -9,7 +9,7 @@ from sonde.codegen.basis.shapes import Use, key_fields
 from sonde.model import program as tree
 from sonde.model.probe import Packet, Probe, RawTracepoint
 from sonde.model.program import Aggregation, Clause, Variable
-from sonde.model.spec import Field
+from sonde.model.records import Field
 from sonde.model.types import Pointer, Struct, resolve
 from sonde.model.walk import below, nodes
 

@@ -28,9 +28,10 @@ from sonde.codegen.expressions.access import copy, store
 from sonde.codegen.intermediate.ir import Imm, MapDescriptor, Operand, Reg
 from sonde.model import firing_record
 from sonde.model import program as tree
+from sonde.model.named_maps import WAITING
 from sonde.model.probe import CHANGES_NOTHING, EXECS, Probe, Syscall
 from sonde.model.program import Clause, Variable
-from sonde.model.spec import WAITING, MapSpec
+from sonde.model.spec import MapSpec
 from sonde.model.units import whole_words
 from sonde.model.walk import nodes
 from sonde.typed import TYPE_CHECKING

@@ -11,7 +11,7 @@ from sonde.codegen.expressions.strings import copy_string
 from sonde.codegen.intermediate.ir import Operand, Reg
 from sonde.model import program as tree
 from sonde.model.program import Aggregation
-from sonde.model.spec import Field
+from sonde.model.records import Field
 from sonde.model.types import Array, String, Struct, resolve, size_of
 from sonde.model.units import whole_words
 from sonde.model.walk import below

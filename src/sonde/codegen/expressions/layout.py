@@ -12,7 +12,7 @@ from sonde.codegen.basis.shapes import end_of
 from sonde.codegen.expressions.access import copy, store, zero
 from sonde.codegen.intermediate.ir import Imm, MapDescriptor, Reg
 from sonde.model import program as tree
-from sonde.model.spec import Field
+from sonde.model.records import Field
 from sonde.model.types import INT
 from sonde.model.units import whole_words
 

@@ -16,8 +16,7 @@ from sonde.codegen.intermediate.ir import Imm, MapDescriptor, Operand, Reg, Slot
 from sonde.codegen.routines import unwinding
 from sonde.codegen.routines.mapped_files import MappingOffsets
 from sonde.model import python_frames
-from sonde.model.python_frames import PYTHON_CODES, PYTHON_KNOWN, PYTHON_RUNTIMES, PYTHON_STATE, PYTHON_THREADS
-from sonde.model.spec import (
+from sonde.model.named_maps import (
     UNWIND_BLOCKS,
     UNWIND_CUT,
     UNWIND_FILE,
@@ -30,8 +29,9 @@ from sonde.model.spec import (
     UNWIND_ROWS,
     UNWIND_RULES,
     UNWIND_WANTED,
-    MapSpec,
 )
+from sonde.model.python_frames import PYTHON_CODES, PYTHON_KNOWN, PYTHON_RUNTIMES, PYTHON_STATE, PYTHON_THREADS
+from sonde.model.spec import MapSpec
 from sonde.typed import NamedTuple
 
 _ROW_PAGES, _BLOCK_PAGES, _RULE_PAGES, _OBJECTS = 2048, 64, 256, 4096

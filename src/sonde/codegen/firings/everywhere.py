@@ -16,8 +16,8 @@ from sonde.codegen.firings.cookies import index_by_cookie
 from sonde.codegen.firings.plain import no_errno, trusts_nothing
 from sonde.codegen.intermediate.ir import Imm, Operand
 from sonde.codegen.routines import sites
+from sonde.model.named_maps import ABSENT, IN_MEMORY, SITES, UNKNOWN
 from sonde.model.probe import Probe, StaticPattern
-from sonde.model.spec import ABSENT, IN_MEMORY, SITES, UNKNOWN
 from sonde.model.types import Type
 
 

@@ -9,8 +9,8 @@ from sonde.codegen.clauses.deferral import ARGUMENTS, INDEX, TIME, WHERE, kept_f
 from sonde.codegen.firings.plain import no_errno, trusts_nothing
 from sonde.codegen.firings.syscall import SyscallContext
 from sonde.codegen.intermediate.ir import Imm, Operand, Reg
+from sonde.model.named_maps import WAITING
 from sonde.model.probe import Probe, RawTracepoint
-from sonde.model.spec import WAITING
 from sonde.model.types import Type, is_signed, size_of
 
 

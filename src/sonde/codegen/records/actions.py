@@ -15,7 +15,9 @@ from sonde.codegen.records import speculations, writing
 from sonde.codegen.records.plan import CONSUMER_ACTIONS
 from sonde.model import program as tree
 from sonde.model.errors import UNSUPPORTED, SourceError
-from sonde.model.spec import DRAINING, STATE_ACTIVITY, STATE_STATUS, Field, MapSpec
+from sonde.model.named_maps import DRAINING, STATE_ACTIVITY, STATE_STATUS
+from sonde.model.records import Field
+from sonde.model.spec import MapSpec
 from sonde.model.types import Array, String, Struct, Void, resolve
 
 _REFUSED = {

@@ -9,7 +9,8 @@ from sonde.codegen.basis.generation import Shared
 from sonde.model import aggregating
 from sonde.model.aggregating import size_of
 from sonde.model.program import Aggregation, Variable
-from sonde.model.spec import AggregationSpec, MapSpec, element_name
+from sonde.model.records import AggregationSpec
+from sonde.model.spec import MapSpec, element_name
 
 ELEMENT_COST = 128
 """Bytes of kernel memory that an element takes beside its key and value (struct htab_elem, the per-CPU pointer and

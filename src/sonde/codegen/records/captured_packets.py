@@ -15,7 +15,7 @@ from sonde.codegen.intermediate.ir import Imm, Operand
 from sonde.codegen.records import writing
 from sonde.model import firing_record
 from sonde.model import program as tree
-from sonde.model.spec import Field
+from sonde.model.records import Field
 from sonde.model.types import LONG, Struct, size_of
 
 

@@ -12,7 +12,8 @@ from sonde.codegen.records import writing
 from sonde.codegen.records.plan import WRITTEN, Recorded
 from sonde.codegen.records.speculations import COUNT, look_up
 from sonde.model import program as tree
-from sonde.model.spec import CLOSED, COMMITTED, DISCARDED, HEADER_SIZE, SPECULATING, SPECULATION_COUNTS, SPECULATIONS
+from sonde.model.named_maps import CLOSED, COMMITTED, DISCARDED, SPECULATING, SPECULATION_COUNTS, SPECULATIONS
+from sonde.model.records import HEADER_SIZE
 
 _UNTOLD = {"commit": COMMITTED, "discard": DISCARDED}
 """The states of which no record tells."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sonde.codegen.basis.generation import Shared
 from sonde.codegen.basis.storage import kept_map, object_size
 from sonde.model.program import Variable
-from sonde.model.spec import ArraySpec, Field
+from sonde.model.records import ArraySpec, Field
 from sonde.model.types import Array, String, Struct, is_signed, name_of, resolve
 
 

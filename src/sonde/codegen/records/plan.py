@@ -12,7 +12,7 @@ from sonde.codegen.basis.shapes import end_of, field_of
 from sonde.codegen.basis.uses import known_packet
 from sonde.model import program as tree
 from sonde.model.program import Aggregation, Clause, Expr, Variable
-from sonde.model.spec import (
+from sonde.model.records import (
     HEADER_SIZE,
     TYPED,
     Action,

@@ -12,7 +12,8 @@ from sonde.bpf import maps as kinds
 from sonde.codegen.basis.generation import Generation
 from sonde.codegen.intermediate.ir import Imm, MapDescriptor, Operand, Reg, SlotAddress
 from sonde.model import program as tree
-from sonde.model.spec import SPECULATING, SPECULATION_COUNTS, SPECULATIONS, MapSpec
+from sonde.model.named_maps import SPECULATING, SPECULATION_COUNTS, SPECULATIONS
+from sonde.model.spec import MapSpec
 
 COUNT, _SIZE = 0, 8
 """The words of a speculation's counts."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from sonde.codegen.records.parts import Branching, Looping, Parts, Straight
 from sonde.model import program as tree
 from sonde.model.errors import Position
-from sonde.model.spec import AggregationSpec, ArraySpec, RecordLayout
+from sonde.model.records import AggregationSpec, ArraySpec, RecordLayout
 from sonde.model.walk import nodes
 
 Sources = Mapping["str | None", Sequence[str]]

@@ -22,7 +22,9 @@ from sonde.codegen.records import speculations
 from sonde.codegen.records.plan import Recorded
 from sonde.formats.bpf_ring import ALIGNMENT, RING_HEADER, ROUNDING
 from sonde.model.errors import UNSUPPORTED, SourceError
-from sonde.model.spec import CPU_AT, HEADER_SIZE, PACKET_LOSSES, PROBE_AT, SPECULATION_AT, UNRECORDED, Field, MapSpec
+from sonde.model.named_maps import PACKET_LOSSES
+from sonde.model.records import CPU_AT, HEADER_SIZE, PROBE_AT, SPECULATION_AT, UNRECORDED, Field
+from sonde.model.spec import MapSpec
 
 _PACKET_LOSSES = MapSpec(PACKET_LOSSES, kinds.HASH, 4, 8, 4096, kinds.F_NO_PREALLOC)
 """Of as many probes: two for each device."""

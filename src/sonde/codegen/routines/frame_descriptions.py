@@ -29,7 +29,7 @@ from sonde.codegen.routines.unwinding import (
     search,
 )
 from sonde.codegen.routines.work import get, put, repeat, step_of_loop, stop_if
-from sonde.model.spec import UNWIND_ROWS
+from sonde.model.named_maps import UNWIND_ROWS
 
 (
     _AT, _STOP, _WITHIN, _LOCATION, _KIND, _OFFSET, _MORE, _POINTER, _POINTER_BY, _BASE, _BASE_BY, _IS_LAST, _IS_KEPT,

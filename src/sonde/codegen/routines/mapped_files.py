@@ -14,7 +14,7 @@ from sonde.codegen.intermediate.ir import BpfFunction, Imm, MapDescriptor, Opera
 from sonde.codegen.routines import unwinding
 from sonde.codegen.routines.unwinding import BIAS, END, LOOK, NODE, NODE_SIZE, PROCESS, RETURNS, SPACE, START
 from sonde.codegen.routines.work import get, put
-from sonde.model.spec import UNWIND_FILES, UNWIND_WANTED
+from sonde.model.named_maps import UNWIND_FILES, UNWIND_WANTED
 from sonde.typed import NamedTuple
 
 _PAGE_BITS = pages.PAGE_BITS

@@ -12,7 +12,7 @@ from sonde.codegen.intermediate.ir import BpfFunction, Imm
 from sonde.codegen.routines import unwinding
 from sonde.codegen.routines.unwinding import BIAS, END, LOOK, MAPPINGS, SPACE, START
 from sonde.codegen.routines.work import get, put
-from sonde.model.spec import UNWIND_MAPPINGS
+from sonde.model.named_maps import UNWIND_MAPPINGS
 
 _PAGE_BITS = pages.PAGE_BITS
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sonde.bpf.helpers import NUMBERS
 from sonde.codegen.intermediate.builder import Builder
 from sonde.codegen.intermediate.ir import BpfFunction, Imm, Operand, Reg, SlotAddress
-from sonde.model.spec import NO_REGISTER
+from sonde.model.named_maps import NO_REGISTER
 
 HOW, LAST, ABOVE, SIGNED, SCALE, BELOW, FIRST, SECOND, ADDED = 0, 1, 2, 3, 4, 5, 6, 8, 16
 """Offsets of what a place says."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sonde.bpf.helpers import NUMBERS
 from sonde.codegen.intermediate.builder import Builder
 from sonde.codegen.intermediate.ir import Atomic, BpfFunction, Imm, MapDescriptor, Reg, SlotAddress
-from sonde.model.spec import CLAIMED, CLOSED, FREE, SPECULATING, SPECULATION_COUNTS, SPECULATIONS
+from sonde.model.named_maps import CLAIMED, CLOSED, FREE, SPECULATING, SPECULATION_COUNTS, SPECULATIONS
 
 BUSY = 0xFFFF
 """Not the number of a speculation."""

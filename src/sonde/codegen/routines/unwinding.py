@@ -15,7 +15,7 @@ from sonde.bpf.helpers import NUMBERS
 from sonde.codegen.intermediate.builder import Builder
 from sonde.codegen.intermediate.ir import BpfFunction, Imm, MapDescriptor, Operand, Reg, SlotAddress
 from sonde.codegen.routines.work import at, get, put, repeat, step_of_loop, stop_if
-from sonde.model.spec import UNWIND_BLOCKS, UNWIND_OBJECTS, UNWIND_PAGE, UNWIND_ROWS, UNWIND_RULES
+from sonde.model.named_maps import UNWIND_BLOCKS, UNWIND_OBJECTS, UNWIND_PAGE, UNWIND_ROWS, UNWIND_RULES
 
 (
     PC, STACK, FRAME, LOOK, COUNT, START, END, BIAS, FIRST_ROW, FIRST_BLOCK, BLOCKS, FIRST_RULE, SPACE, MAPPINGS,

@@ -12,7 +12,8 @@ from sonde.codegen.expressions.access import plain
 from sonde.codegen.expressions.integers import trusted_argument
 from sonde.codegen.intermediate.ir import Imm, MapDescriptor, Operand, Reg, SlotAddress
 from sonde.model import program as tree
-from sonde.model.spec import FAMILY, MapSpec
+from sonde.model.named_maps import FAMILY
+from sonde.model.spec import MapSpec
 
 _MOST_RECORDED = 1 << 15
 

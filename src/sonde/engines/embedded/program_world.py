@@ -15,7 +15,8 @@ from sonde.engines.embedded.sources.task import TracedTask
 from sonde.engines.embedded.stamps import EmbeddedStamps
 from sonde.machine import proc
 from sonde.model.errors import EngineError
-from sonde.model.spec import SPECULATIONS, ProgramSpec, TracingSpec, has_samples
+from sonde.model.named_maps import SPECULATIONS
+from sonde.model.spec import ProgramSpec, TracingSpec, has_samples
 from sonde.runtime.environment import Environment
 from sonde.runtime.machine.memory import MachineMemory
 from sonde.runtime.programs.ready import ReadyProgram, called_helpers, prepare

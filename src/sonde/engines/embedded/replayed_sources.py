@@ -12,7 +12,7 @@ from sonde.engines.embedded.sources.replayed import ReplayedFirings, clocks_of
 from sonde.engines.embedded.sources.timers import TimerSource
 from sonde.engines.fired import FiringSource
 from sonde.model.errors import EngineError
-from sonde.model.spec import FAMILY
+from sonde.model.named_maps import FAMILY
 from sonde.runtime.structures import Structures
 
 

@@ -7,15 +7,8 @@ from collections.abc import Callable, Mapping
 
 from sonde.engines.kernel.ring import KernelRing
 from sonde.model.errors import EngineError
-from sonde.model.spec import (
-    PERF_RINGS,
-    PRINTED,
-    PRINTED_LOST,
-    PRINTED_RECORD,
-    UNWIND_WANTED,
-    TracingSpec,
-    element_name,
-)
+from sonde.model.named_maps import PERF_RINGS, PRINTED, PRINTED_LOST, PRINTED_RECORD, UNWIND_WANTED
+from sonde.model.spec import TracingSpec, element_name
 from sonde.runtime.machine.memory import MachineMemory
 from sonde.runtime.maps.base import Map, MapTable
 from sonde.runtime.maps.creation import create

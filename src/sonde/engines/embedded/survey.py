@@ -9,9 +9,9 @@ import time
 from sonde import children
 from sonde.engines.embedded.tracer import ptrace
 from sonde.engines.embedded.tracer.memory import ProcessMemory
-from sonde.engines.kernel.survey import SurveyRow
 from sonde.formats.perf_events import SOFTWARE_CPU_CLOCK
 from sonde.machine import system
+from sonde.model.capability import Capability
 from sonde.model.units import MILLISECOND
 from sonde.untrusted import kernel_text
 
@@ -24,13 +24,13 @@ _YAMA = {
 }
 
 
-def survey() -> list[SurveyRow]:
+def survey() -> list[Capability]:
     """Whether programs can run without the kernel's help, and what they can trace."""
     trace, memory = _try()
     return [trace, memory, _seccomp(), _samples(), _yama()]
 
 
-def _try() -> tuple[SurveyRow, SurveyRow]:
+def _try() -> tuple[Capability, Capability]:
     """Trace a child for a moment, and read its memory."""
     purpose = "system calls and processes of -c and -p, without root"
     pid = os.fork()
@@ -42,34 +42,34 @@ def _try() -> tuple[SurveyRow, SurveyRow]:
             ptrace.call(ptrace.SEIZE, pid)
         except OSError as error:
             remedy = "see ptrace_scope; in a container add CAP_SYS_PTRACE"
-            return SurveyRow("embedded", "refused", purpose, f"ptrace: {error.strerror}", remedy), _no_memory()
-        row = SurveyRow("embedded", "yes", f"the embedded engine: {purpose}")
+            return Capability("embedded", "refused", purpose, f"ptrace: {error.strerror}", remedy), _no_memory()
+        row = Capability("embedded", "yes", f"the embedded engine: {purpose}")
         try:
             ProcessMemory().read(pid, id(survey), 8)
         except OSError as error:
-            return row, SurveyRow("process_vm_readv", "refused", "copyin() and ustack()", str(error.strerror))
-        return row, SurveyRow("process_vm_readv", "yes", "copyin() and ustack() of the embedded engine")
+            return row, Capability("process_vm_readv", "refused", "copyin() and ustack()", str(error.strerror))
+        return row, Capability("process_vm_readv", "yes", "copyin() and ustack() of the embedded engine")
     finally:
         os.kill(pid, signal.SIGKILL)
         children.wait_for(pid)
 
 
-def _no_memory() -> SurveyRow:
-    return SurveyRow("process_vm_readv", "no", "copyin() and ustack()", "nothing can be traced")
+def _no_memory() -> Capability:
+    return Capability("process_vm_readv", "no", "copyin() and ustack()", "nothing can be traced")
 
 
-def _seccomp() -> SurveyRow:
+def _seccomp() -> Capability:
     try:
         has_trace = "trace" in kernel_text(_ACTIONS).split()
     except OSError:
         has_trace = False
     purpose = "a command of -c stops at probed system calls only"
     if has_trace:
-        return SurveyRow("seccomp", "yes", purpose)
-    return SurveyRow("seccomp", "no", purpose, "the kernel has no filters", "-xseccomp=no: slower, but works")
+        return Capability("seccomp", "yes", purpose)
+    return Capability("seccomp", "no", purpose, "the kernel has no filters", "-xseccomp=no: slower, but works")
 
 
-def _samples() -> SurveyRow:
+def _samples() -> Capability:
     from sonde.engines.embedded.sources.inherited_events import why_not
     from sonde.engines.embedded.sources.task_events import TaskEvents, WantedEvent, WantedEvents
 
@@ -78,19 +78,19 @@ def _samples() -> SurveyRow:
     try:
         events = TaskEvents(WantedEvents((wanted,), True, True), [os.getpid()])
     except OSError as error:
-        return SurveyRow("samples", "refused", purpose, error.strerror or "", why_not(error))
+        return Capability("samples", "refused", purpose, error.strerror or "", why_not(error))
     events.close()
     where = "" if events.sees_kernel else ", outside of the kernel: kernel.perf_event_paranoid is above 1"
-    return SurveyRow("samples", "yes", purpose + where)
+    return Capability("samples", "yes", purpose + where)
 
 
-def _yama() -> SurveyRow:
+def _yama() -> Capability:
     scope = system.setting("kernel/yama/ptrace_scope")
     if scope is None:
-        return SurveyRow("ptrace_scope", "yes", "no Yama: processes of one's own can be traced, by -p and -c")
+        return Capability("ptrace_scope", "yes", "no Yama: processes of one's own can be traced, by -p and -c")
     able = "sys_ptrace" in system.capabilities()
     state = "yes" if scope == 0 or (able and scope < 3) else "refused"
     setting = f"kernel.yama.ptrace_scope = {scope}: {_YAMA.get(scope, '')}"
     if state == "yes":
-        return SurveyRow("ptrace_scope", state, f"who may be traced: {setting}")
-    return SurveyRow("ptrace_scope", state, "who may be traced", setting, "0, for -p of one's own processes")
+        return Capability("ptrace_scope", state, f"who may be traced: {setting}")
+    return Capability("ptrace_scope", state, "who may be traced", setting, "0, for -p of one's own processes")

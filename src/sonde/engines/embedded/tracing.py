@@ -14,8 +14,9 @@ from sonde.engines.embedded.sources.interventions import Interventions
 from sonde.engines.embedded.stamps import EmbeddedStamps
 from sonde.launch import GuardianError
 from sonde.model.errors import AbortedError, EngineError
+from sonde.model.named_maps import LOST_BREAKPOINTS, LOST_SWITCHES, LOST_TICKS, SKIPPED
 from sonde.model.samples import RING_BYTES
-from sonde.model.spec import LOST_BREAKPOINTS, LOST_SWITCHES, LOST_TICKS, SKIPPED, TracingSpec
+from sonde.model.spec import TracingSpec
 from sonde.runtime.machine.memory import MachineMemory
 from sonde.typed import TYPE_CHECKING
 

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from sonde.engines.kernel.failures import explain
 from sonde.engines.kernel.maps import KernelMap, KernelMapArray
 from sonde.engines.kernel.ring import KernelRing
-from sonde.model.spec import PERF_RINGS, WRITING, TracingSpec
+from sonde.model.named_maps import PERF_RINGS, WRITING
+from sonde.model.spec import TracingSpec
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:

@@ -10,26 +10,11 @@ from collections.abc import Callable, Iterator
 from sonde.engines.kernel.failures import reason
 from sonde.engines.kernel.features import FEATURES, Feature, HiddenError, MissingError
 from sonde.machine import system
+from sonde.model.capability import Capability
 from sonde.model.errors import EngineError
-from sonde.typed import NamedTuple
 
 
-class SurveyRow(NamedTuple):
-    """One line: `state` is `yes`, `no` (not there) or `refused` (there, but not for this user or machine).
-
-    `purpose` tells what it is for, `cause` why it is not so, `remedy` what would help; "" where nothing is wrong. What
-    could not be tried for want of a capability `lacks` it.
-    """
-
-    name: str
-    state: str
-    purpose: str
-    cause: str = ""
-    remedy: str = ""
-    lacks: str = ""
-
-
-def survey() -> list[SurveyRow]:
+def survey() -> list[Capability]:
     """Everything, settings first. Takes a fraction of a second."""
     lacking = _lacking()
     return [*_settings(), *(_feature(feature, lacking) for feature in FEATURES)]
@@ -45,8 +30,8 @@ _OF_ROOT = {"functions", "tracefs", "kallsyms", "btf_vmlinux"}
 """Files that root may read, whatever capabilities others have."""
 
 
-def _feature(feature: Feature, lacking: str) -> SurveyRow:
-    row = SurveyRow(feature.name, "no", feature.purpose, "", feature.remedy)
+def _feature(feature: Feature, lacking: str) -> Capability:
+    row = Capability(feature.name, "no", feature.purpose, "", feature.remedy)
     try:
         feature.check()
     except HiddenError as error:
@@ -62,10 +47,10 @@ def _feature(feature: Feature, lacking: str) -> SurveyRow:
         if lacking or os.geteuid():
             return _not_permitted(row, lacking)
         return row._replace(state="refused", cause=reason(error))
-    return SurveyRow(feature.name, "yes", feature.purpose)
+    return Capability(feature.name, "yes", feature.purpose)
 
 
-def _not_permitted(row: SurveyRow, lacking: str) -> SurveyRow:
+def _not_permitted(row: Capability, lacking: str) -> Capability:
     """Whether the kernel has it is not known then, so a newer one is no remedy."""
     if row.name in _OF_ROOT:
         return row._replace(state="refused", cause="this user may not read it", remedy="run as root")
@@ -80,8 +65,8 @@ def _since(text: str, feature: Feature) -> str:
     return f"{text}; there since Linux {feature.since}" if running < first else text
 
 
-def _settings() -> Iterator[SurveyRow]:
-    yield SurveyRow(
+def _settings() -> Iterator[Capability]:
+    yield Capability(
         "kernel", "yes", f"Linux {os.uname().release} on {os.uname().machine}, {system.possible_cpus()} CPUs"
     )
     held = system.capabilities()
@@ -102,10 +87,10 @@ def _settings() -> Iterator[SurveyRow]:
     where = (
         "sonde is in the initial one" if namespace is None else "sonde is in a container; pids are shown as seen there"
     )
-    yield SurveyRow("pid_namespace", "yes", where)
+    yield Capability("pid_namespace", "yes", where)
 
 
-def _capabilities(held: frozenset[str]) -> Iterator[SurveyRow]:
+def _capabilities(held: frozenset[str]) -> Iterator[Capability]:
     for name, purpose in (
         ("bpf", "loading programs"),
         ("perfmon", "reading memory from programs, and perf events"),
@@ -114,29 +99,29 @@ def _capabilities(held: frozenset[str]) -> Iterator[SurveyRow]:
         ("syslog", "kernel addresses in kallsyms"),
     ):
         if name in held or ("sys_admin" in held and name in ("bpf", "perfmon")):
-            yield SurveyRow(f"CAP_{name.upper()}", "yes", purpose)
+            yield Capability(f"CAP_{name.upper()}", "yes", purpose)
         else:
-            yield SurveyRow(f"CAP_{name.upper()}", "no", purpose, "this user lacks it", "run as root")
+            yield Capability(f"CAP_{name.upper()}", "no", purpose, "this user lacks it", "run as root")
 
 
-def _setting(name: str, area: str, good: Callable[[int], bool], purpose: str, better: str) -> SurveyRow:
+def _setting(name: str, area: str, good: Callable[[int], bool], purpose: str, better: str) -> Capability:
     value = system.setting(f"{area}/{name}")
     path = f"{area.replace('/', '.')}.{name}"
     if value is None:
-        return SurveyRow(name, "no", purpose, f"{path} is not there or not readable")
+        return Capability(name, "no", purpose, f"{path} is not there or not readable")
     if good(value):
-        return SurveyRow(name, "yes", f"{purpose}: {path} = {value}")
-    return SurveyRow(name, "refused", purpose, f"{path} = {value}", better)
+        return Capability(name, "yes", f"{purpose}: {path} = {value}")
+    return Capability(name, "refused", purpose, f"{path} = {value}", better)
 
 
-def _lockdown() -> SurveyRow:
+def _lockdown() -> Capability:
     mode = system.lockdown()
     if mode == "confidentiality":
-        return SurveyRow(
+        return Capability(
             "lockdown",
             "refused",
             "reading of the kernel's memory",
             "the kernel is locked down",
             "boot without lockdown",
         )
-    return SurveyRow("lockdown", "yes", f"kernel lockdown: {mode or 'not there'}")
+    return Capability("lockdown", "yes", f"kernel lockdown: {mode or 'not there'}")

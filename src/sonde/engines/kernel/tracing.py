@@ -24,8 +24,9 @@ from sonde.engines.kernel.stamps import StampValues
 from sonde.engines.kernel.syscalls import PollSet, current_cpu
 from sonde.machine.system import possible_cpus
 from sonde.model.errors import EngineError
+from sonde.model.named_maps import FAMILY, SKIPPED
 from sonde.model.probe import Probe
-from sonde.model.spec import FAMILY, SKIPPED, ProgramSpec, TracingSpec, element_name
+from sonde.model.spec import ProgramSpec, TracingSpec, element_name
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:

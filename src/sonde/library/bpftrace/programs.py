@@ -17,7 +17,8 @@ from sonde.library.foreground import Job, Outlet, run_here
 from sonde.library.holding import Held
 from sonde.library.settings import OptionTable
 from sonde.machine.own_name import take_name as take_name
-from sonde.model.spec import AggregationSpec, ArraySpec, TracingSpec
+from sonde.model.records import AggregationSpec, ArraySpec
+from sonde.model.spec import TracingSpec
 from sonde.typed import TYPE_CHECKING, NamedTuple, Protocol
 from sonde.untrusted import read_named, text_of
 

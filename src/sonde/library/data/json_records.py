@@ -12,7 +12,7 @@ from sonde.library.record_reader import fields_of
 from sonde.library.statement_values import constant_text, distinct, unicode_text
 from sonde.library.values import Values
 from sonde.model.probe import Probe
-from sonde.model.spec import CPU_AT, PROBE_AT, Action, Field, PrintfAction, RecordLayout, TraceAction
+from sonde.model.records import CPU_AT, PROBE_AT, Action, Field, PrintfAction, RecordLayout, TraceAction
 from sonde.typed import Any
 
 RecordLines = Callable[[memoryview], "list[bytes]"]

@@ -20,8 +20,9 @@ from sonde.library.statement_values import distinct, unicode_text
 from sonde.library.values import Values
 from sonde.model.conversions import Conversion
 from sonde.model.probe import Probe
+from sonde.model.records import Action, RecordLayout
 from sonde.model.samples import SampleSink
-from sonde.model.spec import Action, RecordLayout, TracingSpec
+from sonde.model.spec import TracingSpec
 from sonde.report.output import Output
 from sonde.session.participants import MakeReport, Sight
 from sonde.typed import TYPE_CHECKING, Any

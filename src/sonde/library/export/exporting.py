@@ -15,7 +15,8 @@ from sonde.library.export.server import MetricServer
 from sonde.library.export.snapshots import MetricSnapshot, SnapshotMaker
 from sonde.library.export.wanted import GAUGE_OPTION, ExportRequest
 from sonde.library.values import Values
-from sonde.model.spec import AggregationSpec, ArraySpec, TracingSpec
+from sonde.model.records import AggregationSpec, ArraySpec
+from sonde.model.spec import TracingSpec
 from sonde.session.names import Names
 from sonde.typed import TYPE_CHECKING
 

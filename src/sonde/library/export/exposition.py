@@ -17,7 +17,7 @@ from sonde.library.export.snapshots import FamilyValues, MetricSnapshot
 from sonde.library.histograms import Histogram
 from sonde.library.scalars import Average
 from sonde.model.aggregation_words import signed
-from sonde.model.spec import AggregationSpec
+from sonde.model.records import AggregationSpec
 from sonde.model.units import SECOND
 from sonde.typed import Any
 

@@ -7,7 +7,8 @@ from collections.abc import Collection, Sequence
 from sonde.library.export.names import MetricNames, label_names
 from sonde.library.export.wanted import ExportRequest
 from sonde.model.aggregating import FUNCTIONS
-from sonde.model.spec import AggregationSpec, ArraySpec, TracingSpec
+from sonde.model.records import AggregationSpec, ArraySpec
+from sonde.model.spec import TracingSpec
 from sonde.typed import NamedTuple
 
 COUNTER, GAUGE, SUMMARY, HISTOGRAM = "counter", "gauge", "summary", "histogram"

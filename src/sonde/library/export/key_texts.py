@@ -8,7 +8,7 @@ from sonde.library.aggregations import Key, key_of
 from sonde.library.frames import Stack
 from sonde.library.statement_values import unicode_text
 from sonde.library.values import Values
-from sonde.model.spec import AggregationSpec, ArraySpec
+from sonde.model.records import AggregationSpec, ArraySpec
 from sonde.typed import Any
 
 

@@ -12,7 +12,7 @@ from sonde.library.export.label_sets import LabelSet, LabelSets
 from sonde.library.export.wanted import KeyTexts
 from sonde.model.aggregating import merging_of, zero_words
 from sonde.model.aggregation_words import Words, signed
-from sonde.model.spec import ArraySpec
+from sonde.model.records import ArraySpec
 from sonde.session.participants import Sight
 from sonde.typed import Any, NamedTuple
 

@@ -9,7 +9,7 @@ from sonde.typed import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from sonde.library.aggregations import Key
-    from sonde.model.spec import AggregationSpec, ArraySpec
+    from sonde.model.records import AggregationSpec, ArraySpec
 
 GAUGE_OPTION = "--gauge"
 LABEL_SETS = 1000

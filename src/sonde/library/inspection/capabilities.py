@@ -2,28 +2,7 @@
 
 from __future__ import annotations
 
-from sonde.typed import NamedTuple
-
-
-class Capability(NamedTuple):
-    """A feature or setting: `state` is `yes`, `no` (not there) or `refused` (there, but not for this user). `purpose`
-    tells what it is for, `cause` why it is not so, `remedy` what helps. What could not be tried for want of privileges
-    `lacks` them ("CAP_BPF and CAP_PERFMON")."""
-
-    name: str
-    state: str
-    purpose: str
-    cause: str = ""
-    remedy: str = ""
-    lacks: str = ""
-
-    def __bool__(self) -> bool:
-        return self.state == "yes"
-
-    @property
-    def why(self) -> str:
-        """What it is for and, if it is not so, why."""
-        return f"{self.purpose}: {self.cause}" if self.cause else self.purpose
+from sonde.model.capability import Capability as Capability
 
 
 def capabilities() -> dict[str, Capability]:
@@ -32,8 +11,7 @@ def capabilities() -> dict[str, Capability]:
     from sonde.engines.embedded import survey as embedded
     from sonde.engines.kernel import survey as kernel
 
-    rows = [*kernel.survey(), *embedded.survey()]
-    return {row.name: Capability(row.name, row.state, row.purpose, row.cause, row.remedy, row.lacks) for row in rows}
+    return {each.name: each for each in (*kernel.survey(), *embedded.survey())}
 
 
 def has_iterators() -> bool:

@@ -9,7 +9,7 @@ from sonde.library.events import Record
 from sonde.library.notebook.trace import CellTrace
 from sonde.library.rich_pictures import FlameGraph, has_stack
 from sonde.library.rich_text import aggregation_html, aggregation_text, escaped, rows_html, shown
-from sonde.model.spec import AggregationSpec
+from sonde.model.records import AggregationSpec
 from sonde.typed import Any
 
 _RECORDS = 10

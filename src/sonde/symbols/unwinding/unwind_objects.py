@@ -7,8 +7,8 @@ import struct
 import time
 from collections.abc import Callable, Generator
 
+from sonde.model.named_maps import UNWIND_BLOCKS, UNWIND_OBJECT, UNWIND_OBJECTS, UNWIND_PAGE, UNWIND_ROWS, UNWIND_RULES
 from sonde.model.python_frames import PYTHON_RUNTIMES
-from sonde.model.spec import UNWIND_BLOCKS, UNWIND_OBJECT, UNWIND_OBJECTS, UNWIND_PAGE, UNWIND_ROWS, UNWIND_RULES
 from sonde.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
 
-from sonde.model.python_frames import PYTHON_RUNTIMES
-from sonde.model.spec import (
+from sonde.model.named_maps import (
     UNWIND_BLOCKS,
     UNWIND_CUT,
     UNWIND_FILE,
@@ -27,6 +26,7 @@ from sonde.model.spec import (
     UNWIND_RULES,
     UNWIND_WANTED,
 )
+from sonde.model.python_frames import PYTHON_RUNTIMES
 from sonde.model.units import SECOND
 from sonde.symbols.mappings import VDSO, Mapping, parse_maps
 from sonde.symbols.objects import Objects, root_of

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 
 from sonde.consume.events import Fault
 from sonde.frontends.bpftrace.errors import SourceSpan, placed
-from sonde.model.spec import FAULTS, ProgramSpec
+from sonde.model.records import FAULTS
+from sonde.model.spec import ProgramSpec
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:

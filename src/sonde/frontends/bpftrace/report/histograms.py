@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from sonde.model.aggregating import buckets_of
 from sonde.model.aggregation_words import counts
 from sonde.model.buckets import BucketRange
-from sonde.model.spec import AggregationSpec
+from sonde.model.records import AggregationSpec
 from sonde.typed import NamedTuple
 
 _WIDTH = 52

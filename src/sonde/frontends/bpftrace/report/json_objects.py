@@ -20,7 +20,7 @@ from sonde.frontends.bpftrace.report.typed_values import (
 )
 from sonde.model.aggregating import HISTOGRAMS, number_of
 from sonde.model.aggregation_words import signed
-from sonde.model.spec import AggregationSpec
+from sonde.model.records import AggregationSpec
 from sonde.typed import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from sonde.frontends.bpftrace.report.histograms import bars, histogram
 from sonde.frontends.bpftrace.report.typed_values import LanguageTypes, number_text, value_text
 from sonde.model.aggregating import HISTOGRAMS, number_of
 from sonde.model.aggregation_words import signed
-from sonde.model.spec import AggregationSpec, ArraySpec, Field
+from sonde.model.records import AggregationSpec, ArraySpec, Field
 from sonde.report.stack import Addresses
 from sonde.typed import TYPE_CHECKING, Any, NamedTuple
 

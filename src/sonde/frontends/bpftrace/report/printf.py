@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from sonde.consume.generated import GeneratedExpression, code, constant
 from sonde.frontends.bpftrace.object_names import OBJECTS
 from sonde.model.conversions import Conversion
-from sonde.model.spec import TYPED, Field
+from sonde.model.records import TYPED, Field
 from sonde.report.escaping import Escaping
 from sonde.report.piece import ConversionArgument, FormatPiece, literal, shown_value
 

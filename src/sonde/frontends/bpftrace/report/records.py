@@ -8,7 +8,7 @@ from sonde.consume.decode import RecordColumns, columns, compile_comprehension
 from sonde.consume.generated import GeneratedExpression, code, constant
 from sonde.formats.bpf_ring import RING_HEADER
 from sonde.frontends.bpftrace.report.printf import as_shown, printf_pieces
-from sonde.model.spec import LITERAL, Action, CommandAction, Field, PrintAction, PrintfAction
+from sonde.model.records import LITERAL, Action, CommandAction, Field, PrintAction, PrintfAction
 from sonde.report.escaping import Escaping, escaping_for
 from sonde.report.piece import FormatPiece, field_argument, formatting
 from sonde.typed import Any

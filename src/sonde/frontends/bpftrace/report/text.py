@@ -12,7 +12,8 @@ from sonde.frontends.bpftrace.report.messages import drop_text
 from sonde.frontends.bpftrace.report.typed_values import LanguageTypes, value_text
 from sonde.model.conversions import Conversion
 from sonde.model.probe import Probe
-from sonde.model.spec import Action, AggregationSpec, ArraySpec, CommandAction, RecordLayout, TracingSpec
+from sonde.model.records import Action, AggregationSpec, ArraySpec, CommandAction, RecordLayout
+from sonde.model.spec import TracingSpec
 from sonde.report.escaping import escaping_for
 from sonde.report.output import Output
 from sonde.report.piece import environment

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from sonde.frontends.bpftrace.number_forms import FORM
 from sonde.frontends.bpftrace.object_names import OBJECTS
-from sonde.model.spec import MemberSpec, TypeSpec
+from sonde.model.records import MemberSpec, TypeSpec
 
 
 class LanguageTypes:

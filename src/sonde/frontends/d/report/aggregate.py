@@ -13,7 +13,7 @@ from sonde.frontends.d.report.trace import key_piece
 from sonde.model.aggregating import FUNCTIONS, zero_words
 from sonde.model.aggregation_words import Words
 from sonde.model.conversions import Conversion
-from sonde.model.spec import AggregationSpec
+from sonde.model.records import AggregationSpec
 from sonde.report.escaping import Escaping
 from sonde.report.piece import ConversionArgument, FormatPiece, environment, field_argument, formatting
 from sonde.report.stack import Addresses

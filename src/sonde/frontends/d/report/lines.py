@@ -10,7 +10,7 @@ from sonde.consume.options import Options
 from sonde.frontends.d.report.histogram import bar, labels_of, range_of
 from sonde.model.aggregating import HISTOGRAMS, number_of, zero_words
 from sonde.model.aggregation_words import counts
-from sonde.model.spec import AggregationSpec
+from sonde.model.records import AggregationSpec
 from sonde.typed import Any
 
 _LEAST = 16

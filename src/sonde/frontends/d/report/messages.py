@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sonde.consume.events import Drop, Fault, Record
 from sonde.model.probe import Probe
-from sonde.model.spec import FAULTS
+from sonde.model.records import FAULTS
 
 _BAD_ADDRESS, _NO_SCRATCH, _BAD_INDEX, _LONG_LOOP = 1, 5, 11, 13
 _WITH_ADDRESS = (_BAD_ADDRESS, 2, 9, 10)

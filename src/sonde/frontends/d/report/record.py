@@ -13,7 +13,7 @@ from sonde.consume.generated import code, constant
 from sonde.formats.bpf_ring import RING_HEADER
 from sonde.frontends.d.report.trace import shown_field, trace_piece
 from sonde.model.conversions import MOST_COLUMNS
-from sonde.model.spec import (
+from sonde.model.records import (
     CPU_AT,
     PROBE_AT,
     Action,

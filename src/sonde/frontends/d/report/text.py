@@ -11,15 +11,8 @@ from sonde.frontends.d.report.messages import absence_text, drop_text, fault_tex
 from sonde.frontends.d.report.record import Formatter, Style, compile_actions, widest
 from sonde.model.conversions import Conversion
 from sonde.model.probe import Probe
-from sonde.model.spec import (
-    UNRECORDED,
-    Action,
-    CommandAction,
-    OtherAction,
-    PacketAction,
-    RecordLayout,
-    TracingSpec,
-)
+from sonde.model.records import UNRECORDED, Action, CommandAction, OtherAction, PacketAction, RecordLayout
+from sonde.model.spec import TracingSpec
 from sonde.report.escaping import Escaping, escaping_for
 from sonde.report.output import Output
 from sonde.report.piece import FormatPiece, environment

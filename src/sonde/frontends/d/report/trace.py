@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sonde.consume.generated import GeneratedExpression, code, constant
-from sonde.model.spec import LITERAL, Field
+from sonde.model.records import LITERAL, Field
 from sonde.report.escaping import Escaping, escaped_by, mapping_named
 from sonde.report.piece import FormatPiece
 
