@@ -72,15 +72,16 @@ def sampled(python: str, program: Path, seconds: int, shows: str, to_its_end: bo
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as child, statistics():
         time.sleep(0.5)
         options = ["-q", "-x", f"python={shows}", "-x", "aggsize=64m", "-p", str(child.pid)]
-        traced = subprocess.Popen(
-            [SONDE, *options, "-n", CLAUSE % seconds], stdout=subprocess.PIPE, text=True, env=environment()
-        )
-        used = 0
-        while traced.poll() is None:
-            with suppress(OSError):
-                used = max(used, programs_of(traced.pid)[0])
-            time.sleep(0.05)
-        text = traced.communicate()[0]
+        # A file takes the output, since nobody would read a pipe while the cost is asked for.
+        with tempfile.TemporaryFile("w+") as output:
+            traced = subprocess.Popen([SONDE, *options, "-n", CLAUSE % seconds], stdout=output, env=environment())
+            used = 0
+            while traced.poll() is None:
+                with suppress(OSError):
+                    used = max(used, programs_of(traced.pid)[0])
+                time.sleep(0.05)
+            output.seek(0)
+            text = output.read()
         if not to_its_end:
             child.kill()
         told = child.communicate()[0]
