@@ -15,7 +15,7 @@ for number in range(101):
 """
 
 PROGRAM = """
-tracepoint:syscalls:sys_enter_getpgid /comm == "asks"/ {
+tracepoint:syscalls:sys_enter_getpgid /pid == cpid && comm == "asks"/ {
     @calls[comm] = count(); @sizes = lhist(args.pid, 0, 10, 5); @last[args.pid, comm] = (1, comm); @number = 7;
     @stacks[kstack(2)] = count(); @addresses[ntop(16777343)] = sum(3); @text = comm;
     printf("%d %s %s\\n", args.pid, comm, ntop(16777343));
@@ -101,7 +101,8 @@ def test_a_run_of_the_library_has_them_too(command, output):
 
 
 def test_maps_are_events_where_the_program_shows_them(command):
-    program = 'tracepoint:syscalls:sys_enter_getpgid /comm == "asks"/ { @[args.pid] = count(); @n++; print(@n); }'
+    probe = 'tracepoint:syscalls:sys_enter_getpgid /pid == cpid && comm == "asks"/'
+    program = f"{probe} {{ @[args.pid] = count(); @n++; print(@n); }}"
     with library.trace(program, command, language="bpftrace") as run:
         shown = [event for event in run if isinstance(event, library.Aggregation)]
     assert [each.rows for each in shown if each.names == ("n",)][-1] == {(): (101,)}
@@ -119,7 +120,7 @@ def test_the_kernel_s_stack_is_that_of_the_text(command, tmp_path):
 
 def test_scripts_are_loaded_by_their_names(command, tmp_path):
     script = tmp_path / "asks.bt"
-    script.write_text('tracepoint:syscalls:sys_enter_getpgid /comm == "asks"/ { @ = count(); }')
+    script.write_text('tracepoint:syscalls:sys_enter_getpgid /pid == cpid && comm == "asks"/ { @ = count(); }')
     with library.load(str(script)).run(command) as run:
         run.wait()
     assert run.aggregations["_"][()] == 101

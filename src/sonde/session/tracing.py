@@ -24,7 +24,6 @@ from sonde.model.options import OptionError, OptionTable
 from sonde.model.probe import BREAKPOINT, SIGNALS
 from sonde.model.spec import TracingSpec, has_open_sites, has_samples, has_user_addresses, is_internal, is_iterated
 from sonde.model.units import MICROSECOND, MILLISECOND, SECOND
-from sonde.report.symbolizer import Symbolizer
 from sonde.session.python_stacks import PythonStacks
 from sonde.session.sample_flow import SampleFlow
 from sonde.session.signals import Signals
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
     from sonde.model.aggregation_words import Words
     from sonde.model.probe import Probe
     from sonde.model.samples import SampleSink
+    from sonde.report.symbolizer import Symbolizer
     from sonde.session.participants import Asked, MakeReport, Report, Trials, Watcher
     from sonde.session.traced import Traced
     from sonde.symbols.following import NameSource

@@ -3,45 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 
 from sonde.consume.events import Drop, Fault, Record, ShownMap, Table, Value
 from sonde.consume.options import Options
 from sonde.frontends.bpftrace.program_text import BtSource, ProgramText
 from sonde.frontends.bpftrace.report.messages import drop_text
-from sonde.frontends.bpftrace.report.typed_values import LanguageTypes, value_text
 from sonde.model.conversions import Conversion
 from sonde.model.probe import Probe
 from sonde.model.records import Action, AggregationSpec, ArraySpec, CommandAction, RecordLayout
 from sonde.model.spec import TracingSpec
-from sonde.report.escaping import escaping_for
 from sonde.report.output import Output
-from sonde.report.piece import environment
-from sonde.report.stack import Addresses
-from sonde.report.symbolizer import Symbolizer
-from sonde.typed import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from sonde.typed import TYPE_CHECKING, NamedTuple, NoReturn
 from sonde.visible import single_line
 
 if TYPE_CHECKING:
     from sonde.frontends.bpftrace.report.maps import MapText
-    from sonde.frontends.bpftrace.report.objects import ObjectText
     from sonde.frontends.bpftrace.report.records import Formatter
+    from sonde.frontends.bpftrace.report.shown_values import ShownValues
     from sonde.frontends.bpftrace.report.trials import BtTrials
     from sonde.frontends.bpftrace.series import Series
+    from sonde.model.records import Field
+    from sonde.report.symbolizer import Symbolizer
 
 _ERRORS = 2
-
-
-def _form(name: str, number: int) -> bytes:
-    from sonde.frontends.bpftrace.report.number_forms import form_of_number  # few records have one
-
-    return form_of_number(name, number)
-
-
-def _buffer(form: str, data: bytes) -> bytes:
-    from sonde.frontends.bpftrace.report.objects import buffer_text  # as above
-
-    return buffer_text(data, form)
 
 
 class Ending(NamedTuple):
@@ -69,35 +53,28 @@ class BtReport:
     ) -> None:
         self._spec = spec
         self._options = options
-        self._addresses = Addresses(symbolizer, options)
-        self.label = self._addresses.label
+        self._symbolizer = symbolizer
         self._output = Output(output)
         self._trials = ending.trials
         if self._trials is not None:
             self._trials.write = self._output.write
         self._ending = ending
         self._has_ended = False
-        self._symbolizer = symbolizer
-        self._types = LanguageTypes(spec.types, self._object_text, ending.longest, ending.trailer)
-        self._environment: dict[str, Any] = {
-            **environment(self._addresses), "typed": self._typed, "number_text": _form, "whole": self._types.whole,
-            "object_text": self._object_text, "buffer_text": _buffer,
-        }  # fmt: skip
-        if ending.is_json:
-            from sonde.frontends.bpftrace.report.json_objects import (  # few ask for it
-                shown_text_line,
-                text_line,
-                value_line,
-            )
-
-            self._environment |= {
-                "text_line": text_line, "shown_text_line": shown_text_line,
-                "value_line": partial(value_line, self._types),
-            }  # fmt: skip
-        self._formatters: dict[tuple[Any, ...], Formatter] = {}
+        self._shown: ShownValues | None = None
         self._maps: MapText | None = None
-        self._objects: ObjectText | None = None
-        self._addresses.suit(self._output.is_terminal)
+
+    def _values(self) -> ShownValues:
+        if self._shown is None:
+            from sonde.frontends.bpftrace.report.shown_values import Look, ShownValues  # some programs show nothing
+
+            ending = self._ending
+            look = Look(ending.is_json, self._output.is_terminal, ending.longest, ending.trailer)
+            self._shown = ShownValues(self._spec, self._options, self._symbolizer, look)
+        return self._shown
+
+    def label(self, field: Field, value: Value) -> bytes:
+        """An address as a map's key shows it, which is one with all that are shown alike."""
+        return self._values().addresses.label(field, value)
 
     # Records
 
@@ -109,33 +86,7 @@ class BtReport:
             self._output.write(text)
 
     def _formatter(self, actions: Sequence[Action], stride: int) -> Formatter:
-        identity = actions, stride
-        found = self._formatters.get(identity)
-        if found is None:
-            from sonde.frontends.bpftrace.report.records import compile_actions  # some programs have no records
-
-            escaping = escaping_for(self._output.is_terminal, self._options.rawbytes, False)
-            found = compile_actions(
-                actions,
-                stride,
-                self._spec.strings,
-                escaping,
-                self._environment,
-                self._ending.is_json,
-                self._ending.longest,
-            )
-            self._formatters[identity] = found
-        return found
-
-    def _typed(self, number: int, data: bytes) -> bytes:
-        return value_text(self._types, number, data)
-
-    def _object_text(self, keyword: str, data: bytes) -> bytes:
-        if self._objects is None:
-            from sonde.frontends.bpftrace.report.objects import ObjectText  # few programs have them
-
-            self._objects = ObjectText(self._addresses, self._symbolizer)
-        return self._objects.text(keyword, data)
+        return self._values().formatter(actions, stride)
 
     def begin(self, record: Record) -> None:
         """Nothing stands before what a record shows."""
@@ -190,7 +141,9 @@ class BtReport:
         if self._ending.is_json and not mistake:
             # The line's end belongs to the text form alone.
             shown = found.removesuffix(b"\n") if name == "join" else found
-            found = self._environment["text_line"](name, shown)
+            from sonde.frontends.bpftrace.report.json_objects import text_line  # few ask for it
+
+            found = text_line(name, shown)
         self._show(found)
         if mistake:
             self._complain(f"ERROR: {mistake}")
@@ -199,9 +152,7 @@ class BtReport:
 
     def _map_text(self) -> MapText:
         if self._maps is None:
-            from sonde.frontends.bpftrace.report.maps import MapText  # a program without maps is not to wait
-
-            self._maps = MapText(self._types, self._addresses, self._ending.functions, self._ending.series)
+            self._maps = self._values().maps(self._ending.functions, self._ending.series)
         return self._maps
 
     def show(self, shown: ShownMap) -> None:
@@ -210,7 +161,7 @@ class BtReport:
             return
         from sonde.frontends.bpftrace.report.json_objects import MapJson  # as above
 
-        self._show(MapJson(self._types, self._map_text()).show(shown))
+        self._show(MapJson(self._values().types, self._map_text()).show(shown))
 
     def key_texts(self, spec: AggregationSpec | ArraySpec, key: Sequence[Value]) -> list[str]:
         """The parts of an element's key as they are shown."""
