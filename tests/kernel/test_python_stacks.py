@@ -11,7 +11,7 @@ from interpreters import DISTRIBUTIONS, VERSIONS, interpreter
 ENGINES = ("kernel", "embedded")
 
 PROGRAM = """
-import asyncio, functools, json, os, sys, threading, time
+import asyncio, functools, json, os, sys, threading, time, types
 # What has been loaded is known by then.
 time.sleep(0.3)
 told = []
@@ -53,6 +53,11 @@ async def sleeping(fd):
     leaf(fd)
 async def awaiting(fd):
     await asyncio.gather(sleeping(fd), sleeping(fd))
+elsewhere = types.ModuleType("elsewhere")
+elsewhere.functools = functools
+exec("def wrapping(function):\\n  @functools.wraps(function)\\n  def wrapper(fd): function(fd)\\n  return wrapper",
+     vars(elsewhere))
+wrapped = elsewhere.wrapping(leaf)
 def größe(fd):
     leaf(fd)
 def 漢字(fd):
@@ -82,6 +87,12 @@ def main(fd):
     eval(compile("leaf(fd)", "a file", "eval"))
     asyncio.run(awaiting(fd))
     thread = threading.Thread(target=recursing, args=(fd, 2)); thread.start(); thread.join()
+    wrapped(fd)
+    for number in range(40):
+        exec("\\n" * number + "leaf(fd)")
+        exec("\\n" * number + "def again(): leaf(fd)\\nagain()", {"leaf": leaf, "fd": fd, "__name__": "again"})
+    for number in range(6):
+        thread = threading.Thread(target=recursing, args=(fd, number)); thread.start(); thread.join()
     größe(fd); 漢字(fd); NAME(fd); failing(fd)
     del reader
 main(os.dup2(os.open("/dev/null", os.O_WRONLY), 99))

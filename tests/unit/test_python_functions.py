@@ -73,8 +73,12 @@ def test_a_table_that_is_cut_off_is_right_as_far_as_it_goes(size):
     code = test_lines_are_those_that_the_interpreter_tells.__code__
     table = code.co_linetable if hasattr(code, "co_linetable") else code.co_lnotab
     whole = rows(table, code.co_firstlineno, sys.hexversion >> 16)
-    cut = rows(table[:size], code.co_firstlineno, sys.hexversion >> 16)
-    assert cut == whole[: len(cut)]
+    *cut, end = rows(table[:size], code.co_firstlineno, sys.hexversion >> 16, False) or [LineStart(0, 0)]
+    assert tuple(cut) == whole[: len(cut)]
+    # What lies behind has no line, rather than the last one that is known.
+    assert end.line == 0
+    assert all(line_at((*cut, end), place) in (line_at(whole, place), 0) for place in range(len(code.co_code)))
+    assert line_at((*cut, end), end.place) == 0
 
 
 def of_this_process(address, size):
@@ -122,8 +126,10 @@ def test_any_memory_is_a_text_or_none(data, version):
 def test_tables_are_read_from_memory(data, copied):
     address = id(data)
     have = of_this_process(address, sys.getsizeof(data))[:copied].ljust(copied, b"\0")
-    assert bytes_of(address, have, of_this_process) == data
-    assert data.startswith(bytes_of(address, have, nothing))
+    assert bytes_of(address, have, of_this_process) == (data, True)
+    content, is_whole = bytes_of(address, have, nothing)
+    assert data.startswith(content)
+    assert is_whole == (content == data)
 
 
 FUNCTION = PythonFunction("module.name", "/there/file.py", 10, tuple(map(LineStart, (0, 4, 8, 20), (10, 11, 12, 11))))

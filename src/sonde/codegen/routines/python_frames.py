@@ -36,6 +36,7 @@ from sonde.codegen.routines.unwinding import (
     PYTHON_FRAME,
     STACK,
     STATE,
+    SURELY_EXECUTING,
     THREAD,
     USED,
 )
@@ -58,9 +59,12 @@ _NOT_LOOKED, _READY, _FAILED, _ANOTHER = range(4)
 """What FOUND says of the thread's state: the last is that it is another one."""
 
 _READ, _WINDOW, _KEY = NODE, NODE + 128, NODE + 224
-"""In the place of a node: a frame, the part of a code object with the names, and the key of PYTHON_KNOWN."""
+"""In the place of a node: a frame, the part of a code object that ends with the table of lines, and the key of
+PYTHON_KNOWN."""
 
-_FRAME_SIZE, _FRAME_OBJECT_SIZE, _WINDOW_SIZE = 80, 112, 40
+_FRAME_SIZE, _FRAME_OBJECT_SIZE, _WINDOW_SIZE = 80, 112, 88
+"""The last begins with the first line or before, and has nothing in it that changes while the code is there."""
+
 _INTERPRETERS_OWN = 3
 """From this number on the owner of a frame is the interpreter itself (enum _frameowner)."""
 
@@ -81,6 +85,10 @@ _FUNCTION_GLOBALS, _KEYS_HEAD, _TEXT_ENTRY_SIZE, _TEXT_WITHOUT_WIDE = 16, 32, 16
 all keys are texts; and since 3.12 where a str has its characters."""
 
 _SMALLER_TEXTS = 0x030C
+_BYTES, _CODE_HAS_NUMBER = 32, 0x030C
+"""Where a bytes object has its content, for which there is room for two words; and the version since which there is a
+number in the window that no other code has (co_version)."""
+
 _ENTRIES = 4
 """Of a dict so many are looked at."""
 
@@ -160,7 +168,7 @@ def thread(name: str) -> BpfFunction:
     """(work): have the innermost of the thread's frames of Python in the state; 1 if there is one. Called again it
     looks once for another state of the thread, which has one in each interpreter that it has entered."""
     b, work, absent = _ending(name)
-    found, again, listed = _runtime(b, work, absent), b.label(), b.label()
+    found, again, listed, outdated = _runtime(b, work, absent), b.label(), b.label(), b.label()
     with b.when("eq", b.load(found, KIND, 4), Imm(python.IS_UNKNOWN)):
         version = b.alu("lsh", b.load(found, VERSION, 4), Imm(python.REASON_BITS))
         put(b, work, PLACE, b.alu("or", b.load(found, REMARK, 4), version))
@@ -177,7 +185,13 @@ def thread(name: str) -> BpfFunction:
     b.store(key, 8, 8, get(b, work, THREAD))
     known = b.call(NUMBERS["map_lookup_elem"], MapDescriptor(PYTHON_THREADS), SlotAddress(key))
     with b.when("ne", known, Imm(0)):
-        _try(b, work, b.in_register(b.load(known, 0, 8)))
+        before = b.in_register(b.load(known, 0, 8))
+        # The state of a thread that has ended may look like that of the one which got its thread pointer.
+        following = b.in_register(_member(b, found, before, _NEXT))
+        with b.when("ne", following, Imm(0)):
+            b.branch("ne", b.call_local("python_word", following), before, outdated)
+        _try(b, work, before)
+    b.place(outdated)
     with b.when("ne", b.load(found, _CURRENT, 4), Imm(0)):
         _try(b, work, _member(b, found, runtime, _CURRENT))
     b.jump(listed)
@@ -332,16 +346,21 @@ def known(name: str) -> BpfFunction:
         # A remark.
         b.ret(Imm(1))
     target = b.in_register(b.alu("add", work, Imm(_WINDOW)))
-    address = b.alu("add", code, b.load(found, _FILE, 4))
+    address = b.alu("sub", b.alu("add", code, b.load(found, _LINES, 4)), Imm(_WINDOW_SIZE - _WORD))
     read = b.call(NUMBERS["probe_read_user"], target, Imm(_WINDOW_SIZE), address)
     b.branch("slt", read, Imm(0), unreadable)
-    names = [get(b, work, _WINDOW + place) for place in range(0, 32, 8)]
-    total = names[0]
-    for each in names[1:]:
-        total = b.in_register(b.alu("add", b.alu("mul", total, b.copy(Imm(_MULTIPLIER))), each))
+    # Code that is made anew may stand where other code stood, with the same names.
+    total, multiplier = b.copy(get(b, work, _WINDOW)), b.copy(Imm(_MULTIPLIER))
+    for place in range(_WORD, _WINDOW_SIZE, _WORD):
+        b.move(total, b.alu("add", b.alu("mul", total, multiplier), get(b, work, _WINDOW + place)))
+    key = b.in_register(b.alu("add", work, Imm(_KEY)))
+    with b.when("lt", b.load(found, VERSION, 4), Imm(_CODE_HAS_NUMBER)):
+        table = b.alu("add", get(b, work, _WINDOW + _WINDOW_SIZE - _WORD), Imm(_BYTES))
+        b.branch("slt", b.call(NUMBERS["probe_read_user"], key, Imm(2 * _WORD), table), Imm(0), unreadable)
+        for place in (0, _WORD):
+            b.move(total, b.alu("add", b.alu("mul", total, multiplier), get(b, work, _KEY + place)))
     for place, value in ((0, get(b, work, IMAGE)), (8, code), (16, total)):
         put(b, work, _KEY + place, value)
-    key = b.in_register(b.alu("add", work, Imm(_KEY)))
     value = b.call(NUMBERS["map_lookup_elem"], MapDescriptor(PYTHON_KNOWN), key)
     b.branch("eq", value, Imm(0), absent)
     put(b, work, NUMBER, b.load(value, 0, 8))
@@ -359,8 +378,11 @@ def note(name: str, frames: int) -> BpfFunction:
     key = b.in_register(b.alu("add", work, Imm(_KEY)))
     value, number = b.slot(8), b.slot(8)
     line = b.in_register(b.alu("and", _member(b, found, code, _LINE), Imm(0xFFFFFFFF)))
-    file = get(b, work, _WINDOW)
-    with b.when("eq", line, Imm(0)), b.when("eq", file, get(b, work, _WINDOW + 8)):
+    distance = b.alu("sub", b.load(found, _LINES, 4), b.load(found, _FILE, 4))
+    at_file = b.alu("and", b.alu("sub", Imm(_WINDOW_SIZE - _WORD), distance), Imm(0x78))
+    names = b.in_register(b.alu("add", work, at_file))
+    file, plain_name, whole_name = (b.in_register(b.load(names, _WINDOW + place, 8)) for place in (0, 8, 16))
+    with b.when("eq", line, Imm(0)), b.when("eq", file, plain_name):
         b.store(value, 0, 8, Imm(python.SKIPPED))
         put(b, work, NUMBER, Imm(python.SKIPPED))
         b.call(NUMBERS["map_update_elem"], MapDescriptor(PYTHON_KNOWN), key, SlotAddress(value), Imm(0))
@@ -368,19 +390,19 @@ def note(name: str, frames: int) -> BpfFunction:
     state = b.map_value(PYTHON_STATE, 0)
     b.store(number, 0, 8, b.alu("add", b.fetch_add(state, 0, Imm(1)), Imm(1)))
     made = b.in_register(b.alu("add", work, Imm(FRAMES + 8 * frames)))
-    called, lines = b.copy(get(b, work, _WINDOW + 16)), _member(b, found, code, _LINES)
-    module = b.copy(b.alu("and", _field(b, work, found, _FUNCTION), Imm(_TAGS)))
+    called, lines = b.copy(whole_name), get(b, work, _WINDOW + _WINDOW_SIZE - _WORD)
+    function = b.in_register(b.alu("and", _field(b, work, found, _FUNCTION), Imm(_TAGS)))
+    module = b.copy(function)
     in_globals, noted, version = b.label(), b.label(), b.in_register(b.load(found, VERSION, 4))
     b.branch("eq", b.load(found, KIND, 4), Imm(python.IS_FRAME_OBJECT), in_globals)
-    variables = b.in_register(b.alu("add", module, Imm(_FUNCTION_GLOBALS)))
-    b.move(module, _member(b, found, module, _MODULE))
-    # Code that was not made by `def`, in 3.11.
-    b.branch("ne", module, Imm(0), noted)
-    b.move(module, b.call_local("python_word", variables))
+    b.move(module, b.call_local("python_word", b.in_register(b.alu("add", function, Imm(_FUNCTION_GLOBALS)))))
     b.move(module, b.call_local("python_module", module, version))
+    b.branch("ne", module, Imm(0), noted)
+    # What a function says itself may be the module of another one, which it was made to look like.
+    b.move(module, _member(b, found, function, _MODULE))
     b.jump(noted)
     b.place(in_globals)
-    b.move(called, get(b, work, _WINDOW + 8))
+    b.move(called, plain_name)
     b.move(module, b.call_local("python_module", module, version))
     b.place(noted)
     for place, what in enumerate((get(b, work, IMAGE), code, file, called, module, lines)):
@@ -486,10 +508,12 @@ def show(name: str, frames: int) -> BpfFunction:
 
 def shift(name: str, frames: int) -> BpfFunction:
     """(work): of frame objects there is none left for a frame of the interpreter's: each belongs one further out. Have
-    the first one show the interpreter itself, and the last one be shown next; 0 if that cannot be."""
+    the first one show the interpreter itself, and the last one be shown next; 0 if that cannot be, as in a greenlet,
+    whose stack goes on in that of its parent, and its frames do not."""
     b, work, absent = _ending(name)
     found = _runtime(b, work, absent)
     b.branch("ne", b.load(found, KIND, 4), Imm(python.IS_FRAME_OBJECT), absent)
+    b.branch("eq", get(b, work, FIRST_PC), Imm(SURELY_EXECUTING), absent)
     put(b, work, NATIVE, get(b, work, FIRST_PC))
     repeat(b, f"python_exchange_{frames}", Imm(frames), work)
     b.ret(Imm(1))

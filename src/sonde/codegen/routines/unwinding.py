@@ -58,6 +58,10 @@ _WORD = 8
 _STEPS_OF_MIXED = 3
 """For each frame that is noted one of the interpreter, which is not, and one around it."""
 
+SURELY_EXECUTING, _MOST_BEFORE_FRAME = 1, 1
+"""In FIRST_PC, that the innermost call of the interpreter has a frame of Python's: it does not call so many functions
+in one another before."""
+
 _GIVEN_UP = 2
 """What FOUND says where no frames of Python are to be had (`python_frames.FAILED`)."""
 
@@ -167,6 +171,8 @@ def _enter_python(b: Builder, work: Reg, frames: int, noted: int) -> None:
     put(b, work, KEPT_PC, pc)
     with b.when("eq", get(b, work, FIRST_PC), Imm(0)):
         put(b, work, FIRST_PC, pc)
+        with b.when("gt", get(b, work, COUNT), Imm(_MOST_BEFORE_FRAME)):
+            put(b, work, FIRST_PC, Imm(SURELY_EXECUTING))
     b.jump(noted)
     b.place(other)
 

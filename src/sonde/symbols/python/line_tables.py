@@ -14,16 +14,21 @@ _ENTRY, _MORE = 0x80, 0x40
 _NONE, _LONG, _NO_COLUMNS, _ONE_LINE = 15, 14, 13, 10
 
 
-def rows(table: bytes, first: int, version: int) -> tuple[LineStart, ...]:
-    """Where each line begins by a table, or what is there of one; `first` is the function's first line."""
+def rows(table: bytes, first: int, version: int, is_whole: bool = True) -> tuple[LineStart, ...]:
+    """Where each line begins by a table; `first` is the function's first line. Of what lies behind one that is cut off
+    the line is not known: line 0 begins there."""
     made = _locations if version >= _OF_LOCATIONS else _units if version >= _BY_UNITS else _bytes
     found: list[LineStart] = []
-    for place, line in made(table, first):
+    *known, (end, _) = made(table, first)
+    for place, line in known:
         if found and found[-1].place == place:
             found.pop()
         if not found or found[-1].line != line:
             found.append(LineStart(place, line))
-    return tuple(found)
+    return tuple(found) if is_whole or not found else (*found, LineStart(end, 0))
+
+
+# Each ends with the place as far as which a table tells.
 
 
 def _bytes(table: bytes, first: int) -> Iterator[tuple[int, int]]:
@@ -33,6 +38,7 @@ def _bytes(table: bytes, first: int) -> Iterator[tuple[int, int]]:
         place += forth
         line += down - 256 if down > 127 else down
         yield place, line
+    yield place + 1, 0
 
 
 def _units(table: bytes, first: int) -> Iterator[tuple[int, int]]:
@@ -44,6 +50,7 @@ def _units(table: bytes, first: int) -> Iterator[tuple[int, int]]:
             if size:
                 yield place, line
         place += size
+    yield place, 0
 
 
 def _locations(table: bytes, first: int) -> Iterator[tuple[int, int]]:
@@ -61,10 +68,11 @@ def _locations(table: bytes, first: int) -> Iterator[tuple[int, int]]:
             line += kind - _ONE_LINE if kind >= _ONE_LINE else 0
             at += 2 if kind >= _ONE_LINE else 1
         if at > len(table):
-            return
+            break
         if has_line:
             yield place, line
         place += 2 * size
+    yield place, 0
 
 
 def _number(table: bytes, at: int) -> tuple[int, int]:

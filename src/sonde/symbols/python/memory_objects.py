@@ -42,8 +42,8 @@ def text_of(address: int, copied: bytes, version: int, read: Read) -> str | None
     return text if len(text) == length else f"{text}…"
 
 
-def bytes_of(address: int, copied: bytes, read: Read) -> bytes:
-    """A bytes object whose beginning has been `copied`, as far as it is to be had."""
+def bytes_of(address: int, copied: bytes, read: Read) -> tuple[bytes, bool]:
+    """A bytes object whose beginning has been `copied`, as far as it is to be had, and whether that is all of it."""
     size = int.from_bytes(copied[_LENGTH : _LENGTH + 8], "little")
     if not size and address:
         copied = read(address, len(copied))
@@ -52,4 +52,5 @@ def bytes_of(address: int, copied: bytes, read: Read) -> bytes:
     if end > len(copied):
         more = read(address, end)
         copied = more if more[_CONTENT : len(copied)] == copied[_CONTENT:] else copied
-    return copied[_BYTES_AT:end]
+    content = copied[_BYTES_AT:end]
+    return content, len(content) == size

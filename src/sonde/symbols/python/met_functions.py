@@ -64,8 +64,8 @@ class MetFunctions:
         file = text_of(file_at, copied[0], version, read)
         name = text_of(name_at, copied[1], version, read)
         module = text_of(module_at, copied[2], version, read)
-        table = bytes_of(lines_at, copied[3], read) if self._rows < _MOST_ROWS else b""
-        found = rows(table, line, version)
+        table, is_whole = bytes_of(lines_at, copied[3], read) if self._rows < _MOST_ROWS else (b"", False)
+        found = rows(table, line, version, is_whole)
         self._rows += len(found)
         called = ".".join(each for each in (module, name or "[unknown]") if each)
         self._tell(number, PythonFunction(called, file or "", line, found))
