@@ -2,6 +2,8 @@
 scripts find in the recording what they would have found, or are told by name what it does not hold."""
 
 import re
+import shlex
+import signal
 import subprocess
 from pathlib import Path
 
@@ -11,6 +13,8 @@ from command import SONDE, build, sonde, unwrapped
 
 WORK = "sh -c 'for i in 1 2 3 4 5 6 7; do cat /etc/passwd /nowhere; done >/dev/null 2>&1; ls / >/dev/null'"
 """It writes nothing itself."""
+
+READS = "dd if=/dev/zero of=/dev/null bs=1 count=100000 status=none"
 
 OWN = {
     "calls by name": "syscall:::entry /pid == $target/ { @[probefunc] = count(); }",
@@ -373,3 +377,21 @@ def test_a_burst_finds_room_in_the_ring_of_a_recording(tmp_path):
     assert not live.stderr
     assert re.findall(r"(\w+) +(\d+)", live.stdout) == [("entry", str(CALLS)), ("return", str(CALLS))]
     assert replay(path, script).stdout == live.stdout
+
+
+@pytest.mark.parametrize("engine", ["kernel", "embedded"])
+def test_a_reader_that_goes_away_leaves_a_whole_recording(tmp_path, engine):
+    """As SIGPIPE ends who records nothing, with all that was recorded until then and the end of a recording."""
+    path = str(tmp_path / "it.rec")
+    text = 'syscall::read:entry /pid == $target/ { printf("%d\\n", arg0); }'
+    words = shlex.join([SONDE, "-q", "-n", text, "--engine", engine, "--record", path, "-c", READS])
+    done = subprocess.run(
+        ["bash", "-c", f"{words} | head -n 3; echo ${{PIPESTATUS[0]}}"], capture_output=True, text=True, timeout=60
+    )
+    assert done.stderr == ""
+    *lines, status = done.stdout.split()
+    assert lines == ["3", "3", "0"]
+    assert status == str(128 + signal.SIGPIPE)
+    replayed = sonde("-q", "--replay", path, "-n", "syscall::read:entry { @ = count(); }")
+    assert replayed.stderr == ""
+    assert int(replayed.stdout) > 3

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from sonde.cli.messages import FatalError, Messages, UsageError, ValueOfOptionError, refused
 from sonde.cli.output import show
 from sonde.library import TYPE_CHECKING, open_nothing
-from sonde.library.errors import Error, as_errors
+from sonde.library.errors import Error, ReaderGoneError, as_errors
 
 if TYPE_CHECKING:
     from sonde.cli.arguments import Arguments
@@ -54,6 +54,8 @@ def main(words: Sequence[str] | None = None) -> int:
         return error.status
     except FatalError as error:
         return _failure(error, messages)
+    except ReaderGoneError:
+        return _end_by(signal.SIGPIPE)
     except Error as error:
         return _failure(refused(error), messages)
     except OSError as error:
@@ -67,6 +69,13 @@ def _failure(error: FatalError, messages: Messages) -> int:
     # dtrace(1) keeps the status 2 for its usage.
     as_dtrace = messages.program == "dtrace" or not messages.has_hints
     return 1 if as_dtrace and isinstance(error, ValueOfOptionError) else error.status
+
+
+def _end_by(number: signal.Signals) -> int:
+    """As who does nothing about the signal; whoever waits sees that."""
+    signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
+    return 128 + number
 
 
 def _tell_usage(error: UsageError, words: Sequence[str], messages: Messages) -> None:

@@ -19,6 +19,10 @@ def run(job: Job, arguments: Arguments, messages: Messages, held: Held) -> int:
         for remark in of_filter(options):
             messages.error(remark)
     _require_apart(arguments)
+    if options.text("record"):
+        from sonde.cli.readers import outlive_reader  # most runs record nothing
+
+        outlive_reader()
 
     def begun(_: object) -> None:
         if options.on("destructive") and not options.on("quiet"):

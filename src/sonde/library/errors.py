@@ -44,6 +44,10 @@ class TracingError(Error):
     """The programs could not be loaded or attached, or tracing could not go on."""
 
 
+class ReaderGoneError(TracingError):
+    """Whoever read the standard output has gone away."""
+
+
 class ScriptError(Error):
     """A file that is no script, spec or recording of sonde's, or that cannot be read."""
 
@@ -123,5 +127,7 @@ def as_errors() -> Iterator[None]:
 
 def aborted(error: OSError) -> TracingError:
     """What ended a session while it ran."""
+    if isinstance(error, BrokenPipeError) and not error.filename:
+        return ReaderGoneError("processing aborted: nobody reads the standard output any more")
     where = f"failed to write '{error.filename}': " if error.filename else ""
     return TracingError(f"processing aborted: {where}{error.strerror}", limit_hint(error))

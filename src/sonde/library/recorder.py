@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from time import monotonic_ns
 
 from sonde.engines.fired import EMBEDDED, KERNEL, OtherNames
@@ -95,6 +95,20 @@ def lost_names(clauses: Sequence[Clause], spec: TracingSpec, options: OptionTabl
 
 
 @contextmanager
+def _ended(finish: Callable[[], None]) -> Iterator[None]:
+    """A recording gets its end also where the session fails, as when nobody reads what it prints: it has all up to
+    there. `finish` may raise OSError."""
+    try:
+        yield
+    except BaseException:
+        # What has failed already is told.
+        with suppress(OSError):
+            finish()
+        raise
+    finish()
+
+
+@contextmanager
 def recording_embedded(spec: TracingSpec, options: OptionTable, process: int) -> Iterator[tuple[FiringFile, int]]:
     """What records the firings of the embedded engine, and what to add to times for those of the wall clock. Raises
     Error."""
@@ -113,8 +127,8 @@ def recording_embedded(spec: TracingSpec, options: OptionTable, process: int) ->
         try:
             most = (options.number("pcapsize"),) if options.is_set("pcapsize") else ()
             keeper = FiringFile(file, head, *most)
-            yield keeper, offset
-            keeper.finish(0)
+            with _ended(lambda: keeper.finish(0)):
+                yield keeper, offset
         except OSError as error:
             raise Error(f"failed to write recording '{path}': {error.strerror}") from None
 
@@ -164,8 +178,8 @@ def recording_kernel(
             keeper = source.keeper = FiringFile(file, head, again=again)
             if has_user_addresses(recorder.spec) or options.on("recordreads"):
                 source.note_processes(each.pid for each in traced)
-            yield source
-            keeper.finish(source.lost)
+            with _ended(lambda: keeper.finish(source.lost)):
+                yield source
         except OSError as error:
             raise Error(f"failed to write recording '{path}': {error.strerror}") from None
         finally:
