@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 
-from sonde.model.catalog import Catalog
 from sonde.model.errors import ProgramError, SourceError
 from sonde.model.options import OptionTable
 from sonde.model.program import Clause, Program
 from sonde.model.types import Type
-from sonde.typed import Any, NamedTuple, Protocol, TypeAlias, cast
+from sonde.typed import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, cast
+
+if TYPE_CHECKING:
+    from sonde.model.catalog import Catalog
 
 ProgramText: TypeAlias = tuple[str, str]
 """One program of a session, a kind and a text. Kinds: a whole `text`; a `file`, whose path it is; or, as D has them on

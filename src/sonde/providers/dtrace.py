@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sonde.model.catalog import TypedArgument
 from sonde.model.probe import Internal, Probe
 from sonde.providers.pattern import Pattern, matches
 from sonde.providers.provider import DTRACE
+from sonde.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sonde.model.catalog import TypedArgument
 
 PROBES = tuple(
     Probe(DTRACE.first + index, "dtrace", "", "", name, Internal(name))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from sonde.model.catalog import TypedArgument
 from sonde.model.probe import Probe
 from sonde.model.types import Type
 from sonde.providers.pattern import Pattern
-from sonde.typed import NamedTuple, Protocol
+from sonde.typed import TYPE_CHECKING, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from sonde.model.catalog import TypedArgument
 
 
 class IdentifierBlock(NamedTuple):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 
-from sonde.model.catalog import Derivation, KernelSymbol, Located, TypedArgument
 from sonde.model.errors import BAD_OBJECT, SourceError
 from sonde.model.probe import (
     KernelFunction,
@@ -27,6 +26,7 @@ from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sonde.formats.packet_file import FiledDevice
+    from sonde.model.catalog import Derivation, KernelSymbol, Located, TypedArgument
     from sonde.model.spec import TracingSpec
     from sonde.providers.kernel_types import KernelTypes
     from sonde.providers.user_functions import Site
@@ -369,6 +369,8 @@ class Registry:
 
     def symbol(self, name: str, module: str | None = None) -> KernelSymbol | None:
         """Kernel data, or a function, by name; its type where BTF has it."""
+        from sonde.model.catalog import KernelSymbol  # few programs name the kernel's data
+
         if self._known.kallsyms is None:
             type_ = self._symbol_type(name, module)
             return KernelSymbol(name, module or "vmlinux", 0, type_) if type_ else None

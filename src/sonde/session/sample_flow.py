@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from sonde.model.samples import Samples, SampleSink
-from sonde.typed import Protocol
+from sonde.typed import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from sonde.model.samples import Samples, SampleSink
 
 
 class HasSamples(Protocol):

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sonde.model.catalog import Catalog
 from sonde.model.types import Type
+from sonde.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sonde.model.catalog import Catalog
 
 
 class KnownTypes:

@@ -11,13 +11,13 @@ from sonde.frontends.bpftrace.check.scope import AttachedProbes
 from sonde.frontends.bpftrace.errors import BtError
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.frontends.bpftrace.syntax.lexer import integer_of
-from sonde.model.catalog import Catalog
 from sonde.model.errors import NO_FUNCTION, SourceError
 from sonde.model.probe import SIGNALS, Internal, Probe
 from sonde.typed import TYPE_CHECKING, NamedTuple, NoReturn
 
 if TYPE_CHECKING:
     from sonde.frontends.bpftrace.check.trials import TrialProbes
+    from sonde.model.catalog import Catalog
 
 KINDS = {
     "begin": "begin", "BEGIN": "begin", "end": "end", "END": "end", "self": "self",

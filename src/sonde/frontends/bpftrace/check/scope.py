@@ -10,12 +10,14 @@ from sonde.frontends.bpftrace.check.types import INT64, UINT64, fixed, learned, 
 from sonde.frontends.bpftrace.errors import BtError, SourceSpan, position
 from sonde.frontends.bpftrace.program_text import ProgramText
 from sonde.frontends.bpftrace.syntax import nodes
-from sonde.model.catalog import Catalog
 from sonde.model.errors import Position
 from sonde.model.probe import Probe
 from sonde.model.program import Aggregation, Expr, Kept, Statement, Variable
 from sonde.model.types import STRING, Type, resolve
-from sonde.typed import NamedTuple, TypeAlias
+from sonde.typed import TYPE_CHECKING, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    from sonde.model.catalog import Catalog
 
 MAP_KEYS = 4096
 """Elements of a map, unless the program says otherwise."""

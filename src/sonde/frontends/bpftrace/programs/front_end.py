@@ -21,13 +21,15 @@ from sonde.frontends.bpftrace.syntax import nodes as tree_of
 from sonde.frontends.bpftrace.syntax.nodes import AttachPoint
 from sonde.frontends.languages import Checked, Part, Remark
 from sonde.model import program as tree
-from sonde.model.catalog import Catalog
 from sonde.model.errors import ProgramError, SourceError
 from sonde.model.options import OptionTable
 from sonde.model.types import Type
 from sonde.model.walk import nodes
-from sonde.typed import TypeVar
+from sonde.typed import TYPE_CHECKING, TypeVar
 from sonde.untrusted import read_named, text_of
+
+if TYPE_CHECKING:
+    from sonde.model.catalog import Catalog
 
 _T = TypeVar("_T")
 

@@ -7,8 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from sonde.consume.events import Drop, Fault, Record, ShownMap, Table, Value
 from sonde.consume.options import Options
 from sonde.frontends.bpftrace.program_text import BtSource, ProgramText
-from sonde.frontends.bpftrace.report.messages import drop_text
-from sonde.model.conversions import Conversion
 from sonde.model.probe import Probe
 from sonde.model.records import Action, AggregationSpec, ArraySpec, CommandAction, RecordLayout
 from sonde.model.spec import TracingSpec
@@ -22,6 +20,7 @@ if TYPE_CHECKING:
     from sonde.frontends.bpftrace.report.shown_values import ShownValues
     from sonde.frontends.bpftrace.report.trials import BtTrials
     from sonde.frontends.bpftrace.series import Series
+    from sonde.model.conversions import Conversion
     from sonde.model.records import Field
     from sonde.report.symbolizer import Symbolizer
 
@@ -192,6 +191,8 @@ class BtReport:
             from sonde.frontends.bpftrace.report.json_objects import counted_line  # few ask for it
 
             self._show(counted_line("lost_events", "events", drop.lost))
+        from sonde.frontends.bpftrace.report.messages import drop_text  # most programs lose nothing
+
         self._complain(drop_text(drop))
 
     def refusal(self, record: Record, reason: str) -> None:
