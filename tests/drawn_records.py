@@ -10,7 +10,7 @@ from sonde.library.frames import Frame
 from sonde.library.record_reader import ProbeNames
 from sonde.model.conversions import Conversion
 from sonde.model.probe import Internal, Probe
-from sonde.model.records import Field, PrintfAction, RecordLayout, TraceAction
+from sonde.model.records import REAL, Field, PrintfAction, RecordLayout, TraceAction
 
 STRINGS = (b"zero", "umläut".encode(), b"\xff")
 PROBES = ProbeNames()
@@ -18,6 +18,23 @@ PROBE = Probe(7, "syscall", "vmlinux", "read", "entry", Internal(""))
 PROBES.learn([PROBE])
 HEADER = 8
 """Bytes before each record in a ring."""
+
+
+REALS = {4: "<f", 8: "<d"}
+
+
+def real(size):
+    """NaN is left out, which equals nothing."""
+    return st.floats(width=8 * size, allow_nan=False).map(
+        lambda value: (("int", size, False, REAL), struct.pack(REALS[size], value), value)
+    )
+
+
+def extended(number):
+    """The long double of an integer that a double has, too."""
+    length = number.bit_length()
+    data = struct.pack("<QH6x", number << 64 - length, 16383 + length - 1) if number else bytes(16)
+    return ("bytes", 16, False, REAL), data, float(number)
 
 
 def integer(size, signed):
@@ -38,10 +55,13 @@ VALUE = st.one_of(
             os.fsdecode(STRINGS[number]),
         )
     ),
+    real(4),
+    real(8),
+    st.integers(0, (1 << 53) - 1).map(extended),
     st.binary(min_size=16, max_size=16).map(lambda data: (("bytes", 16, False), data, data)),
     st.integers(1, 1 << 60).map(lambda at: (("symbol", 8, False), struct.pack("<Q", at), Frame(at))),
 )
-"""The kind, size and sign of a field, its bytes, and its value."""
+"""The kind, size, sign and detail of a field, its bytes, and its value."""
 
 
 class DrawnRecords(NamedTuple):
@@ -66,9 +86,9 @@ def drawn_records(draw):
         time, end, body = Field(16, 8, "int"), 24, struct.pack("<Q", 12345)
     for values in statements:
         fields = []
-        for (kind, size, signed), data, _ in values:
+        for (kind, size, *more), data, _ in values:
             padding = -end % min(size, 8)
-            fields.append(Field(end + padding, size, kind, signed))
+            fields.append(Field(end + padding, size, kind, *more))
             body += bytes(padding) + data
             end += padding + size
         is_trace = len(fields) == 1

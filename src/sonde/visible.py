@@ -27,6 +27,12 @@ def visible(text: str) -> str:
     return "".join([each if _has_shape(each) else _escape(each) for each in text])
 
 
+def unicode_text(text: str) -> str:
+    """Text as it may stand in UTF-8, for programs: bytes that are none, and surrogates in Python, as
+    `\\xff`."""
+    return text.encode(errors="surrogateescape").decode(errors="backslashreplace")
+
+
 def visible_bytes(text: bytes) -> bytes:
     """`visible` for bytes that are, or should be, UTF-8."""
     if _is_plain(text):

@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import jsonschema
+import pyarrow as pa
 import pytest
 from json_schema import SCHEMA
 
@@ -80,3 +81,39 @@ def test_a_pragma_asks_for_it_and_a_function_may_have_the_name():
     done = sonde("--engine", "embedded", "-qn", "#pragma D option format=json\nBEGIN { trace(1); exit(0); }")
     assert [json.loads(line)["type"] for line in done.stdout.splitlines()] == ["record", "exit"]
     assert b"json" in sonde("-l", "-f", ":json").stderr
+
+
+def test_floating_point_numbers_are_numbers_wherever_they_are_recorded(tmp_path):
+    """As trace(), printf() and print() show them; a table has them in columns of their type."""
+    program = r"""
+    typedef struct { float single; double whole; long double wide; double none; } numbers;
+    BEGIN {
+        this->p = (numbers *)alloca(sizeof(numbers));
+        *(int *)&this->p->single = 0x3fc00000;
+        *(long long *)&this->p->whole = 0xc002000000000000;
+        *(long long *)&this->p->wide = 0xc000000000000000;
+        *((long long *)&this->p->wide + 1) = 16384;
+        *(long long *)&this->p->none = 0x7ff8000000000000;
+        trace(this->p->single);
+        printf("%g %*Lf %f", this->p->whole, 3, this->p->wide, this->p->none);
+        print(*this->p);
+        exit(0);
+    }
+    """
+    truth = {"single": 1.5, "whole": -2.25, "wide": 3.0, "none": "nan"}
+    done = sonde("--engine", "embedded", "-q", "-f", "json", "-n", program)
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    for each in found:
+        jsonschema.validate(each, SCHEMA)
+    alone = {name: number for each in found[:2] for name, number in each["values"].items()}
+    assert alone == {f"this->p->{name}": number for name, number in truth.items()} | {"3": 3}
+    assert found[2]["values"] == {"*this->p": truth}
+    path = tmp_path / "table.arrow"
+    assert sonde("--engine", "embedded", "-q", "-o", str(path), "-n", program).returncode == 0
+    table = pa.ipc.open_stream(path).read_all()
+    types = {"single": pa.float32(), "whole": pa.float64(), "wide": pa.float64(), "none": pa.float64()}
+    for name, wanted in types.items():
+        column = table.column(f"this->p->{name}")
+        assert column.type == wanted
+        assert [str(each) for each in column.drop_null().to_pylist()] == [str(truth[name])]
+    assert table.schema.field("*this->p").type == pa.struct([*types.items()])

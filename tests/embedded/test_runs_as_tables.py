@@ -1,7 +1,5 @@
 """Runs as tables of Arrow: made of records, or of what was recorded at once."""
 
-from importlib.util import find_spec
-
 import polars
 import pyarrow as pa
 import pytest
@@ -59,7 +57,6 @@ def test_readers_of_arrow_take_runs_and_aggregations(recording, output):
     assert calls.drop_columns(["time"]).to_pylist() == [{"execname": "sh", "count": 2}]
 
 
-@pytest.mark.skipif(find_spec("pandas") is None, reason="needs package python3-pandas")
 def test_integers_of_data_frames_stay_integers(recording):
     with run_of(recording, "arrow") as run:
         frame = run.to_pandas()

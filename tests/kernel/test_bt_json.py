@@ -2,13 +2,16 @@
 
 import json
 import re
+import struct
 from pathlib import Path
 
 import pytest
 from command import sonde
 from jsonschema import Draft202012Validator
 
-from sonde.frontends.bpftrace.report.json_objects import counted_line
+from sonde.frontends.bpftrace.report.json_objects import counted_line, json_value, value_line
+from sonde.frontends.bpftrace.report.typed_values import LanguageTypes, value_text
+from sonde.model.records import TypeSpec
 
 PAGE = Path(__file__).parents[2] / "docs" / "bpftrace-json.md"
 SCHEMA = json.loads(re.search(r"```json\n(.*?)```", PAGE.read_text(), re.DOTALL)[1])
@@ -72,3 +75,30 @@ def test_records_that_are_lost_are_told_in_an_object():
     lost = json.loads(counted_line("lost_events", "events", 37))
     assert mistakes(lost, "lost_events") == []
     assert lost["count"] == lost["data"]["events"] == 37
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_bytes_that_are_no_utf_8_and_keys_of_one_text_are_all_there(engine):
+    program = r"""
+    begin {
+        printf("%s\xff\n", "\xc3\xa9"); print("\xfe"); @["a,b", "c"] = 1; @["a", "b,c"] = 2; @bytes["\xff"] = "\x80";
+        @bytes["\\xff"] = "other"; exit();
+    }
+    """
+    lines = sonde("bt", "-q", "--engine", engine, "-f", "json", "-e", program).stdout.encode().splitlines()
+    objects = [json.loads(line.decode()) for line in lines]
+    assert [found for each in objects for found in mistakes(each, each["type"])] == []
+    assert [each["data"] for each in objects[:2]] == ["\xe9\\xff\n", "\\xfe"]
+    maps = {name: value for each in objects[2:] for name, value in each["data"].items()}
+    assert maps["@"] == {"a,b,c": 1, "a,b,c#2": 2}
+    assert {*maps["@bytes"]} == {"\\xff", "\\xff#2"}
+    assert {*maps["@bytes"].values()} == {"\\x80", "other"}
+
+
+@pytest.mark.parametrize(("value", "shown"), [(1.5, 1.5), (float("-inf"), "-inf"), (float("nan"), "nan")])
+def test_floating_point_numbers_are_no_bits(value, shown):
+    types = LanguageTypes((TypeSpec("float", "double", 8),), lambda *_: b"", 64, b"")
+    data = struct.pack("<d", value)
+    assert json_value(types, 0, data) == shown
+    assert value_text(types, 0, data) == b"%g" % value
+    assert mistakes(json.loads(value_line(types, "", 0, data)), "value") == []

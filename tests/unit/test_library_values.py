@@ -11,12 +11,16 @@ from hypothesis import strategies as st
 
 import sonde
 from sonde.library.aggregations import VALUES
+from sonde.library.arrow_values import array_of, object_type
+from sonde.library.data.json_values import json_value
 from sonde.library.histograms import LinearQuantize, LogLinearQuantize, Quantize
 from sonde.library.objects import object_value
 from sonde.library.scalars import Average, Count, Deviation, Maximum, Minimum, Sum
 from sonde.model.aggregating import FUNCTIONS, HISTOGRAMS, number_of
 from sonde.model.aggregation_words import MASK, counts
 from sonde.model.records import MemberSpec, TypeSpec
+from sonde.report.typed_object import object_text
+from sonde.report.value import value_text
 
 _SMALL = st.integers(-(10**6), 10**6)
 _LIST = st.lists(_SMALL, min_size=1, max_size=30)
@@ -189,6 +193,46 @@ def test_printed_objects_are_values():
     data = struct.pack("<iI8s", -5, 0b101 << 3, b"origin\0z")
     assert object_value(types, 0, data) == {"x": -5, "bits": -3, "name": "origin"}
     assert object_value(types, 0, data[:4]) == {"x": -5, "bits": None, "name": None}
+
+
+@given(st.sampled_from([1, 2, 4, 8]), st.booleans(), st.data())
+def test_bits_end_where_their_object_does(size, signed, data):
+    """A bit-field needs no whole number of its type in its object: text and values have it all the same."""
+    bits = data.draw(st.integers(1, 8 * size))
+    offset = data.draw(st.integers(0, 64))
+    value = data.draw(st.integers(*((-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1))))
+    length = (offset + bits + 7) // 8
+    memory = ((value & (1 << bits) - 1) << offset).to_bytes(length, "little")
+    types = (
+        TypeSpec("struct", "struct s", length, members=(MemberSpec("bits", 1, offset, bits),)),
+        TypeSpec("integer", "long", size, signed),
+    )
+    assert object_value(types, 0, memory) == {"bits": value}
+    assert value_text(types, 0, memory) == b"{.bits = %d}" % value
+    assert (b".bits = (long)%d" % value in object_text(types, 0, memory, None, length)) == bool(value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "data", "value"),
+    [
+        ("float", struct.pack("<f", 1.5), 1.5),
+        ("float", struct.pack("<d", -2.25), -2.25),
+        ("float", struct.pack("<e", 0.5), 0.5),
+        ("float", struct.pack("<QH6x", 3 << 62, 16384), 3.0),
+        ("quad", (16384 << 112 | 1 << 111).to_bytes(16, "little"), 3.0),
+        ("bfloat", b"\xc0\x3f", 1.5),
+        ("complex", struct.pack("<ff", 1.5, -0.5), 1.5 - 0.5j),
+        ("complex", struct.pack("<dd", 2.5, 0.25), 2.5 + 0.25j),
+    ],
+)
+def test_floating_point_numbers_are_numbers(kind, data, value):
+    """In lines of JSON and in tables, too."""
+    types = (TypeSpec(kind, "x", len(data)),)
+    assert object_value(types, 0, data) == value
+    both = {"real": value.real, "imaginary": value.imag}
+    assert json_value(value) == (both if kind == "complex" else value)
+    (found,) = array_of([value], object_type(types, 0)).to_pylist()
+    assert found == (both if kind == "complex" else value)
 
 
 def test_stacks_are_sequences():

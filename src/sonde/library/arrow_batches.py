@@ -22,12 +22,12 @@ from sonde.library.arrow_values import STRING, TIME, array_of
 from sonde.library.events import Event, Exit, Loss, Message, ProbeError, Record
 from sonde.library.own_values import has_names
 from sonde.library.record_reader import fields_of
-from sonde.library.statement_values import unicode_text
 from sonde.library.values import Values
 from sonde.model.probe import Probe
 from sonde.model.records import CPU_AT, PROBE_AT, RecordLayout
 from sonde.model.units import MIB
 from sonde.typed import Any, NamedTuple
+from sonde.visible import unicode_text
 
 Table = Any
 """A pyarrow.Table."""

@@ -14,10 +14,10 @@ from sonde.formats.bpf_ring import RING_HEADER
 from sonde.library.arrow_values import STRING, DataType, array_of, field_type
 from sonde.library.own_values import own_word
 from sonde.library.record_reader import fields_of
-from sonde.library.statement_values import unicode_text
 from sonde.library.values import Values
 from sonde.model.records import Action, Field, PrintfAction, RecordLayout, TraceAction
 from sonde.typed import Any
+from sonde.visible import unicode_text
 
 Array = Any
 """A pyarrow.Array."""
@@ -84,7 +84,7 @@ class FieldColumn:
         if field.kind == "int":
             return run.integers(offset, field.size, self._type)
         slots = run.slots(offset, field.size)
-        if field.kind == "bytes" and not own_word(field.detail):
+        if self._type == pa.binary() and not own_word(field.detail):
             return slots.cast(pa.binary())
         encoded = slots.dictionary_encode()
         decoded = self._decode(encoded.dictionary.to_pylist())

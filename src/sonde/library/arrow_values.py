@@ -11,12 +11,12 @@ from sonde.library.histograms import Histogram
 from sonde.library.objects import Object
 from sonde.library.own_values import own_keyword, own_word
 from sonde.library.scalars import Average, Deviation, Scalar
-from sonde.library.statement_values import unicode_text
 from sonde.library.values import CapturedPacket
 from sonde.model.aggregating import FUNCTIONS
-from sonde.model.records import AggregationSpec, Field, TypeSpec
+from sonde.model.records import REAL, AggregationSpec, Field, TypeSpec
 from sonde.report.number import REALS
 from sonde.typed import Any
+from sonde.visible import unicode_text
 
 DataType = Any
 """A pyarrow.DataType."""
@@ -28,6 +28,7 @@ FRAME = pa.struct(
      ("line", pa.uint32())]
 )  # fmt: skip
 PACKET = pa.struct([("time", TIME), ("length", pa.uint32()), ("data", pa.binary())])
+COMPLEX = pa.struct([("real", pa.float64()), ("imaginary", pa.float64())])
 BUCKETS = pa.list_(pa.struct([("low", pa.int64()), ("high", pa.int64()), ("count", pa.int64())]))
 
 _INTEGERS = {
@@ -48,9 +49,18 @@ def integer_type(size: int, signed: bool) -> DataType:
     return _INTEGERS[larger, signed] if larger else STRING
 
 
+def real_type(kind: str, size: int) -> DataType:
+    """That of a floating-point number of a kind of `report.number.REALS`: single or double precision, or two parts."""
+    if kind == "complex":
+        return COMPLEX
+    return pa.float32() if size <= 4 else pa.float64()
+
+
 def field_type(field: Field) -> DataType:
     """That of one recorded value, which is none of print()'s."""
     match field.kind:
+        case "int" | "bytes" if field.detail == REAL:
+            return real_type("float", field.size)
         case "int":
             return integer_type(field.size, field.signed)
         case "stack" | "ustack":
@@ -77,7 +87,7 @@ def object_type(types: Sequence[TypeSpec], number: int, depth: int = 0) -> DataT
             is_text = types[spec.element].kind == "char"
             return STRING if is_text else pa.list_(object_type(types, spec.element, depth + 1))
         case kind if kind in REALS:
-            return {4: pa.float32(), 8: pa.float64()}.get(spec.size, pa.binary())
+            return real_type(kind, spec.size)
         case "string" | "enum":
             return STRING
         case _:
@@ -119,6 +129,8 @@ def fitting(value: Any, wanted: DataType) -> Any:
             return value.number
         case Histogram():
             return [each._asdict() for each in value.buckets]
+        case complex():
+            return {"real": value.real, "imaginary": value.imag}
         case CapturedPacket():
             return value._asdict()
         case Frame():

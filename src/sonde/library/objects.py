@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Sequence
 
 from sonde.library.own_values import Own, own_keyword
 from sonde.model.records import TypeSpec
-from sonde.report.number import REALS
+from sonde.report.number import REALS, real_value
 from sonde.typed import Any, NamedTuple
 
 _DEEPEST = 32
 
 
 class Object(NamedTuple):
-    """`value`: a number, str, list, or dictionary of members; None for what was not recorded any more. `type` is its C
-    type's name, `address` the place it was read from, None for a value that has none."""
+    """`value`: a number, a complex one of C's `_Complex`, str, list, or dictionary of members; None for what was not
+    recorded any more. `type` is its C type's name, `address` the place it was read from, None for a value that has
+    none."""
 
     value: Any
     type: str
@@ -47,10 +47,10 @@ class _Reader:
             return here.partition(b"\0")[0].decode(errors="surrogateescape")
         if spec.kind == "array":
             return self._elements(spec, here, depth)
-        if len(here) < spec.size:
+        if len(here) < spec.size and not bits:
             return None
         if spec.kind in REALS:
-            return _real(here)
+            return real_value(here, spec.kind)
         value = _bits(data, offset, bits, spec.signed) if bits else int.from_bytes(here, "little", signed=spec.signed)
         if spec.kind == "enum":
             return next((name for name, each in spec.values if each == value), value)
@@ -76,12 +76,6 @@ class _Reader:
             self.value(spec.element, here[place : place + size], 0, 0, depth + 1)
             for place in range(0, min(len(here), spec.size), size)
         ]
-
-
-def _real(here: bytes) -> float | bytes:
-    """A float or double; others as their bytes."""
-    form = {4: "<f", 8: "<d"}.get(len(here))
-    return struct.unpack(form, here)[0] if form else here
 
 
 def _bits(data: bytes, offset: int, bits: int, signed: bool) -> int:

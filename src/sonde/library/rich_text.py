@@ -10,9 +10,8 @@ from html import escape
 from itertools import islice
 
 from sonde.library.frames import Stack
-from sonde.library.statement_values import unicode_text
 from sonde.typed import Any, Protocol
-from sonde.visible import visible
+from sonde.visible import unicode_text, visible
 
 MOST_ROWS = 25
 """Rows of a table that are shown; below it stands how many there are."""

@@ -25,11 +25,6 @@ def constant_text(action: Action) -> str | None:
     return "".join(each.text for each in action.conversions)
 
 
-def unicode_text(text: str) -> str:
-    """Text as it may stand in UTF-8: surrogates stand for bytes that are no UTF-8, as Python reads names."""
-    return text.encode(errors="surrogateescape").decode(errors="backslashreplace")
-
-
 def plain_name(spec: AggregationSpec | ArraySpec) -> str:
     """The name of an aggregation or array, without the `@` that is a part of some, `_` of one without a name."""
     return spec.name.removeprefix("@") or "_"

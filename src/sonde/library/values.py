@@ -11,6 +11,7 @@ from sonde.library.frames import Frame, Stack
 from sonde.library.objects import Object, object_value
 from sonde.library.own_values import own_values, own_word
 from sonde.model.records import (
+    REAL,
     Action,
     ArraySpec,
     CaptureAction,
@@ -21,6 +22,7 @@ from sonde.model.records import (
     TypeSpec,
 )
 from sonde.report.callers import are_calls, kernel_place, python_frame, user_place
+from sonde.report.number import as_real
 from sonde.report.stack import GLUE
 from sonde.report.symbolizer import Symbolizer
 from sonde.typed import Any, NamedTuple
@@ -73,7 +75,7 @@ class Values:
         self.functions: dict[str, Any] = {
             "decoded": self._decoded, "kernel_stack": self.kernel_stack, "user_stack": self.user_stack,
             "kernel_symbol": self.kernel_symbol, "user_symbol": self.user_symbol, "printed": self.printed,
-            "cut": _cut, "Packet": CapturedPacket, "own": self._own,
+            "cut": _cut, "Packet": CapturedPacket, "own": self._own, "as_real": as_real,
         }  # fmt: skip
 
     def names(self, action: Action, called: Iterator[str]) -> tuple[str, ...]:
@@ -118,6 +120,8 @@ class Values:
                 return code("user_symbol(*{}, {})", decoded, constant(field.detail))
             case "bytes" if own_word(field.detail):
                 return code("own({}, {})", constant(own_word(field.detail)), decoded)
+            case "int" | "bytes" if field.detail == REAL:
+                return code("as_real({}, {})", decoded, constant(field.size))
             case _:
                 return decoded
 
@@ -137,6 +141,8 @@ class Values:
                 return self.user_symbol(process, address, field.detail)
             case "bytes" if own_word(field.detail):
                 return self._own(own_word(field.detail), decoded)
+            case "int" | "bytes" if field.detail == REAL:
+                return as_real(decoded, field.size)
             case _:
                 return decoded
 

@@ -42,6 +42,7 @@ PROBE_AT, CPU_AT, SPECULATION_AT = 4, 8, 12
 LITERAL = "literal"
 
 TYPED = " #"
+REAL = "real"
 
 
 class Field(NamedTuple):
@@ -63,7 +64,8 @@ class Field(NamedTuple):
     For the four before these `detail` says what is wanted: `sym`, `func`, `mod`, `usym`, `ufunc`, `umod`, `uaddr`, the
     string size of a ustack, or how many frames of a stack to show: the first ones of it may be the tracepoint's own.
     That of `bytes` that printf() shows begins with the name of their structure, if they are one; behind TYPED is the
-    number of their type. That of a `string` is LITERAL where it can only be characters of the program's source.
+    number of their type. That of a `string` is LITERAL where it can only be characters of the program's source, that of
+    an `int` or `bytes` REAL where it has the bits of a floating-point number.
     """
 
     offset: int

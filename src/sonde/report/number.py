@@ -67,12 +67,18 @@ REALS = ("float", "complex", "quad", "bfloat")
 
 def real_text(raw: bytes, kind: str) -> bytes:
     """A floating-point number of a kind that TypeSpec tells apart, its imaginary part behind it."""
+    found = real_value(raw, kind)
+    return b"%g%+gi" % (found.real, found.imag) if isinstance(found, complex) else b"%g" % found
+
+
+def real_value(raw: bytes, kind: str) -> float | complex:
+    """The same as Python has it: what is more precise than a double loses of that."""
     if kind == "complex":
         half = len(raw) // 2
-        return b"%g%+gi" % (as_real(raw[:half], half), as_real(raw[half:], half))
+        return complex(as_real(raw[:half], half), as_real(raw[half:], half))
     if kind == "bfloat":
-        return b"%g" % as_real(b"\0\0" + raw, 4)
-    return b"%g" % (_quad(raw) if kind == "quad" else as_real(raw, len(raw)))
+        return as_real(b"\0\0" + raw, 4)
+    return _quad(raw) if kind == "quad" else as_real(raw, len(raw))
 
 
 def _quad(raw: bytes) -> float:

@@ -25,7 +25,8 @@ def value_text(types: Sequence[TypeSpec], number: int, data: bytes) -> bytes:
 def _text(types: Sequence[TypeSpec], member: MemberSpec, data: bytes, offset: int, depth: int) -> bytes:
     spec = types[member.type]
     here = data[offset // 8 : offset // 8 + spec.size]
-    if len(here) < spec.size or depth > _DEEPEST:
+    # Bits may end where their object does, before a whole number of their type would.
+    if (offset + (member.bits or 8 * spec.size) + 7) // 8 > len(data) or depth > _DEEPEST:
         return b"..."
     match spec.kind:
         case "struct":

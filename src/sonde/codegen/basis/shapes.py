@@ -8,9 +8,10 @@ from sonde.codegen.basis.names import LONGEST_NAME, PROBE_NAMES, PROBE_TEXT, is_
 from sonde.codegen.basis.settings import Settings
 from sonde.model import program as tree
 from sonde.model.errors import KEY_TYPES, SourceError
+from sonde.model.kinds import is_float
 from sonde.model.probe import OVERFLOWS, Internal, Probe, StaticPattern, StaticProbe, Uprobe
 from sonde.model.readings import Reading
-from sonde.model.records import LITERAL, Field
+from sonde.model.records import LITERAL, REAL, Field
 from sonde.model.types import STACK, TEXT, Array, Int, String, Struct, is_signed, is_wide, name_of, resolve, size_of
 from sonde.model.units import whole_words
 from sonde.model.walk import is_zero
@@ -150,6 +151,8 @@ def shape(e: tree.Expr, probes: Sequence[Probe], settings: Settings) -> tuple[st
         return "string", string_size(e, probes, settings), False, ""
     if isinstance(base, Array) and base.length is None:
         return "string", string_size(e, probes, settings), False, ""
+    if is_float(base):
+        return "bytes" if is_wide(base) else "int", size_of(base), False, REAL
     if isinstance(base, (Struct, Array)) or is_wide(base):
         return "bytes", size_of(base), isinstance(base, Int) and base.signed, name_of(e.type)
     return "int", size_of(base) or 8, is_signed(base), ""

@@ -9,11 +9,12 @@ from sonde.consume.generated import GeneratedExpression, code, constant, tuple_o
 from sonde.formats.bpf_ring import RING_HEADER
 from sonde.library.data.json_values import JsonStrings, encode, json_value
 from sonde.library.record_reader import fields_of
-from sonde.library.statement_values import constant_text, distinct, unicode_text
+from sonde.library.statement_values import constant_text, distinct
 from sonde.library.values import Values
 from sonde.model.probe import Probe
-from sonde.model.records import CPU_AT, PROBE_AT, Action, Field, PrintfAction, RecordLayout, TraceAction
+from sonde.model.records import CPU_AT, PROBE_AT, REAL, Action, Field, PrintfAction, RecordLayout, TraceAction
 from sonde.typed import Any
+from sonde.visible import unicode_text
 
 RecordLines = Callable[[memoryview], "list[bytes]"]
 
@@ -85,7 +86,7 @@ def _plain(action: Action) -> tuple[Field, ...]:
 def _member(field: Field, found: RecordColumns, values: Values) -> tuple[bytes, GeneratedExpression]:
     """How a value is formatted, and its expression."""
     decoded = found.expressions[field]
-    if field.kind == "int":
+    if field.kind == "int" and field.detail != REAL:
         return b"%d", decoded
     if field.kind in _STRINGS:
         return b"%b", code("texts[{}]", decoded)

@@ -16,7 +16,7 @@ from sonde.library.events import Aggregation, Event, Exit, Loss, Message, ProbeE
 from sonde.library.foreground import Ended, Job, Outlet, Tell, run_here
 from sonde.library.holding import Held
 from sonde.library.source_positions import SourcePositions
-from sonde.library.statement_values import distinct, unicode_text
+from sonde.library.statement_values import distinct
 from sonde.library.values import Values
 from sonde.model.conversions import Conversion
 from sonde.model.probe import Probe
@@ -26,6 +26,7 @@ from sonde.model.spec import TracingSpec
 from sonde.report.output import Output
 from sonde.session.participants import MakeReport, Sight
 from sonde.typed import TYPE_CHECKING, Any
+from sonde.visible import unicode_text
 
 if TYPE_CHECKING:
     from sonde.captures.sink import Texts

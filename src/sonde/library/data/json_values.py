@@ -10,9 +10,9 @@ from sonde.library.frames import Frame, Stack
 from sonde.library.histograms import Histogram
 from sonde.library.objects import Object
 from sonde.library.scalars import Scalar
-from sonde.library.statement_values import unicode_text
 from sonde.library.values import CapturedPacket
 from sonde.typed import Any
+from sonde.visible import unicode_text
 
 encode = json.JSONEncoder(ensure_ascii=True, check_circular=False, separators=(",", ":")).encode
 
@@ -44,6 +44,8 @@ def json_value(value: Any) -> Any:
             return value.hex()
         case float():
             return value if math.isfinite(value) else str(value)
+        case complex():
+            return {"real": json_value(value.real), "imaginary": json_value(value.imag)}
         case Frame():
             return _frame(value)
         case Stack():

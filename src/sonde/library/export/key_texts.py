@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from sonde.library.aggregations import Key, key_of
 from sonde.library.frames import Stack
-from sonde.library.statement_values import unicode_text
 from sonde.library.values import Values
 from sonde.model.records import AggregationSpec, ArraySpec
 from sonde.typed import Any
+from sonde.visible import unicode_text
 
 
 class ValueTexts:

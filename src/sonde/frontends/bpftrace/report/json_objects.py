@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 
-from sonde.consume.events import Contents, ShownMap
+from sonde.consume.events import Contents, ShownMap, Value
 from sonde.frontends.bpftrace.report.histograms import Bar, bars
 from sonde.frontends.bpftrace.report.maps import MapText
 from sonde.frontends.bpftrace.report.objects import buffer_bytes
@@ -20,21 +21,25 @@ from sonde.frontends.bpftrace.report.typed_values import (
 )
 from sonde.model.aggregating import HISTOGRAMS, number_of
 from sonde.model.aggregation_words import signed
-from sonde.model.records import AggregationSpec
+from sonde.model.records import AggregationSpec, ArraySpec
+from sonde.report.number import REALS, real_text, real_value
 from sonde.typed import TYPE_CHECKING, Any
+from sonde.visible import unicode_text
 
 if TYPE_CHECKING:
     from sonde.frontends.bpftrace.series import Series
 
 
 def json_line(kind: str, data: Any, **more: Any) -> bytes:
-    """One object; text that is no UTF-8 keeps its bytes as they are."""
-    whole = {"type": kind, **more, "data": data}
-    return encoded(whole).encode(errors="surrogateescape") + b"\n"
+    """One object."""
+    return encoded({"type": kind, **more, "data": data}).encode() + b"\n"
 
 
 def encoded(value: Any) -> str:
-    """As JSON with bpftrace's blanks: none behind the commas of lists, unless their elements are objects."""
+    """As JSON with bpftrace's blanks: none behind the commas of lists, unless their elements are objects. What is no
+    UTF-8 is text, too, as JSON is UTF-8."""
+    if isinstance(value, str):
+        return json.dumps(unicode_text(value), ensure_ascii=False)
     if isinstance(value, dict):
         return "{" + ", ".join(f"{encoded(key)}: {encoded(each)}" for key, each in value.items()) + "}"
     if isinstance(value, list):
@@ -85,6 +90,8 @@ def json_value(types: LanguageTypes, number: int, data: bytes) -> Any:
         case "struct":
             found = [(each.name, _member(types, each, data)) for each in members_of(types, spec)]
             return [value for _, value in found] if is_tuple(spec) else dict(found)
+        case kind if kind in REALS:
+            return _real(data[: spec.size], kind)
         case _:
             value = int.from_bytes(data[: spec.size], "little", signed=spec.signed)
             if has_form(spec):
@@ -96,6 +103,12 @@ def _member(types: LanguageTypes, member: Any, data: bytes) -> Any:
     if member.bits:
         return json_number(bits_of(types[member.type], member.offset, member.bits, data))
     return json_value(types, member.type, data[member.offset // 8 :])
+
+
+def _real(data: bytes, kind: str) -> float | str:
+    """A floating-point number; JSON has no infinity, nothing that is no number, and no complex one."""
+    value = real_value(data, kind)
+    return value if isinstance(value, float) and math.isfinite(value) else real_text(data, kind).decode()
 
 
 def json_number(value: int) -> int | str:
@@ -131,8 +144,7 @@ class MapJson:
         name = f"@{'' if spec.name == '_' else spec.name}"
         if not spec.keys:
             return json_line(kind, {name: values[0]}) if values else b""
-        keys = [_decoded(b",".join(self._rows.parts(spec, key))) for key, _ in found.rows]
-        return json_line(kind, {name: dict(zip(keys, values, strict=True))})
+        return json_line(kind, {name: self._members(spec, [key for key, _ in found.rows], values)})
 
     def _series(self, series: Series, shown: ShownMap) -> bytes:
         from sonde.frontends.bpftrace.report.series import lines, objects  # few programs have them
@@ -143,9 +155,23 @@ class MapJson:
         name = f"@{'' if spec.name == '_' else spec.name}"
         if not own.keys:
             return json_line("tseries", {name: objects(found[0].points)}) if found else b""
-        keys = [_decoded(b",".join(self._rows.parts(own, each.key))) for each in found]
         points = [objects(each.points) for each in found]
-        return json_line("tseries", {name: dict(zip(keys, points, strict=True))})
+        return json_line("tseries", {name: self._members(own, [each.key for each in found], points)})
+
+    def _members(
+        self, spec: AggregationSpec | ArraySpec, keys: Sequence[Sequence[Value]], values: Sequence[Any]
+    ) -> Any:
+        """Values by the texts of their keys. Keys that differ may have one text, as `a,b` and `a`, `b`: the later ones
+        have their number behind it."""
+        found: dict[str, Any] = {}
+        for key, value in zip(keys, values, strict=True):
+            text = wanted = unicode_text(_decoded(b",".join(self._rows.parts(spec, key))))
+            number = 1
+            while wanted in found:
+                number += 1
+                wanted = f"{text}#{number}"
+            found[wanted] = value
+        return found
 
     def _element(self, contents: Contents, data: bytes, divisor: int | None) -> Any:
         spec = contents.array

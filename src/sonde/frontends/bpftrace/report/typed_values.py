@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from sonde.frontends.bpftrace.number_forms import FORM
 from sonde.frontends.bpftrace.object_names import OBJECTS
 from sonde.model.records import MemberSpec, TypeSpec
+from sonde.report.number import REALS, real_text
 
 
 class LanguageTypes:
@@ -45,6 +46,8 @@ def value_text(types: LanguageTypes, number: int, data: bytes) -> bytes:
         case "struct":
             keyword = own_keyword(spec)
             return types.objects(keyword, data[: spec.size]) if keyword else _structure(types, spec, data)
+        case kind if kind in REALS:
+            return real_text(data[: spec.size], kind)
         case _:
             return number_text(spec, int.from_bytes(data[: spec.size], "little", signed=spec.signed))
 
