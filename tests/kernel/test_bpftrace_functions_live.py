@@ -16,6 +16,7 @@ fn first($n : int64): int64 {
 fn tell($a : int64): void { if ($a > 2) { return; } @told[$a] = count(); }
 fn counted($a : int64): int64 { $x = 0; unroll(5) { $x++; if ($x == $a) { return $x * 10; } } return $x; }
 fn name($a : int64): string { if ($a) { return "yes"; } return "no"; }
+fn early($a : int64): int64 { $x = { if ($a > 1) { return 4; } $a + 1 }; for ($kv : @told) { return $x; } return 0; }
 fn twice($a : int64): int64 { return add($a, $a); }
 begin {
     $a = 5;
@@ -25,15 +26,19 @@ begin {
     if (sign(3) == 1 && sign(-1) == -1) { print("both"); }
     $i = 0; while (add($i, 1) < 5) { $i++; }
     print(($i, $a));
+    for ($j : 0..3) { if (first($j) < 0) { break; } $a = early($j); print($a); }
 }
 """
 SHOWN = """(8, -1, 0, 1, 106, -7, 30, 5)
 (yes, no, 10)
 both
 (4, 5)
+1
+2
+4
 
 
-@inner: 11
+@inner: 13
 @told[1]: 1
 """
 

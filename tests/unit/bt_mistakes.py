@@ -317,7 +317,6 @@ fn f($a : int64): int64 { return $a; } begin { print(«f()»); } ;; Function f()
 fn f(): int64 { «return;» } begin { print(f()); } ;; Function f() has to return a value
 fn f(): void { «return 1;» } begin { f(); } ;; Function f is of type void, cannot return int8
 fn f(): void { @ = 1; } begin { print(«f()»); } ;; Function f has no value
-fn f(): int64 { return «{ return 2; 3 }»; } begin { print(f()); } ;; not allowed in a block that is a value
 fn f(): int64 { return 1; } «fn f(): int64 »{ return 2; } begin { print(f()); } ;; Redefinition of function: f
 begin { @a = sum(7); «@b = @a»; } ;; Map value 'sum_t' cannot be assigned from one map to another
 begin { @a = lhist(7, 0, 9, 3); «@b = @a»; } ;; e.g. `@b = lhist(rand %10, 0, 10, 1);`

@@ -28,6 +28,20 @@ def test_a_mistake_has_its_place_and_kind(line, machine):
     assert first.startswith(f"stdin:{columns}: ERROR: " if columns else "stdin:1:")
 
 
+@pytest.mark.parametrize(
+    ("first", "next_"),
+    [
+        ("macro m0(x) {{ x + 1 }}", "macro m{n}(x) {{ m{m}(x) + m{m}(x + 1) }}"),
+        ("fn m0($x: int64): int64 {{ return $x; }}", "fn m{n}($x: int64): int64 {{ return m{m}($x) + m{m}($x + 1); }}"),
+        ("macro m0() {{ @ = 1; }}", "macro m{n}() {{ unroll(100) {{ m{m}(); }} }}"),
+    ],
+)
+def test_copies_of_copies_end(first, next_, machine):
+    lines = [first.format(), *(next_.format(n=n, m=n - 1) for n in range(1, 28))]
+    program = "\n".join([*lines, "begin { $x = m27(1); }" if "(x)" in next_ or "$x" in next_ else "begin { m27(); }"])
+    assert any(text in told(program, machine) for text in ("more than 20000 statements", "unroll within unroll"))
+
+
 def test_there_are_many_kinds():
     assert len(MISTAKES) >= 150
     assert len({wanted(line)[2] for line in MISTAKES}) > 100

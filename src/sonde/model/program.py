@@ -506,15 +506,27 @@ class Leave(Node):
     is_break: bool
 
 
-class Return(Node):
-    """The end of the clause, but of none that follow."""
+class Inlined(Node):
+    """A function's statements where it is called; a `Return` of theirs leads behind them. `inlining.py` makes it."""
 
     position: Position
+    body: tuple[Statement, ...]
+
+
+MOST_STATEMENTS = 20_000
+"""Of one clause: functions are copied where they are called."""
+
+
+class Return(Node):
+    """The end of the clause, but of none that follow; or, with `of_function`, of the innermost inlined function."""
+
+    position: Position
+    of_function: bool = False
 
 
 Statement: TypeAlias = (
     Evaluate | Aggregate | Trace | Printf | Print | Printa | Show | Tracemem | Exit | Clear | Trunc | Empty
-    | Normalize | SetOption | FormattedCommand | Act | If | Loop | Each | Leave | Return
+    | Normalize | SetOption | FormattedCommand | Act | If | Loop | Each | Leave | Inlined | Return
 )  # fmt: skip
 
 

@@ -201,6 +201,8 @@ class Generation:
         self.activity = ACTIVE
         self.parameters: tuple[Reg, ...] = self.b.function.parameters
         self.finish = 0
+        self.returned = 0
+        """Where the innermost inlined function ends."""
         self.loop: LoopBody | None = None
         self.turns: Memory | None = None
         self.subprograms: dict[str, Generation] = {}

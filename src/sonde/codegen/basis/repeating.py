@@ -56,8 +56,11 @@ Changeable: TypeAlias = "Variable | type[_Scratch] | None"
 
 def steps(statements: Sequence[tree.Statement]) -> Iterator[tree.Statement]:
     """The statements in the order of the program, each `if`, which stands for its test, before what is in it. A loop is
-    one step."""
+    one step; a function that is inlined is the steps in it."""
     for statement in statements:
+        if isinstance(statement, tree.Inlined):
+            yield from steps(statement.body)
+            continue
         yield statement
         if isinstance(statement, tree.If):
             yield from steps(statement.then)

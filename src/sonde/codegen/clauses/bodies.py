@@ -14,7 +14,16 @@ from sonde.codegen.expressions import clock, region
 from sonde.codegen.expressions.integers import can_be_forgotten, forgotten
 from sonde.codegen.intermediate.ir import Imm
 from sonde.codegen.records import writing
-from sonde.codegen.records.parts import Branching, Leaving, Looping, Part, Parts, Straight, is_speculating
+from sonde.codegen.records.parts import (
+    Branching,
+    Inlining,
+    Leaving,
+    Looping,
+    Part,
+    Parts,
+    Straight,
+    is_speculating,
+)
 from sonde.codegen.records.plan import Recorded, closes, is_recorded
 from sonde.model import program as tree
 from sonde.model.program import Clause, Variable
@@ -166,11 +175,28 @@ def _branching(g: Generation, part: Part) -> None:
     g.b.place(otherwise)
     _parts(g, part.otherwise)
     g.b.place(end)
+    if not (_leaves(part.then) or _leaves(part.otherwise)):
+        _forget_assigned(g, part.statement)
+
+
+def _leaves(parts: Parts) -> bool:
+    """Whether control never comes to their end."""
+    last = parts[-1] if parts else None
+    return isinstance(last, Leaving) or (isinstance(last, Branching) and _leaves(last.then) and _leaves(last.otherwise))
+
+
+def _inlining(g: Generation, part: Part) -> None:
+    assert isinstance(part, Inlining)
+    outer, g.returned = g.returned, g.b.label()
+    _parts(g, part.body)
+    g.b.place(g.returned)
+    g.returned = outer
     _forget_assigned(g, part.statement)
 
 
-def _forget_assigned(g: Generation, statement: tree.If) -> None:
-    """The clause-local integers that are set on one of two paths, where these come together (`integers.forgotten`)."""
+def _forget_assigned(g: Generation, statement: tree.If | tree.Inlined) -> None:
+    """The clause-local integers that are set on one of several paths, where these come together
+    (`integers.forgotten`)."""
     known: dict[Variable, bool] = {}
     for node in below(statement):
         if isinstance(node, (tree.Assign, tree.Increment)) and isinstance(node.target, tree.Var):
@@ -206,13 +232,13 @@ def _looping(g: Generation, part: Part) -> None:
 def _leaving(g: Generation, part: Part) -> None:
     assert isinstance(part, Leaving)
     if isinstance(part.statement, tree.Return):
-        g.b.jump(g.finish)
+        g.b.jump(g.returned if part.statement.of_function else g.finish)
         return
     assert g.loop is not None
     g.b.jump(g.loop.stop if part.statement.is_break else g.loop.step)
 
 
-_PARTS = {Straight: _straight, Branching: _branching, Looping: _looping, Leaving: _leaving}
+_PARTS = {Straight: _straight, Branching: _branching, Looping: _looping, Inlining: _inlining, Leaving: _leaving}
 
 
 def _may_exit(clause: Clause) -> bool:

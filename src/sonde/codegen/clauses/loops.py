@@ -24,6 +24,7 @@ from sonde.codegen.expressions import clock
 from sonde.codegen.intermediate.ir import CallArgument, FunctionAddress, Imm, Reg, SlotAddress
 from sonde.codegen.records.parts import Looping, Parts
 from sonde.model import program as tree
+from sonde.model.inlining import returns
 from sonde.model.program import Clause, Variable
 from sonde.model.walk import below, nodes
 
@@ -32,8 +33,8 @@ _OUTCOME, _CODE, _VALUE, _PC, _CLOCK, _EXITED, _SPECULATION, _SAMPLED, _TOP, _AL
 )
 """Offsets in the shared memory."""
 
-_DONE, _FINISHED, _FAULTED = range(3)
-"""Outcomes of a loop: it is over, the clause is over, it faulted."""
+_DONE, _FINISHED, _FAULTED, _RETURNED = range(4)
+"""Outcomes of a loop: it is over, the clause is over, it faulted, the inlined function that it stands in is over."""
 
 
 def variables(clauses: Iterable[Clause]) -> set[Variable]:
@@ -60,7 +61,7 @@ def generate(g: Generation, part: Looping, parts: Callable[[Generation, Parts], 
     _restore(g, memory)
     # The body may have made this thread's variables.
     g.storage_version += 1
-    _follow(g, memory)
+    _follow(g, memory, returns(part.statement.body))
 
 
 def _call(g: Generation, part: Looping, name: str, environment: CallArgument) -> None:
@@ -107,12 +108,20 @@ def _registers(g: Generation) -> list[tuple[int, Reg]]:
     return [(offset, register) for offset, register in found if register is not None]
 
 
-def _follow(g: Generation, memory: Memory) -> None:
+def _follow(g: Generation, memory: Memory, may_return: bool) -> None:
     """Where control goes behind the loop."""
     outcome = g.b.load(memory.base, memory.offset + _OUTCOME, 8)
     over, other = g.b.label(), g.b.label()
     g.b.branch("eq", outcome, Imm(_DONE), over, other)
     g.b.place(other)
+    if may_return:
+        returned, other = g.b.label(), g.b.label()
+        g.b.branch("eq", outcome, Imm(_RETURNED), returned, other)
+        g.b.place(returned)
+        # An outer loop may go on behind the function.
+        g.b.store(memory.base, memory.offset + _OUTCOME, 8, Imm(_DONE))
+        g.b.jump(g.returned)
+        g.b.place(other)
     if g.loop is not None:
         g.b.jump(g.loop.stop)
     else:
@@ -162,7 +171,7 @@ def _inherit(g: Generation, body: Generation, environment: Reg, memory: Memory) 
     body.loop = LoopBody(body.b.label(), body.b.label(), environment, Memory(base, memory.offset))
     body.locals = {v: Memory(base, place.offset) for v, place in g.locals.items() if isinstance(place, Memory)}
     body.fault = FaultExit(body.b.label(), body.b.register(), body.b.register(), body.b.register())
-    body.finish = body.b.label()
+    body.finish, body.returned = body.b.label(), body.b.label()
     if g.turns is not None:
         body.turns = Memory(body.parameters[4], 0) if g.is_error_routine else Memory(base, g.turns.offset)
     body.may_sleep, body.caller_at = g.may_sleep, g.caller_at
@@ -222,9 +231,10 @@ def _ends(g: Generation) -> None:
         g.b.store(memory.base, memory.offset + offset, 8, register)
     g.b.store(memory.base, memory.offset + _OUTCOME, 8, Imm(_FAULTED))
     g.b.jump(g.loop.stop)
-    g.b.place(g.finish)
-    g.b.store(memory.base, memory.offset + _OUTCOME, 8, Imm(_FINISHED))
-    g.b.jump(g.loop.stop)
+    for label, outcome in ((g.finish, _FINISHED), (g.returned, _RETURNED)):
+        g.b.place(label)
+        g.b.store(memory.base, memory.offset + _OUTCOME, 8, Imm(outcome))
+        g.b.jump(g.loop.stop)
     g.b.place(g.exit)
     g.b.place(g.leave)
     g.b.place(g.loop.stop)

@@ -61,7 +61,7 @@ def _may_skip(part: Any) -> bool:
             return True
         if isinstance(node, tree.Binary) and node.op in ("&&", "||", "^^") and _uses(*below(node.right)):
             return True
-        if isinstance(node, (tree.If, tree.Loop, tree.Each)) and _uses(*below(node)):
+        if isinstance(node, (tree.If, tree.Loop, tree.Each, tree.Inlined)) and _uses(*below(node)):
             return True
     return False
 

@@ -35,11 +35,16 @@ class Looping(NamedTuple):
     step: Parts
 
 
+class Inlining(NamedTuple):
+    statement: tree.Inlined
+    body: Parts
+
+
 class Leaving(NamedTuple):
     statement: tree.Leave | tree.Return
 
 
-Part: TypeAlias = Straight | Branching | Looping | Leaving
+Part: TypeAlias = Straight | Branching | Looping | Inlining | Leaving
 Parts: TypeAlias = "tuple[Part, ...]"
 
 
@@ -110,6 +115,8 @@ class Divider:
             loop = Looping(statement, self._parts(statement.body), self._parts(step))
             self._free = free
             return loop
+        if isinstance(statement, tree.Inlined):
+            return Inlining(statement, self._parts(statement.body))
         if isinstance(statement, (tree.Leave, tree.Return)):
             return Leaving(statement)
         (part,) = self._straight([statement])
@@ -128,21 +135,33 @@ def is_speculating(clause: Clause) -> bool:
 
 def records(parts: Parts) -> Iterator[Recorded]:
     """The records of all parts, in the order of the program."""
-    for part in parts:
-        if isinstance(part, Branching):
-            yield from records(part.then)
-            yield from records(part.otherwise)
-        elif isinstance(part, Looping):
-            yield from records(part.body)
-            yield from records(part.step)
-        elif isinstance(part, Straight) and part.record is not None:
+    for part in straight(parts):
+        if part.record is not None:
             yield part.record
 
 
+def straight(parts: Parts) -> Iterator[Straight]:
+    """The straight parts, also of branches, loops and functions, in the order of the program."""
+    for part in parts:
+        if isinstance(part, Straight):
+            yield part
+        for inner in _inner(part):
+            yield from straight(inner)
+
+
+def _inner(part: Part) -> tuple[Parts, ...]:
+    if isinstance(part, Branching):
+        return part.then, part.otherwise
+    if isinstance(part, Looping):
+        return part.body, part.step
+    return (part.body,) if isinstance(part, Inlining) else ()
+
+
 def _stands_alone(statement: tree.Statement) -> bool:
-    return isinstance(statement, (tree.If, tree.Loop, tree.Each, tree.Leave, tree.Return)) or _is_act(
-        statement, "speculate", *CLOSING
-    )
+    return isinstance(statement, _ALONE) or _is_act(statement, "speculate", *CLOSING)
+
+
+_ALONE = (tree.If, tree.Loop, tree.Each, tree.Leave, tree.Inlined, tree.Return)
 
 
 def _is_act(node: object, *names: str) -> bool:

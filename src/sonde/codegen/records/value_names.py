@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from sonde.codegen.records.parts import Branching, Looping, Parts, Straight
+from sonde.codegen.records.parts import Parts, Straight, straight
 from sonde.model import program as tree
 from sonde.model.errors import Position
 from sonde.model.records import AggregationSpec, ArraySpec, RecordLayout
@@ -25,14 +25,8 @@ _LONGEST = 40
 def named_layouts(parts: Parts, sources: Sources, all_named: bool = False) -> Iterator[RecordLayout]:
     """The layouts of a clause's records, in order; of all, or of those that end with a packet, with the names of its
     values."""
-    for part in parts:
-        if isinstance(part, Branching):
-            yield from named_layouts(part.then, sources, all_named)
-            yield from named_layouts(part.otherwise, sources, all_named)
-        elif isinstance(part, Looping):
-            yield from named_layouts(part.body, sources, all_named)
-            yield from named_layouts(part.step, sources, all_named)
-        elif isinstance(part, Straight) and part.record is not None:
+    for part in straight(parts):
+        if part.record is not None:
             layout = part.record.layout
             is_named = all_named or part.record.packet is not None
             yield layout._replace(names=tuple(_names(part, sources))) if is_named else layout

@@ -348,13 +348,21 @@ class Leave(Node):
     is_break: bool
 
 
-class Return(Node):
-    """The end of the clause, which D has no word for."""
+class Inlined(Node):
+    """A function's statements where it is called. D has no word for it."""
 
     position: Position
+    body: tuple[Statement, ...]
 
 
-Statement: TypeAlias = ExpressionStatement | If | Loop | Leave | Return
+class Return(Node):
+    """The end of the clause or, with `of_function`, of the innermost inlined function. D has no word for it."""
+
+    position: Position
+    of_function: bool = False
+
+
+Statement: TypeAlias = ExpressionStatement | If | Loop | Leave | Inlined | Return
 
 
 # The items of a program

@@ -25,6 +25,7 @@ def expanded(call: nodes.Call | nodes.Name, scope: BtScope) -> nodes.BlockValue 
 
         return expansion(call, scope)
     macro = _best(macros, arguments, call, scope)
+    scope.add_statement(call.at)
     scope.expansions += 1
     replaced: dict[str, Any] = dict(zip(macro.parameters, arguments, strict=True))
     body = _rewritten(macro.body, replaced, scope.expansions)

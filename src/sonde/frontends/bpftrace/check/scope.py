@@ -12,7 +12,7 @@ from sonde.frontends.bpftrace.program_text import ProgramText
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model.errors import Position
 from sonde.model.probe import Probe
-from sonde.model.program import Aggregation, Expr, Kept, Statement, Variable
+from sonde.model.program import MOST_STATEMENTS, Aggregation, Expr, Kept, Statement, Variable
 from sonde.model.types import STRING, Type, resolve
 from sonde.typed import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -134,6 +134,8 @@ class BtScope:
         """The call whose arguments are being checked: mistakes of theirs are told there."""
         self.loops = 0
         """That the statement stands in."""
+        self.function: nodes.Inlined | None = None
+        """That it belongs to."""
         self.unassigned: dict[Local, SourceSpan] = {}
         """Variables of the clause that are declared and have not been assigned to, with the declaration."""
         self.indexed: list[tuple[Local, int, SourceSpan]] = []
@@ -142,6 +144,8 @@ class BtScope:
         """Whether types alone are asked for, of so many expressions within each other."""
         self.copies = 1
         """Of the statement that is being checked: those of unrolled loops that it stands in."""
+        self.statements = 0
+        """Of the clause up to now, with calls of macros and functions; what is copied counts each time."""
         self.before: list[list[Statement]] = []
         """Statements that come before the one that is being checked: those of blocks that are values in it."""
         self.body: CheckingBody = body
@@ -195,9 +199,16 @@ class BtScope:
 
     def begin_clause(self, number: int, attached: AttachedProbes) -> None:
         self.clause, self.attached = number, attached
-        self._blocks, self._locals = [{}], 0
+        self._blocks, self._locals, self.statements = [{}], 0, 0
         self.unassigned.clear()
         self.indexed.clear()
+
+    def add_statement(self, span: SourceSpan) -> None:
+        """Count a statement, or the call of a macro or function. Raises BtError for more than a clause may have."""
+        self.statements += 1
+        if self.statements > MOST_STATEMENTS:
+            hint = "calls of macros and functions, and turns of unroll, are copies: use loops that are not unrolled"
+            raise self.mistake(f"a probe has more than {MOST_STATEMENTS} statements", span, hint)
 
     def assigned(self, name: str) -> None:
         """Something is assigned to the variable of that name, if there is one."""
@@ -229,6 +240,17 @@ class BtScope:
         blocks, before, self.depth, self.loops, self.unevaluated = mark
         del self._blocks[blocks:]
         del self.before[before:]
+
+    def body_of(self, inlined: nodes.Inlined) -> tuple[Statement, ...]:
+        """The statements of a function, which sees those variables of its caller alone that are its own."""
+        found = {name: self.find(outside) for name, outside in inlined.names}
+        outer = self._blocks, self.function, self.loops
+        self._blocks = [{name: local for name, local in found.items() if local is not None}]
+        self.function, self.loops = inlined, 0
+        try:
+            return self.body(inlined.function.body, self)
+        finally:
+            self._blocks, self.function, self.loops = outer
 
     def find(self, name: str) -> Local | None:
         return next((block[name] for block in reversed(self._blocks) if name in block), None)

@@ -34,6 +34,7 @@ def in_block(body: Iterable[nodes.Statement], scope: BtScope) -> tuple[Statement
     """Those of a block that is open."""
     found: list[Statement] = []
     for each in body:
+        scope.add_statement(each.at)
         mark = scope.mark()
         scope.known.is_guessed = False
         try:
@@ -300,6 +301,10 @@ def _unroll(node: nodes.Unroll, scope: BtScope) -> list[Statement]:
 
 def _jump(node: nodes.Jump, scope: BtScope) -> list[Statement]:
     if node.word == "return":
+        if scope.function is not None:
+            from sonde.frontends.bpftrace.check.subprograms import returned  # few programs have functions
+
+            return returned(node, scope.function, scope)
         value = None if node.value is None else scope.expression(node.value, scope)
         if value is not None and not is_integer(value.type):
             text = f"Probe return values can only be integers. Found {spelled(value.type)}"
@@ -322,7 +327,14 @@ def _block(node: nodes.Block, scope: BtScope) -> list[Statement]:
     return [*statements(node.body, scope)]
 
 
+def _inlined(node: nodes.Inlined, scope: BtScope) -> list[Statement]:
+    from sonde.frontends.bpftrace.check.subprograms import inlined_body  # few programs have functions
+
+    return [*inlined_body(node, scope)]
+
+
 _CHECKS: dict[type, Any] = {
     nodes.Evaluate: _evaluate, nodes.Assign: _assign, nodes.Let: _let, nodes.If: _if, nodes.While: _while,
     nodes.ForRange: _for_range, nodes.ForMap: _for_map, nodes.Unroll: _unroll, nodes.Jump: _jump, nodes.Block: _block,
+    nodes.Inlined: _inlined,
 }  # fmt: skip

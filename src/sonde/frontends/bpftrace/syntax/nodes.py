@@ -258,7 +258,17 @@ class Block(Node):
     body: tuple[Statement, ...]
 
 
-Statement: TypeAlias = Evaluate | Assign | Let | If | ForRange | ForMap | While | Unroll | Jump | Block
+class Inlined(Node):
+    """The body of a function where it is called. Variables around it have its parameters and, of one that returns
+    something, `result`; `names` are what these are called in the function and around it."""
+
+    at: SourceSpan
+    function: SubprogramItem
+    names: tuple[tuple[str, str], ...]
+    result: str | None
+
+
+Statement: TypeAlias = Evaluate | Assign | Let | If | ForRange | ForMap | While | Unroll | Jump | Block | Inlined
 
 
 # What programs consist of

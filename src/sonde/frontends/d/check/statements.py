@@ -68,11 +68,15 @@ def _block(
 
 
 def _statement(node: syntax.Statement, order: ActionOrder, scope: Scope, in_loop: bool) -> tuple[Statement, ...]:
-    """A loop is two: what it begins with, and the loop."""
+    """A loop is two: what it begins with, and the loop. A function may be as many as it has."""
     if isinstance(node, syntax.ExpressionStatement):
         return (_named(_simple(node.expression, order, scope), node.names),)
     if isinstance(node, syntax.Return):
-        return (Return(node.position),)
+        return (Return(node.position, node.of_function),)
+    if isinstance(node, syntax.Inlined):
+        from sonde.model.inlining import inlined  # D itself has none
+
+        return inlined(node.position, _block(node.body, order, scope, False))
     if not scope.options.branches:
         raise DError("D_SYNTAX", f'syntax error near "{_keyword(node)}"', node.position)
     if isinstance(node, syntax.If):

@@ -14,12 +14,10 @@ from sonde.frontends.python.errors import PythonError
 from sonde.frontends.python.lowering.sources import ParsedFunction
 from sonde.frontends.python.lowering.values import Value
 from sonde.model.errors import Position
+from sonde.model.program import MOST_STATEMENTS
 from sonde.model.types import LONG, ULONG
 
 _SIGNED, _UNSIGNED = 1 << 63, 1 << 64
-
-_MOST_STATEMENTS = 20_000
-"""Of one clause: functions that call others are copied where they are called."""
 
 
 class FunctionFrame:
@@ -37,11 +35,7 @@ class FunctionFrame:
         self.assigned: set[str] | None = set()
         self.result = ""
         """The variable of what it returns, "" where nothing asks for that."""
-        self.is_done = ""
-        """The variable that says whether it has returned, "" where that need not be known."""
         self.is_clause = False
-        self.loops = 0
-        """How many loops of its own the present statement is in."""
 
     def variable(self, name: str, position: Position) -> syntax.ScopedVariable:
         return syntax.ScopedVariable(position, "this", f"{self.prefix}{name}")
@@ -104,7 +98,7 @@ class Lowering:
 
     def emit(self, statement: syntax.Statement) -> None:
         self._made += 1
-        if self._made > _MOST_STATEMENTS:
+        if self._made > MOST_STATEMENTS:
             hint = "functions are copied where they are called: let loops call them"
             raise PythonError("the function and those that it calls are too long", statement.position, hint)
         self.out.append(statement)

@@ -9,7 +9,6 @@ from sonde.frontends.python.check.numbers import Narrow
 from sonde.frontends.python.lowering.assignments import narrow
 from sonde.frontends.python.lowering.context import FunctionFrame, Lowering, integer
 from sonde.frontends.python.lowering.operands import computed, now
-from sonde.frontends.python.lowering.returns import returns_early
 from sonde.frontends.python.lowering.sources import ParsedFunction
 from sonde.frontends.python.lowering.values import COMPILE_TIME, Items, Nothing, Value
 
@@ -30,14 +29,13 @@ def called(number: int, node: ast.Call, wants_value: bool, context: Lowering) ->
         return _expression(frame, returns[0], context)
     if wants_value:
         frame.result = f"{frame.prefix}#result"
-    if returns_early(function.tree.body):
-        frame.is_done = f"{frame.prefix}#done"
-        context.set(syntax.ScopedVariable(at, "this", frame.is_done), integer(0, at))
     context.frames.append(frame)
     try:
-        context.body(function.tree.body)
+        with context.block() as body:
+            context.body(function.tree.body)
     finally:
         context.frames.pop()
+    context.emit(syntax.Inlined(at, tuple(body)))
     if not wants_value:
         return integer(0, at)
     if frame.assigned is not None:
@@ -140,10 +138,7 @@ def returned(node: ast.Return, context: Lowering) -> None:
         context.set(syntax.ScopedVariable(at, "this", frame.result), found)
     elif node.value is not None:
         _unwanted(node.value, context)
-    if frame.is_done:
-        context.set(syntax.ScopedVariable(at, "this", frame.is_done), integer(1, at))
-    if frame.loops:
-        context.emit(syntax.Leave(at, True))
+    context.emit(syntax.Return(at, True))
     frame.assigned = None
 
 

@@ -167,12 +167,10 @@ def _body(
     frame.assigned = {*(before or ()), *names}
     for name in names:
         frame.bound.pop(name, None)
-    frame.loops += 1
     with context.block() as block:
         for variable, value in kept:
             context.set(variable, value)
         context.body(node.body)
-    frame.loops -= 1
     frame.assigned, frame.bound = before, bound
     return tuple(block)
 

@@ -14,54 +14,20 @@ from sonde.frontends.python.lowering.inlining import called, returned
 from sonde.frontends.python.lowering.logic import condition
 from sonde.frontends.python.lowering.loops import for_each, while_true
 from sonde.frontends.python.lowering.operands import name_of, operands
-from sonde.frontends.python.lowering.returns import ends, returns
-from sonde.frontends.python.lowering.values import Code, Counted, KnownName
-from sonde.model.errors import Position
+from sonde.frontends.python.lowering.values import Code, Counted, KnownName, Value
 from sonde.typed import Any
 
 
 def body(nodes: Sequence[ast.stmt], context: Lowering) -> None:
     """Statements in their order; what stands behind the end of a way is not compiled."""
-    for number, node in enumerate(nodes):
+    for node in nodes:
         if context.frame.assigned is None:
-            return
-        if isinstance(node, ast.If) and returns(node) and not context.frame.is_clause:
-            _with_rest(node, nodes[number + 1 :], context)
             return
         rule = _RULES.get(type(node))
         if rule is None:
             text, hint = _UNKNOWN.get(type(node).__name__, (f"{type(node).__name__} cannot be compiled", ""))
             raise context.mistake(node, text, hint)
         rule(node, context)
-        if isinstance(node, (ast.For, ast.While)) and returns(node) and not context.frame.is_clause:
-            at = context.at(node)
-            if not context.frame.loops:
-                _unless_done(nodes[number + 1 :], at, context)
-                return
-            done = syntax.ScopedVariable(at, "this", context.frame.is_done)
-            context.emit(syntax.If(at, done, (syntax.Leave(at, True),), ()))
-
-
-def _with_rest(node: ast.If, rest: Sequence[ast.stmt], context: Lowering) -> None:
-    """A condition in a called function, of which a branch returns: what follows belongs to the other one."""
-    if ends(node.body):
-        _if(ast.copy_location(ast.If(node.test, node.body, [*node.orelse, *rest]), node), context)
-    elif node.orelse and ends(node.orelse):
-        _if(ast.copy_location(ast.If(node.test, [*node.body, *rest], node.orelse), node), context)
-    else:
-        _if(node, context)
-        _unless_done(rest, context.at(node), context)
-
-
-def _unless_done(rest: Sequence[ast.stmt], at: Position, context: Lowering) -> None:
-    """Statements of a called function that may have returned by now."""
-    frame = context.frame
-    if not rest or frame.assigned is None:
-        return
-    with context.block() as block:
-        context.body(rest)
-    done = syntax.ScopedVariable(at, "this", frame.is_done)
-    context.emit(syntax.If(at, syntax.Unary(at, "!", done), tuple(block), ()))
 
 
 def _expression(node: ast.Expr, context: Lowering) -> None:
@@ -124,17 +90,17 @@ def _if(node: ast.If, context: Lowering) -> None:
     frame = context.frame
     before, bound = frame.assigned, dict(frame.bound)
     blocks: list[tuple[syntax.Statement, ...]] = []
-    ends: list[set[str] | None] = []
+    ends: list[tuple[set[str] | None, dict[str, Value]]] = []
     for nodes in (node.body, node.orelse):
         frame.assigned = None if before is None else set(before)
         frame.bound = dict(bound)
         with context.block() as block:
             context.body(nodes)
         blocks.append(tuple(block))
-        ends.append(frame.assigned)
-    one, other = ends
+        ends.append((frame.assigned, frame.bound))
+    (one, bound_in_one), (other, bound_in_other) = ends
     frame.assigned = other if one is None else one if other is None else one & other
-    frame.bound = bound
+    frame.bound = bound_in_other if one is None else bound_in_one if other is None else bound
     if any(blocks):
         context.emit(syntax.If(context.at(node), test, *blocks))
 
