@@ -190,7 +190,7 @@ def test_numbers_that_are_shown_as_text(engine):
     """  # fmt: skip
     done = sonde("bt", "--engine", engine, "-e", program, "-c", "true")
     printed, _, maps = done.stdout.partition("\n\n\n")
-    shown = ["Invalid argument|127.0.0.1|::1", "67305985", "SIGKILL", Path("/proc/version").read_text().strip()]
+    shown = ["Invalid argument|127.0.0.1|::1", "67305985", "Killed", Path("/proc/version").read_text().strip()]
     assert printed.splitlines()[-len(shown) :] == shown
     assert re.fullmatch(r"@late\[No such file or directory\]: \d\d%\d\d", maps.strip())
     assert "ERROR: failed to open file '/not/there' (No such file or directory)" in done.stderr
@@ -293,9 +293,7 @@ def test_arrays_of_strings_are_joined_and_numbers_named(engine):
     """
     command = "sh -c 'exec /bin/true one  two 3'"
     done = sonde("bt", "--engine", engine, "-q", "-e", program, "-c", command)
-    assert {"write,unknown system call", "/bin/true one two 3", "/bin/true+-one+-two+-3"} <= set(
-        done.stdout.splitlines()
-    )
+    assert {"write,Unknown syscall", "/bin/true one two 3", "/bin/true+-one+-two+-3"} <= set(done.stdout.splitlines())
 
 
 DEFINED = """

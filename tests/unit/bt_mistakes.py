@@ -215,6 +215,26 @@ begin { $r = (a=1); print(«$r.b»); } ;; Record does not contain a field named 
 begin { $n = 5; print(«$n.b»); } ;; Can not access field 'b' on expression of type 'int8'
 begin { $n = 5; print(«$n.0»); } ;; Can not access index '0' on expression of type 'int8'
 begin { $n = 5; print(«$n[0]»); } ;; The array index operator [] can only be used on arrays, pointers, and tuples
+begin { $x = true; «$x = 5»; } ;; trying to assign value of type 'int8' when variable already has a type 'bool'
+begin { @x = 5; «@x = 3 > 2»; } ;; trying to assign value of type 'bool' when map already has a type 'int8'
+begin { @x[true] = 5; «@x[5]» = 4; } ;; trying to access with arguments: 'int8' when map expects arguments: 'bool'
+begin { $x = «5 > 3 ? true : 7»; } ;; Branches must return the same type or compatible types: have 'bool' and 'int8'
+begin { $t = (1, true); «$t = (1, 2)»; } ;; value of type '(int8,int8)' when variable already has a type '(int8,bool)'
+begin { $r = (a=1, b="x"); «$r = (a=1, c="x")»; } ;; value of type 'record { .a = int8, .c = string[2] }'
+begin { $p = curtask; «$p = 5»; } ;; value of type 'int8' when variable already has a type 'struct task_struct *'
+begin { $p = curtask; «$p = (int8 *)5»; } ;; value of type 'int8 *' when variable already has a type
+begin { let $b : bool; «$b = 5»; } ;; trying to assign value of type 'int8' when variable already has a type 'bool'
+begin { let $n : uint8 = 5; «$n = 256»; } ;; trying to assign value of type 'int16' when variable already has a type
+begin { let $s : string[4] = "abc"; «$s = comm»; } ;; value of type 'string[16]' when variable already has a type
+begin { $x = 5; «$x = username»; } ;; trying to assign value of type 'username_t' when variable already has a type
+begin { $x = 5; «$x = strftime("%Y", 0)»; } ;; trying to assign value of type 'timestamp' when variable already has
+begin { $x = 5; «$x = strerror(nsecs)»; } ;; trying to assign value of type 'string[64]' when variable already has
+begin { @a[ksym(0)] = 1; «@a[5]» = 1; } ;; trying to access with arguments: 'int8' when map expects arguments: 'ksym_t'
+begin { $x = 5; «$x = buf("ab", 2)»; } ;; trying to assign value of type 'buffer[6]' when variable already has a type
+begin { $x = «username + 1»; } ;; Type mismatch for '+': comparing username_t with int8
+begin { «if (username) { }» } ;; Invalid condition: username_t
+begin { @ = «hist(strftime("%Y", 0))»; } ;; hist() only supports int arguments
+begin { print(«username == 0»); } ;; Type mismatch for '==': comparing username_t with int8
 """
 
 NAMES = """

@@ -89,6 +89,8 @@ def _longest_result(e: tree.Call, probes: Sequence[Probe], settings: Settings) -
         return sum(_longest(a, probes, settings) for a in e.arguments)
     if e.name == "__command_line":
         return min(settings.strsize, COMMAND_LINE_SIZE - 1)
+    if e.name == "__named":
+        return max(map(len, names_of_numbers(e)))
     if e.name in _OF_FIRST_ARGUMENT:
         return max(_longest(e.arguments[0], probes, settings), 1)
     if e.name == "lltostr" and len(e.arguments) > 1:
@@ -96,6 +98,12 @@ def _longest_result(e: tree.Call, probes: Sequence[Probe], settings: Settings) -
 
         return END
     return _LONGEST_TEXTS.get(e.name, settings.strsize)
+
+
+def names_of_numbers(e: tree.Call) -> list[bytes]:
+    """The texts among which `__named` chooses: those of 0, 1 and so on, and last that of all other numbers."""
+    assert isinstance(e.arguments[1], tree.StringConst)
+    return e.arguments[1].value.split(b"\n")
 
 
 def field_of(e: tree.Expr, offset: int, probes: Sequence[Probe], settings: Settings) -> Field:

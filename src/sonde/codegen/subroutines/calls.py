@@ -79,6 +79,7 @@ _VALUES: dict[str, Callable[[Generation, tree.Call], Operand]] = {
 _STRINGS: dict[str, Callable[[Generation, tree.Call, Memory, int], None]] = {
     "__command_line": processes.command_line,
     "__moved": strings.rest,
+    "__named": numbers.named,
     "__packet_text": packet_values.text,
     "basename": components.basename,
     "cleanpath": components.cleanpath,

@@ -8,11 +8,15 @@ from sonde.codegen.basis.faults import ILLEGAL_OPERATION, fault_if
 from sonde.codegen.basis.generation import Generation
 from sonde.codegen.basis.kernels import require_loops
 from sonde.codegen.basis.places import Memory
+from sonde.codegen.basis.shapes import names_of_numbers
+from sonde.codegen.expressions.strings import copy_string
 from sonde.codegen.intermediate.ir import Imm, Operand
 from sonde.codegen.routines import bases, characters
 from sonde.codegen.routines.texts import DIGITS, LENGTH, SIZE, TEXT
 from sonde.codegen.subroutines.results import argument_in, get, layout, moved, part_into, put, routine_name
 from sonde.model import program as tree
+from sonde.model.units import whole_words
+from sonde.model.walk import is_zero
 
 
 def rand(g: Generation, e: tree.Call) -> Operand:
@@ -37,6 +41,22 @@ def getmajor(g: Generation, e: tree.Call) -> Operand:
 
 def getminor(g: Generation, e: tree.Call) -> Operand:
     return g.b.alu("and", g.value(e.arguments[0]), Imm((1 << _MINOR_BITS) - 1))
+
+
+def named(g: Generation, e: tree.Call, memory: Memory, size: int) -> None:
+    """__named(number, texts, magnitude): one of constant texts, by its number (`names_of_numbers`); where the third
+    argument is not 0 a negative number has the text of the positive one."""
+    texts = names_of_numbers(e)
+    width = whole_words(max(map(len, texts)) + 1)
+    number = g.b.copy(g.value(e.arguments[0]))
+    if not is_zero(e.arguments[2]):
+        with g.b.when("slt", number, Imm(0)):
+            g.b.move(number, g.b.alu("sub", Imm(0), number))
+    with g.b.when("gt", number, Imm(len(texts) - 1)):
+        g.b.move(number, Imm(len(texts) - 1))
+    start = g.b.map_value(*g.shared.maps.text(b"".join(text.ljust(width, b"\0") for text in texts)))
+    row = g.b.in_register(g.b.alu("add", start, g.b.alu("mul", number, Imm(width))))
+    copy_string(g, Memory(row, 0), width, memory, size)
 
 
 def lltostr(g: Generation, e: tree.Call, memory: Memory, size: int) -> None:

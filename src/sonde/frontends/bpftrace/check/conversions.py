@@ -9,6 +9,7 @@ from sonde.frontends.bpftrace.check.types import (
     base_name,
     is_bool,
     is_composed,
+    is_condition,
     is_integer,
     is_scalar,
     is_string,
@@ -105,7 +106,7 @@ def test(node: nodes.Expr, scope: BtScope, span: SourceSpan | None) -> Expr:
     e = scope.expression(node, scope)
     if isinstance(e, tree.StringConst):
         return constant(int(bool(e.value)), e.position)
-    if not is_scalar(e.type):
+    if not is_condition(e.type):
         raise scope.mistake(f"Invalid condition: {base_name(e.type)}", span or node.at)
     return bare(e)
 

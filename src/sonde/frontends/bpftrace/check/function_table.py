@@ -83,6 +83,12 @@ def _unwatched_actions() -> Mapping[str, Action]:
     return ACTIONS
 
 
+def _number_names() -> Mapping[str, ValueCall]:
+    from sonde.frontends.bpftrace.check.number_names import VALUES
+
+    return VALUES
+
+
 def _numbers() -> Mapping[str, ValueCall]:
     from sonde.frontends.bpftrace.check.numbers import VALUES
 
@@ -162,9 +168,8 @@ VALUES: dict[str, Values] = {
         ("is_ptr", "is_array", "is_str", "is_integer", "is_unsigned_integer", "is_literal", "is_scalar", "is_err"),
         _predicates,
     ),
-    **dict.fromkeys(
-        ("strftime", "strerror", "signal_name", "syscall_name", "cgroup_path", "macaddr", "ntop"), _shown_numbers
-    ),
+    **dict.fromkeys(("strerror", "signal_name", "syscall_name"), _number_names),
+    **dict.fromkeys(("strftime", "cgroup_path", "macaddr", "ntop"), _shown_numbers),
     **dict.fromkeys(("kstack", "ustack", "dw_ustack", "ksym", "usym"), _stacks),
     **dict.fromkeys(
         ("pid", "tid", "ppid", "pcomm", "leader_comm", "leader_tid", "comm", "ncpus", "has_cpid", "cgroup"), _tasks

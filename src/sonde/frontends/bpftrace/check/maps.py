@@ -181,7 +181,7 @@ def assign_scratch(
 
 
 def _require_room(local: Local, value: Expr, span: SourceSpan, scope: BtScope) -> None:
-    """Raises BtError for a literal that a variable of a declared type has no room for."""
+    """Raises BtError for a literal or a string that a variable of a declared type has no room for."""
     declared = local.declared
     if declared is None:
         return
@@ -189,13 +189,21 @@ def _require_room(local: Local, value: Expr, span: SourceSpan, scope: BtScope) -
     if isinstance(value, tree.Const) and isinstance(base, Int) and is_integer(value.type):
         has_room = wrapped(value.value, declared) == value.value
         given = spelled(value.type)
-    elif isinstance(value, tree.StringConst) and isinstance(base, Array):
-        has_room, given = len(value.value) < (base.length or 0), f"string[{len(value.value) + 1}]"
+    elif isinstance(base, Array) and _has_own_size(value):
+        has_room, given = text_size(value, scope) <= (base.length or 0), spelled(written(value, scope))
     else:
         return
     if not has_room:
         text = f"Type mismatch for {local.name}: trying to assign value of type '{given}' when variable already has a "
         raise scope.mistake(f"{text}type '{spelled(declared)}'", span)
+
+
+def _has_own_size(value: Expr) -> bool:
+    """Whether a string takes as much as its type says; variables and elements hold strings of every size."""
+    if isinstance(value, tree.Conditional):
+        return _has_own_size(value.then) and _has_own_size(value.otherwise)
+    inner = value.operand if isinstance(value, tree.Cast) else value
+    return is_text(value.type) and is_text(inner.type) and not isinstance(inner, (tree.Var, tree.Element))
 
 
 def increment(node: nodes.Increment, scope: BtScope) -> Expr:

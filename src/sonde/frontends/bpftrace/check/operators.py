@@ -23,10 +23,11 @@ from sonde.frontends.bpftrace.check.types import (
     UINT64,
     base_name,
     is_bool,
+    is_condition,
     is_flexible,
     is_integer,
     is_literal,
-    is_scalar,
+    is_shown_number,
     is_text,
     merged,
     spelled,
@@ -49,7 +50,7 @@ def binary(node: nodes.Binary, scope: BtScope) -> Expr:
         left = scope.expression(node.left, scope)
         before, right = unhurried(node.right, scope)
         for operand, side in ((left, node.left), (right, node.right)):
-            if not is_scalar(operand.type):
+            if not is_condition(operand.type):
                 raise scope.mistake(
                     f"The {node.op} operator can not be used on expressions of type '{spelled(operand.type)}'", side.at
                 )
@@ -94,7 +95,7 @@ def _comparison(node: nodes.Binary, left: Expr, right: Expr, scope: BtScope) -> 
     at = scope.at(node.at)
     if is_text(left.type) and is_text(right.type) and node.op in ("==", "!="):
         made: Expr = tree.Binary(INT, at, node.op, string(left), string(right))
-    elif is_scalar(left.type) and is_scalar(right.type):
+    elif _can_be_compared(left, right):
         _warn_of_comparison(node, left, right, scope)
         kind = INT64 if _are_signed(left, right) else UINT64
         made = tree.Binary(INT, at, node.op, converted(left, kind), converted(right, kind))
@@ -106,6 +107,13 @@ def _comparison(node: nodes.Binary, left: Expr, right: Expr, scope: BtScope) -> 
             raise _mismatch(node, left, right, scope)
         made = objects
     return tree.Cast(BOOL, at, made)
+
+
+def _can_be_compared(left: Expr, right: Expr) -> bool:
+    """As numbers: two users or addresses of one kind, too."""
+    if is_shown_number(left.type):
+        return left.type == right.type
+    return is_condition(left.type) and is_condition(right.type)
 
 
 def _warn_of_comparison(node: nodes.Binary, left: Expr, right: Expr, scope: BtScope) -> None:
@@ -227,7 +235,7 @@ def unary(node: nodes.Unary, scope: BtScope) -> Expr:
         return _dereferenced(node, operand, scope)
     if node.op == "&":
         return tree.AddressOf(Pointer(operand.type), at, operand)
-    if node.op == "!" and is_scalar(operand.type):
+    if node.op == "!" and is_condition(operand.type):
         return tree.Cast(BOOL, at, tree.Unary(INT, at, "!", bare(operand)))
     if not is_integer(operand.type) or is_bool(operand.type):
         raise scope.mistake(
@@ -272,7 +280,7 @@ def ternary(node: nodes.Ternary, scope: BtScope) -> Expr:
         taken = node.then if truth else node.otherwise
         assert taken is not None
         return scope.expression(taken, scope)
-    if not is_scalar(test.type):
+    if not is_condition(test.type):
         raise scope.mistake(f"Invalid condition: {base_name(test.type)}", node.at)
     first, then = ([], test) if node.then is None else unhurried(node.then, scope)
     second, otherwise = unhurried(node.otherwise, scope)

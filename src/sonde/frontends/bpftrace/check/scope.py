@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from sonde.frontends.bpftrace.check.known_types import KnownTypes
-from sonde.frontends.bpftrace.check.types import INT64, UINT64, fixed, learned, merged, spelled
+from sonde.frontends.bpftrace.check.types import INT64, UINT64, fixed, is_integer, learned, merged, spelled
 from sonde.frontends.bpftrace.errors import BtError, SourceSpan, position
 from sonde.frontends.bpftrace.program_text import ProgramText
 from sonde.frontends.bpftrace.syntax import nodes
@@ -266,6 +266,9 @@ class BtScope:
         """The variable's type, where a value of `type_` is assigned to it, which messages call `written`."""
         type_ = learned(type_)
         whole = type_ if local.type is None else merged(local.type, type_)
+        if whole is not None and local.declared is not None and is_integer(whole) and is_integer(local.declared):
+            # Only the types of variables without a declared one grow.
+            whole = local.declared
         if whole is None:
             assert local.type is not None
             given, has = spelled(written or type_), spelled(local.written or local.type)

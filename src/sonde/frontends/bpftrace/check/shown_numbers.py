@@ -1,4 +1,4 @@
-"""Numbers that are shown as text: times, errors, users, addresses of networks.
+"""Numbers that are shown as text: times, users, addresses of networks.
 
 Such a value is an integer whose type says how it is shown: an enumeration whose name begins with `FORM`, which no
 program's can, and has the form and what that needs behind it. So it is assigned, a key and a map's value as any
@@ -45,7 +45,7 @@ def is_made_text(e: Expr) -> bool:
     return isinstance(kind, Enum) and kind.name.startswith(FORM) and kind.name.removeprefix(FORM).split()[0] in _TEXTS
 
 
-_TEXTS = ("strftime", "cgroup", "strerror", "signal", "syscall", "username", "mac")
+_TEXTS = ("strftime", "cgroup", "username", "mac")
 
 
 def noted(e: Expr) -> Expr:
@@ -97,28 +97,12 @@ def flags_of(e: Expr) -> Expr:
     return _shown("gfp", converted(e, UINT64))
 
 
-def call_name(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Expr:
-    """syscall_name(number): of a 64-bit system call."""
-    from sonde.arch.call_numbers import native_names  # few programs ask for them
-
-    names = " ".join(f"{name}={number}" for number, name in native_names().items())
-    return _shown(f"syscall {names}", integer_value(arguments[0], scope, "syscall_name()"))
-
-
 def group_path(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Expr:
     """cgroup_path(number, [glob]): of the hierarchies of control groups whose names fit."""
     glob = "*"
     if len(arguments) > 1:
         glob = literal_text(arguments[1], scope, "cgroup_path()", call.at).decode(errors="surrogateescape")
     return _shown(f"cgroup {glob}", integer_value(arguments[0], scope, "cgroup_path()"))
-
-
-def strerror(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Expr:
-    return _shown("strerror", integer_value(arguments[0], scope, "strerror()"))
-
-
-def signal_name(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Expr:
-    return _shown("signal", integer_value(arguments[0], scope, "signal_name()"))
 
 
 def username(span: SourceSpan, scope: BtScope) -> Expr:
@@ -217,9 +201,6 @@ def _address(call: nodes.Call, scope: BtScope) -> Expr:
 
 VALUES: dict[str, ValueCall] = {
     "strftime": ValueCall(2, 2, strftime),
-    "strerror": ValueCall(1, 1, strerror),
-    "signal_name": ValueCall(1, 1, signal_name),
-    "syscall_name": ValueCall(1, 1, call_name),
     "cgroup_path": ValueCall(1, 2, group_path),
     "macaddr": ValueCall(1, 1, macaddr),
     "ntop": ValueCall(1, 2, ntop),

@@ -56,11 +56,16 @@ def text_size(value: Expr, scope: BtScope) -> int:
             return _COMM
         names = scope.texts.values() if value.name == "probetext" else (p.function for p in scope.attached.probes)
         return max((len(name.encode()) for name in names), default=0) + 1
+    if isinstance(value, tree.Call) and value.name == "__named":
+        return _NAME
     if isinstance(value, tree.Conditional):
         return max(text_size(value.then, scope), text_size(value.otherwise, scope))
     inner = value.operand if isinstance(value, tree.Cast) else value
     base = resolve(inner.type)
     return base.length if isinstance(base, Array) and base.length else scope.strsize
 
+
+_NAME = 64
+"""Of an error, a signal or a system call."""
 
 _COMM = 16

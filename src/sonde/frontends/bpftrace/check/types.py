@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from sonde.frontends.bpftrace.number_forms import FORM
 from sonde.frontends.bpftrace.object_names import GLUE_FRAMES, OBJECTS, STACKS
 from sonde.model.types import (
     BOOL,
@@ -84,13 +85,24 @@ def is_bool(kind: Type) -> bool:
 
 
 def is_integer(kind: Type) -> bool:
-    """Also enumerations and truth values."""
+    """Also enumerations and truth values; not numbers that are shown as text."""
     base = resolve(kind)
+    return not is_shown_number(base) and _is_number(base)
+
+
+def _is_number(base: Type) -> bool:
     return isinstance(base, Enum) or (isinstance(base, Int) and base.size <= 8)
 
 
 def is_scalar(kind: Type) -> bool:
-    return is_integer(kind) or isinstance(resolve(kind), Pointer)
+    """Whether values take a word: integers, pointers and numbers that are shown as text."""
+    base = resolve(kind)
+    return _is_number(base) or isinstance(base, Pointer)
+
+
+def is_condition(kind: Type) -> bool:
+    """Whether a value can be true, and be compared with others: an integer or a pointer."""
+    return is_scalar(kind) and not is_shown_number(kind)
 
 
 def is_string(kind: Type) -> bool:
@@ -161,7 +173,7 @@ def merged(old: Type, new: Type) -> Type | None:
     if one == other:
         return old
     if is_bool(one) or is_bool(other):
-        return None if not (is_integer(one) and is_integer(other)) else (new if is_bool(one) else old)
+        return None
     if is_integer(one) and is_integer(other):
         return _wider(one, other)
     if isinstance(one, Struct) and isinstance(other, Struct) and is_composed(one) and is_composed(other):
@@ -169,10 +181,16 @@ def merged(old: Type, new: Type) -> Type | None:
     if isinstance(one, Array) and isinstance(other, Array) and (_are_texts(one, other) or _are_bytes(one, other)):
         return old if (one.length or 0) >= (other.length or 0) else new
     if isinstance(one, Pointer) and isinstance(other, Pointer):
-        return old
-    if isinstance(one, Pointer) and is_integer(other):
-        return old
+        return old if _are_compatible(one.to, other.to) else None
     return None
+
+
+def _are_compatible(one: Type, other: Type) -> bool:
+    """Whether pointers to both are of one type: numbers of all sizes are alike, structures by their names."""
+    first, second = resolve(one), resolve(other)
+    if isinstance(first, Struct) and isinstance(second, Struct) and not is_composed(first):
+        return (first.keyword, first.name) == (second.keyword, second.name)
+    return merged(first, second) is not None
 
 
 def _are_texts(one: Array, other: Array) -> bool:
@@ -224,6 +242,8 @@ def base_name(kind: Type) -> str:
         return "string"
     if is_bool(base):
         return "bool"
+    if isinstance(base, Enum) and is_shown_number(base):
+        return _shown_name(base)
     if isinstance(base, (Int, Enum)):
         return "int"
     if isinstance(base, Pointer):
@@ -231,8 +251,38 @@ def base_name(kind: Type) -> str:
     if isinstance(base, Array):
         return "array"
     if isinstance(base, Struct) and is_composed(base):
-        return base.keyword.partition("_")[0] if base.keyword in STACKS else base.keyword
+        return _BASES.get(base.keyword) or base.keyword.partition("_")[0]
     return "c_type" if isinstance(base, Struct) else "void"
+
+
+_BASES = {"ksym": "ksym_t", "usym": "usym_t"}
+
+_SHOWN = {
+    "strftime": "timestamp", "cgroup": "cgroup_path_t", "username": "username_t", "mac": "mac_address",
+}  # fmt: skip
+"""What numbers are called that are shown as text, by the first words of their forms."""
+
+
+def _shown_name(kind: Enum) -> str:
+    """What such a number's type is called, "" for an enumeration."""
+    return _SHOWN.get(kind.name.removeprefix(FORM).split(" ")[0], "int64") if is_shown_number(kind) else ""
+
+
+def _spelled_object(kind: Struct) -> str:
+    """Buffers with the bytes of a record of one: those of its length go before its own."""
+    if kind.keyword == "buffer":
+        room = next(resolve(each.type) for each in kind.members if isinstance(resolve(each.type), Array))
+        return f"buffer[{size_of(room) + _LENGTH}]"
+    return {"inet": "inet[24]", "ksym": "ksym_t", "usym": "usym_t"}[kind.keyword]
+
+
+_LENGTH = 4
+
+
+def is_shown_number(kind: Type) -> bool:
+    """Whether it is an integer that is shown as text."""
+    base = resolve(kind)
+    return isinstance(base, Enum) and base.name.startswith(FORM)
 
 
 def spelled(kind: Type) -> str:
@@ -245,15 +295,17 @@ def spelled(kind: Type) -> str:
     if isinstance(base, Pointer):
         return f"{spelled(base.to)} *"
     if has_own_text(base) and isinstance(base, Struct):
-        return _spelled_stack(base) if base.keyword in STACKS else base.keyword
-    if is_composed(base) and isinstance(base, Struct):
+        return _spelled_stack(base) if base.keyword in STACKS else _spelled_object(base)
+    if isinstance(base, Struct) and base.keyword == "record":
+        return f"record {{ {', '.join(f'.{each.name} = {spelled(each.type)}' for each in base.members)} }}"
+    if isinstance(base, Struct) and is_composed(base):
         return base.name
     if isinstance(base, Array) and is_text(base):
         return f"string[{base.length or 0}]"
     if isinstance(base, Array):
         return f"{spelled(base.of)}[{base.length or 0}]"
     if isinstance(base, Enum):
-        return f"enum {base.name}"
+        return _shown_name(base) or f"enum {base.name}"
     if isinstance(base, Struct):
         return f"{base.keyword} {base.name}"
     return "string" if is_string(base) else "void"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable
 from functools import lru_cache
@@ -54,19 +53,6 @@ def _strftime(number: int, rest: str) -> str:
     return time_text(rest, number + _started())
 
 
-def _strerror(number: int, _: str) -> str:
-    return os.strerror(number) if 0 <= number < 1 << 31 else f"Unknown error {number}"
-
-
-def _signal(number: int, _: str) -> str:
-    import signal
-
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return str(number)
-
-
 def _username(number: int, _: str) -> str:
     import pwd
 
@@ -95,10 +81,6 @@ def _gfp(number: int, _: str) -> str:
     return flags_text(number & _WORD)
 
 
-def _syscall(number: int, rest: str) -> str:
-    return _names(rest).get(number) or "unknown system call"
-
-
 def _cgroup(number: int, rest: str) -> str:
     from sonde.frontends.bpftrace.report.control_groups import group_paths
 
@@ -106,7 +88,7 @@ def _cgroup(number: int, rest: str) -> str:
 
 
 _FORMS: dict[str, Callable[[int, str], str]] = {
-    "strftime": _strftime, "strerror": _strerror, "signal": _signal, "username": _username,
-    "enumerator": _enumerator, "mac": _mac, "gfp": _gfp, "syscall": _syscall,
+    "strftime": _strftime, "username": _username,
+    "enumerator": _enumerator, "mac": _mac, "gfp": _gfp,
     "cgroup": _cgroup, "truth": _truth, "pointer": _pointer, "integer": _integer, "unsigned": _unsigned,
 }  # fmt: skip
