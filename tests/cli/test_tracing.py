@@ -2,6 +2,7 @@
 
 import os
 import re
+import resource
 import select
 import signal
 import subprocess
@@ -257,6 +258,23 @@ def test_an_output_that_takes_no_more_ends_the_trace(option, engine):
     assert done.returncode == 1
     assert " failed to write " in done.stderr
     assert done.stderr.endswith("'/dev/full': No space left on device\n")
+    assert done.stderr.count("sonde: ") == 1
+
+
+@pytest.mark.parametrize("words", [(), ("-f", "json"), ("-f", "arrow"), ("-xformat=parquet",), ("-xparquet=parts",)])
+@pytest.mark.parametrize("most", [0, 1 << 11])
+def test_a_file_that_takes_no_more_is_named_in_each_format(words, most, tmp_path):
+    """From its beginning on, and at its end: a limit of files' sizes is a full disk for whoever has no other."""
+    path = tmp_path / ("table.parquet" if "parts" in "".join(words) else "output")
+    program = 'tick-1ms { printf("%d %s", i++, probename); } tick-1ms /i == 300/ { exit(0); }'
+    done = subprocess.run(
+        [SONDE, "--engine", "kernel", "-o", path, "-q", *words, "-n", program],
+        capture_output=True, text=True, timeout=60, check=False, env=environment(),
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most)),
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert f" failed to write '{path}" in done.stderr
+    assert done.stderr.endswith("': File too large\n")
     assert done.stderr.count("sonde: ") == 1
 
 

@@ -11,6 +11,7 @@ from sonde.consume.events import Drop, Fault, Table
 from sonde.consume.options import Options
 from sonde.library.data.json_records import JsonHeads, RecordLines, record_lines
 from sonde.library.data.json_values import JsonStrings, encode, json_value
+from sonde.library.errors import aborted
 from sonde.library.event_sink import EventSink
 from sonde.library.events import Aggregation, Event, Exit, Loss, Message, ProbeError, Record, TableBatch, Text
 from sonde.library.foreground import Ended, Job, Outlet, Tell, run_here
@@ -23,13 +24,16 @@ from sonde.model.probe import Probe
 from sonde.model.records import Action, RecordLayout
 from sonde.model.samples import SampleSink
 from sonde.model.spec import TracingSpec
-from sonde.report.output import Output
+from sonde.report.output import Output, write_all
 from sonde.session.participants import MakeReport, Sight
 from sonde.typed import TYPE_CHECKING, Any
 from sonde.visible import unicode_text
 
 if TYPE_CHECKING:
     from sonde.captures.sink import Texts
+
+_STANDARD = 1
+"""The descriptor of the standard output."""
 
 _AT_ONCE = 1 << 12
 """Records that are formatted before they are written."""
@@ -162,7 +166,8 @@ class JsonOutput:
 
     def report_to(self, outlet: Outlet) -> MakeReport:
         """What makes the report (`sonde.library.foreground.ReportTo`)."""
-        self._descriptor = os.dup(outlet.descriptor)
+        is_standard = outlet.descriptor == _STANDARD
+        self._descriptor = _STANDARD if is_standard else os.dup(outlet.descriptor)
         names = outlet.names
 
         def report(spec: TracingSpec, options: Options) -> JsonReport:
@@ -173,15 +178,15 @@ class JsonOutput:
     def end(self, status: int) -> None:
         """The run has ended with that argument of exit(). Raises OSError."""
         try:
-            os.write(self._descriptor, event_line(Exit(status)))
+            write_all(self._descriptor, event_line(Exit(status)))
         finally:
             self.close()
 
     def close(self) -> None:
         """Let go of the output, also where there was no end."""
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
-            self._descriptor = -1
+        descriptor, self._descriptor = self._descriptor, -1
+        if descriptor not in (_STANDARD, -1):
+            os.close(descriptor)
 
 
 def run_as_json(job: Job, held: Held, tell: Tell, output: str | None, begun: Callable[[Sight], None]) -> Ended:
@@ -189,5 +194,8 @@ def run_as_json(job: Job, held: Held, tell: Tell, output: str | None, begun: Cal
     lines = JsonOutput()
     with closing(lines):
         ended = run_here(job, held, tell, output=output, begun=begun, report_to=lines.report_to)
-        lines.end(ended.status)
+        try:
+            lines.end(ended.status)
+        except OSError as error:
+            raise aborted(error) from None
     return ended

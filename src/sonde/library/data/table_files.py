@@ -65,6 +65,7 @@ class StreamFile:
         # The schema goes before the first batch: with one that is empty it is there from the beginning.
         empty = [pa.nulls(0, field.type) for field in schema]
         self._writer.write_batch(pa.RecordBatch.from_arrays(empty, schema=schema))
+        self._path = path
         self._descriptor = opened_file(path)
         # What somebody else has opened may have begun before, or append.
         self._is_own = path != STANDARD_OUTPUT and stat.S_ISREG(os.fstat(self._descriptor).st_mode)
@@ -90,8 +91,11 @@ class StreamFile:
         if not self._is_own:
             write_all(self._descriptor, data)
             return
-        _write_at(self._descriptor, data[8:], self._place + 8)
-        _write_at(self._descriptor, data[:8], self._place)
+        try:
+            _write_at(self._descriptor, data[8:], self._place + 8)
+            _write_at(self._descriptor, data[:8], self._place)
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, self._path) from None
         self._place += len(data)
 
 

@@ -12,7 +12,7 @@ from sonde.consume.options import Options
 from sonde.library.arrow_batches import row_of
 from sonde.library.arrow_report import TableReport
 from sonde.library.data.table_files import ParquetFile, ParquetParts, StreamFile, TableFile, close_all
-from sonde.library.errors import Error
+from sonde.library.errors import Error, aborted
 from sonde.library.foreground import Ended, Job, Outlet, Tell, run_here
 from sonde.library.holding import Held
 from sonde.library.outputs import STANDARD_OUTPUT, require_apart
@@ -107,7 +107,9 @@ def run_as_tables(
     try:
         ended = run_here(job, held, tell, begun=begun, attached=attached, report_to=tables.report_to)
         tables.end(ended.status)
-    except (OSError, pa.ArrowException) as error:
+    except OSError as error:
+        raise aborted(error) from None
+    except pa.ArrowException as error:
         raise Error(f"failed to write '{path}': {error}") from None
     finally:
         tables.close()
