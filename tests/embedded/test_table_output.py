@@ -42,6 +42,7 @@ def folder(tmp_path_factory):
         ("-o", "t.arrow"),
         ("-o", "t.parquet"),
         ("-o", "p.parquet", "-xparquet=parts"),
+        ("-o", "q.parquet/"),
         ("-fjson", "-ol", "--folded", "f"),
     ):
         done = sonde(made, "--replay", "run", *words, "-n", PROGRAM)
@@ -106,6 +107,9 @@ def test_each_reader_has_the_totals_that_are_printed(folder):
         polars.read_parquet(folder / "p.parquet" / "*.parquet"),
     ]  # fmt: skip
     assert {frame["arg2"].sum() for frame in frames} == {8}
+    named = polars.read_parquet(folder / "q.parquet" / "*.parquet")
+    assert named["arg2"].to_list() == frames[-1]["arg2"].to_list()
+    assert (folder / "q.calls.parquet").is_dir()
     questions = []
     for path in ("t", "p"):
         ending = ".parquet/*.parquet" if path == "p" else ".parquet"

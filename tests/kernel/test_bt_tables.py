@@ -74,6 +74,14 @@ def test_a_stream_has_the_same_records(command, tmp_path):
     assert pa.ipc.open_stream(tmp_path / "asks.calls.arrow").read_all().column("count").to_pylist() == [101]
 
 
+def test_a_name_with_a_slash_is_a_folder_of_parts(command, tmp_path):
+    path = tmp_path / "asks.parquet"
+    sonde("bt", "-q", "-o", f"{path}/", "-e", PROGRAM, "-c", command)
+    assert {each.suffix for each in path.iterdir()} == {".parquet"}
+    assert polars.read_parquet(path / "*.parquet")["event"].to_list().count("record") == 3 * 101
+    assert polars.read_parquet(tmp_path / "asks.calls.parquet" / "*.parquet")["count"].to_list() == [101]
+
+
 def test_formats_of_the_command_stay_its_own(command, tmp_path):
     path = tmp_path / "asks.arrow"
     sonde("bt", "-q", "-f", "json", "-o", str(path), "-e", PROGRAM, "-c", command)

@@ -44,8 +44,9 @@ _TABLES = {".arrow": "arrow", ".parquet": "parquet"}
 
 
 def settle_format(path: str | None, options: OptionTable) -> None:
-    """The name of an output may ask for tables: it sets the option `format`, if nothing else has."""
-    found = _TABLES.get(os.path.splitext(path or "")[1].lower())
+    """The name of an output may ask for tables: it sets the option `format`, if nothing else has. `/` behind it stands
+    for a folder of them."""
+    found = _TABLES.get(os.path.splitext((path or "").rstrip("/"))[1].lower())
     if found is not None and not options.is_set("format"):
         options.set("format", found)
 

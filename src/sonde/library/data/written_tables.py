@@ -103,7 +103,8 @@ def run_as_tables(
     """Trace to the end, as `run_here` does, and write tables. Raises Error."""
     path = output or STANDARD_OUTPUT
     require_apart((path,), (job.options.text("packets"), job.options.text("replay")))
-    tables = WrittenTables(path, _kind(job, path), tell)
+    kind = _kind(job, path)
+    tables = WrittenTables(path.rstrip("/") if kind is ParquetParts else path, kind, tell)
     try:
         ended = run_here(job, held, tell, begun=begun, attached=attached, report_to=tables.report_to)
         tables.end(ended.status)
@@ -125,4 +126,5 @@ def _kind(job: Job, path: str) -> OpenTable:
         return StreamFile
     if is_standard:
         raise Error("a Parquet file is not written to the standard output", "-o FILE.parquet, or -f arrow")
-    return ParquetParts if job.options.text("parquet") == "parts" else ParquetFile
+    is_folder = path.endswith("/") or job.options.text("parquet") == "parts"
+    return ParquetParts if is_folder else ParquetFile
