@@ -210,7 +210,10 @@ BT = Command(
                 ManualOption(("-v", "--verbose"), "", "with -l: also arguments, and members of structures"),
                 ManualOption(("-p", "--pid"), "PID", "trace until that process has ended"),
                 ManualOption(
-                    ("-o", "--output"), "FILE", "append the output to it; *.arrow and *.parquet are tables, *.parquet/ a folder of them", (FILE,)
+                    ("-o", "--output"),
+                    "FILE",
+                    "append the output to it; *.arrow and *.parquet are tables, *.parquet/ a folder of them",
+                    (FILE,),
                 ),
                 ManualOption(("-k", "--warnings"), "", "tell where a map has not the element that is asked of it"),
                 ManualOption(("-q", "--quiet"), "", "do not say how many probes are attached"),
