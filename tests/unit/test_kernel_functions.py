@@ -1,6 +1,7 @@
 """fbt and rawfbt: which functions there are, what their arguments are, and how they are attached."""
 
 import pytest
+from bt_compiling import options
 from d_checking import DEFAULTS, compile_sources
 
 from sonde.arch.x86_64 import convention
@@ -8,12 +9,17 @@ from sonde.arch.x86_64 import registers as r
 from sonde.arch.x86_64.convention import ParameterPlace
 from sonde.bpf import programs
 from sonde.bpf.btf_writer import INT_SIGNED, BtfBuilder, WrittenMember
+from sonde.bpf.helpers import NUMBERS
+from sonde.bpf.instructions import call, decode
 from sonde.codegen.basis.settings import Settings
 from sonde.codegen.compiler import Compilation
+from sonde.frontends.bpftrace.check.listing import listed
+from sonde.frontends.bpftrace.check.probes import Machine
 from sonde.frontends.d.source import ProgramSource
+from sonde.frontends.languages import front_end
 from sonde.library.attachments import attachments
 from sonde.model import types
-from sonde.model.errors import SourceError
+from sonde.model.errors import ProgramError, SourceError
 from sonde.model.probe import KernelFunction
 from sonde.model.target import Target
 from sonde.model.types import Function, Pointer, Struct
@@ -24,7 +30,7 @@ MANY = [f"many_{number}" for number in range(20)]
 LIST = (
     (
         "__ftrace_invalid_address___0 plain twice __probestub_x twice clone.isra.0 clone.isra.0.cold wide wine unknown "
-        f"nothing {' '.join(MANY)} shared shared,[ext4] twice,[ext4] inner,[ext4] "
+        f"vague nothing {' '.join(MANY)} shared shared,[ext4] twice,[ext4] inner,[ext4] "
     )
     .replace(" ", "\n")
     .replace(",", " ")
@@ -45,6 +51,8 @@ def kernel(tmp_path):
     btf.add_func("wide", btf.add_function_type(size, [("pair", pair), *((f"n{at}", number) for at in range(6))]))
     btf.add_func("wine", btf.add_function_type(size, [(f"n{at}", number) for at in range(7)]))
     btf.add_func("nothing", btf.add_function_type(0, []))
+    vague = btf.add_pointer(btf.add_pointer(number))
+    btf.add_func("vague", btf.add_function_type(vague, [("object", vague), ("count", size)]))
     (tmp_path / "vmlinux").write_bytes(btf.build())
     (tmp_path / "available_filter_functions").write_text(LIST)
     (tmp_path / "kallsyms").write_text("ffffffff81000000 T secret\nffffffff81000010 D data\n")
@@ -58,6 +66,15 @@ def registry(kernel):
 
 def compiled(text, registry, features=ALL, refused=()):
     program = compile_sources([ProgramSource(text)], registry, DEFAULTS)
+    return compiled_program(program, text, registry, features, refused)
+
+
+def bt_compiled(text, registry, features=ALL, refused=()):
+    found = front_end("bpftrace").check((("text", text),), options(), registry, (), 0, "bpftrace")
+    return compiled_program(found.program, text, registry, features, refused)
+
+
+def compiled_program(program, text, registry, features, refused):
     target = registry.target._replace(features=frozenset(features), refused_functions=frozenset(refused))
     sources = {None: text.splitlines()}
     return Compilation(
@@ -158,6 +175,10 @@ def test_arguments_have_types_and_names_from_btf(registry):
         ("fbt::wide:entry { trace(args->n5); }", ALL, [(None, programs.TRACE_KPROBE_MULTI, 1)]),
         ("fbt::twice:entry { trace(arg1); }", ALL, [(None, programs.TRACE_KPROBE_MULTI, 2)]),
         ("fbt::unknown:entry { trace(arg1); }", ALL, [(None, programs.TRACE_KPROBE_MULTI, 1)]),
+        # What the verifier lets no program load.
+        ("fbt::vague:entry { trace(arg1); }", ALL, [("vague", programs.TRACE_FENTRY, 1)]),
+        ("fbt::vague:entry { trace(arg0); }", ALL, [(None, programs.TRACE_KPROBE_MULTI, 1)]),
+        ("fbt::vague:return { trace(arg1); }", ALL, [(None, programs.TRACE_KPROBE_MULTI, 1)]),
         # Each clause for itself, as they are few or many.
         (
             "fbt::plain:entry { trace(1); } fbt::many_*:entry { trace(2); }", ALL,
@@ -260,3 +281,46 @@ def test_where_arguments_are(kinds, expected):
 )
 def test_which_functions_fentry_takes_on_every_kernel(kind, expected):
     assert convention.is_simple(kind) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("fexit:plain { @[args.count, retval] = count(); }", [("plain", programs.TRACE_FEXIT, 1)]),
+        ("fexit:nothing { @ = count(); }", [("nothing", programs.TRACE_FEXIT, 1)]),
+        # A program each, however many there are.
+        ("fexit:many_* { @[args.count] = count(); }", [(each, programs.TRACE_FEXIT, 1) for each in MANY]),
+        ("fexit:many_* { @[retval] = count(); }", [(None, programs.TRACE_KPROBE_MULTI, len(MANY))]),
+        ("fexit:plain { print(args); }", [("plain", programs.TRACE_FEXIT, 1)]),
+    ],
+)
+def test_the_return_knows_what_the_function_was_called_with(registry, text, expected):
+    spec = bt_compiled(text, registry)
+    found = [(each.attach_to, each.attach_type, len(each.probes)) for each in spec.programs]
+    assert sorted(found, key=str) == sorted(expected, key=str)
+
+
+@pytest.mark.parametrize(
+    ("text", "features", "refused", "why"),
+    [
+        ("fexit:plain { print(args.count); }", ALL[1:], (), "this kernel has no fexit"),
+        ("fexit:plain { print(args.count); }", ALL, ("plain",), "the kernel takes no fexit there"),
+        ("fexit:wine { print(args.n3); }", ALL, (), "the kernel takes no fexit there"),
+        ("fexit:plain { print(args.nope); }", ALL, (), "does not contain a field named 'nope'"),
+        ("fexit:unknown { print(args.count); }", ALL, (), "does not contain a field named 'count'"),
+    ],
+)
+def test_the_return_tells_why_it_does_not_know(registry, text, features, refused, why):
+    with pytest.raises((SourceError, ProgramError), match=why):
+        bt_compiled(text, registry, features, refused)
+
+
+def test_a_helper_gives_what_the_verifier_lets_no_program_load(registry):
+    (program,) = bt_compiled("fexit:vague { @[args.object, args.count, retval] = count(); }", registry).programs
+    called = {each.imm for each in decode(program.code) if each == call(each.imm)}
+    assert {NUMBERS["get_func_arg"], NUMBERS["get_func_ret"]} <= called
+
+
+def test_the_list_has_the_arguments_and_the_result(registry):
+    (found,) = listed("fexit:plain", Machine(registry, 0), lambda _: ())
+    assert found.arguments() == ("struct file * file", "unsigned long count", "int retval")

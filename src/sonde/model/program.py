@@ -105,11 +105,16 @@ class Builtin(Node):
 
 
 class Argument(Node):
-    """`args[number]`: the probe's typed argument, before any translation."""
+    """`args[number]`: the probe's typed argument, before any translation; from ENTERED on at a return from a function
+    of the kernel what the function was called with."""
 
     type: Type
     position: Position
     number: int
+
+
+ENTERED = 2
+"""The first parameter's number at a return: behind where the function has returned from, and its result."""
 
 
 class ProbeVariable(Node):

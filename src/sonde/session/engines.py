@@ -103,7 +103,7 @@ def refused_functions(program: Program) -> frozenset[str]:
     wanted = {
         (probe.firing.name, probe.firing.is_return)
         for clause in program.clauses
-        for probe in by_entry(clause.probes)
+        for probe in by_entry(clause.probes, (clause,))
         if isinstance(probe.firing, KernelFunction)
     }
     return frozenset(name for name, is_return in wanted if not takes_function(name, is_return))

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from sonde.codegen.basis.settings import Settings
 from sonde.codegen.basis.shapes import Use, key_fields
 from sonde.model import program as tree
+from sonde.model.errors import Position
 from sonde.model.probe import Packet, Probe, RawTracepoint
 from sonde.model.program import Aggregation, Clause, Variable
 from sonde.model.records import Field
@@ -162,6 +163,12 @@ def typed_arguments(clauses: Sequence[Clause]) -> int:
     """How many of the probe's typed arguments the clauses look at, from the first to the last that they do."""
     used = (node.number for clause in clauses for node in nodes(clause) if isinstance(node, tree.Argument))
     return max(used, default=-1) + 1
+
+
+def arguments_from(first: int, clauses: Sequence[Clause]) -> Position | None:
+    """Where a clause looks at a typed argument of that number or a higher one, None if none does."""
+    used = (node for clause in clauses for node in nodes(clause) if isinstance(node, tree.Argument))
+    return next((node.position for node in used if node.number >= first), None)
 
 
 def locates(clauses: Iterable[Clause]) -> bool:

@@ -15,7 +15,8 @@ from sonde.codegen.firings.plain import no_errno, trusts_nothing
 from sonde.codegen.intermediate.ir import Imm, Operand
 from sonde.model.errors import Position
 from sonde.model.probe import KernelFunction, Probe
-from sonde.model.types import Array, Function, Pointer, Struct, Type, Void, is_signed, resolve, size_of
+from sonde.model.program import ENTERED
+from sonde.model.types import Array, Function, Int, Pointer, Struct, Type, Void, is_signed, resolve, size_of
 
 Signature = Callable[[Probe], Function | None]
 """The type of a probe's function, None where it is not known."""
@@ -43,6 +44,7 @@ class FunctionContext:
         self._is_return = firing.is_return
         self._parameters = signature.parameters
         self._count = len(signature.parameters)
+        self._returns = signature.returns
         self._has_result = not isinstance(resolve(signature.returns), Void)
 
     def enter(self, g: Generation) -> Operand:
@@ -51,19 +53,42 @@ class FunctionContext:
     def argument(self, g: Generation, number: int) -> Operand:
         if self._is_return:
             if number == 1 and self._has_result:
-                return g.b.load(g.ctx, 8 * self._count, 8, invariant=True)
+                return self._word(g, self._count, self._returns)
             return Imm(0 if number else _UNKNOWN_OFFSET)
-        return g.b.load(g.ctx, 8 * number, 8, invariant=True) if number < self._count else Imm(0)
+        return self._word(g, number, self._parameters[number]) if number < self._count else Imm(0)
+
+    def _word(self, g: Generation, number: int, kind: Type) -> Operand:
+        if is_loaded(kind):
+            return g.b.load(g.ctx, 8 * number, 8, invariant=True)
+        memory = g.temporary(8)
+        g.b.store(memory.base, memory.offset, 8, Imm(0))
+        target = g.argument_of(memory.base, memory.offset)
+        if number == self._count:
+            g.call("get_func_ret", g.ctx, target)
+        else:
+            g.call("get_func_arg", g.ctx, Imm(number), target)
+        return g.b.load(memory.base, memory.offset, 8)
 
     def typed_argument(self, g: Generation, number: int, type_: Type) -> Operand | Place:
+        if self._is_return and number >= ENTERED:
+            value = self._word(g, number - ENTERED, self._parameters[number - ENTERED])
+            return g.b.extend(value, size_of(type_) or 8, is_signed(type_))
         return g.b.extend(self.argument(g, number), size_of(type_) or 8, is_signed(type_))
 
     def is_trusted(self, number: int) -> bool:
         """The verifier knows what an argument points to if that is a structure of the kernel's."""
-        if self._is_return or number >= self._count:
+        place = number - ENTERED if self._is_return else number
+        if not 0 <= place < self._count:
             return False
-        kind = resolve(self._parameters[number])
+        kind = resolve(self._parameters[place])
         return isinstance(kind, Pointer) and not kind.user and isinstance(resolve(kind.to), Struct)
+
+
+def is_loaded(kind: Type) -> bool:
+    """Whether the verifier lets a program load the argument: a number, or a pointer to a structure, to an integer or to
+    void that nothing qualifies (btf_ctx_access, kernel/bpf/btf.c). Others a helper gives since Linux 5.17."""
+    base = resolve(kind)
+    return not isinstance(base, Pointer) or isinstance(base.to, Void) or isinstance(resolve(base.to), (Int, Struct))
 
 
 class KprobeContext:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sonde.frontends.bpftrace.check.builtins import CALL_NUMBER, WITHOUT_NAMES, argument, argument_names
+from sonde.frontends.bpftrace.check.builtins import CALL_NUMBER, RESULT, WITHOUT_NAMES, argument, argument_names, called
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.errors import SourceSpan
 from sonde.frontends.bpftrace.syntax import nodes
@@ -22,7 +22,9 @@ def all_arguments(node: nodes.Name, scope: BtScope) -> Expr:
     names, *others = (_names(each, node.at, scope) for each in attached.probes)
     if not names:
         raise scope.mistake("Cannot read function parameters", node.at)
-    members = tuple(nodes.Member(node.at, node, name) for name in names)
+    members: tuple[nodes.Expr, ...] = tuple(nodes.Member(node.at, node, name) for name in names)
+    if _has_result(attached.probes[0], scope):
+        names, members = (*names, _RESULT), (*members, nodes.Name(node.at, "retval"))
     record = nodes.RecordExpression(node.at, names, members)
     if all(each == names for each in others):
         return scope.expression(record, scope)
@@ -32,6 +34,15 @@ def all_arguments(node: nodes.Name, scope: BtScope) -> Expr:
     made = scope.expression(record, scope)
     scope.attached = attached
     return made
+
+
+_RESULT = "$retval"
+"""What the result is called among the arguments of a return."""
+
+
+def _has_result(probe: Probe, scope: BtScope) -> bool:
+    """Whether it is the return from a function of the kernel that gives a value."""
+    return called(probe) is not probe and len(scope.catalog.arguments(probe) or ()) > RESULT
 
 
 def _names(probe: Probe, span: SourceSpan, scope: BtScope) -> tuple[str, ...]:

@@ -65,14 +65,14 @@ def _typed_result(span: SourceSpan, scope: BtScope) -> Expr:
     kinds: list[Type] = []
     for probe in scope.attached.probes:
         given = scope.catalog.arguments(probe)
-        if given is not None and len(given) <= _RESULT:
+        if given is not None and len(given) <= RESULT:
             raise scope.mistake("Can't find a field retval", span)
-        kinds.append(UINT64 if given is None else given[_RESULT].native)
+        kinds.append(UINT64 if given is None else given[RESULT].native)
     scope.needs_each = scope.needs_each or len(set(kinds)) > 1
-    return tree.Argument(kinds[0], scope.at(span), _RESULT)
+    return tree.Argument(kinds[0], scope.at(span), RESULT)
 
 
-_RESULT = 1
+RESULT = 1
 """Its place behind where the function has returned from."""
 
 
@@ -201,16 +201,17 @@ def argument(name: str, span: SourceSpan, scope: BtScope) -> Expr:
     for probe in probes:
         if isinstance(probe.firing, Uprobe):
             return _located(name, span, scope)
-        given, names = scope.catalog.argument_names(probe) or (), argument_names(probe, scope)
+        given, names = scope.catalog.argument_names(called(probe)) or (), argument_names(probe, scope)
         if name in names and name not in given:
             return _call_of_return(span, scope)
         if name == "ret" and isinstance(probe.firing, Syscall) and probe.firing.is_return:
             found, kind = 0, INT64
         elif name in names:
             found = given.index(name)
-            arguments = scope.catalog.arguments(probe)
+            arguments = scope.catalog.arguments(called(probe))
             assert arguments is not None
             kind = arguments[found].native  # type: ignore[assignment]
+            found += tree.ENTERED if called(probe) is not probe else 0
         else:
             if name in _COMMON and scope.attached.kind == "tracepoint":
                 raise scope.mistake("BPF does not support accessing common tracepoint fields", span)
@@ -232,8 +233,16 @@ RAW_REGISTERS = "regs"
 
 def argument_names(probe: Probe, scope: BtScope) -> tuple[str, ...]:
     """The names of the probe's arguments, as its description's type has them."""
-    names = scope.catalog.argument_names(probe) or ()
+    names = scope.catalog.argument_names(called(probe)) or ()
     return event_names(names) if scope.attached.kind == "tracepoint" else names
+
+
+def called(probe: Probe) -> Probe:
+    """Whose arguments the probe has: at a return from a function of the kernel those of its entry."""
+    firing = probe.firing
+    if not isinstance(firing, KernelFunction) or not firing.is_return:
+        return probe
+    return probe._replace(name="entry", firing=firing._replace(is_return=False))
 
 
 def event_names(names: tuple[str, ...]) -> tuple[str, ...]:

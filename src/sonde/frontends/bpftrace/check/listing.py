@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from sonde.frontends.bpftrace.check.builtins import CALL_NUMBER, event_names
+from sonde.frontends.bpftrace.check.builtins import CALL_NUMBER, RESULT, called, event_names
 from sonde.frontends.bpftrace.check.counted_events import HARDWARE, SOFTWARE, CountedEvent
 from sonde.frontends.bpftrace.check.globs import glob, is_glob
 from sonde.frontends.bpftrace.check.probes import KINDS, Machine, attached
@@ -123,13 +123,17 @@ def _nothing() -> tuple[str, ...]:
 
 def _declared(probe: Probe, machine: Machine, parameters: Parameters, is_event: bool) -> tuple[str, ...]:
     """The arguments that args has there, as C declares them. A trace event has no registers."""
-    names = machine.catalog.argument_names(probe)
+    of = called(probe)
+    names = machine.catalog.argument_names(of)
     if names is None:
         return parameters(probe)
-    arguments = machine.catalog.arguments(probe) or ()
+    arguments = machine.catalog.arguments(of) or ()
     kinds = dict(zip(names, (each.native for each in arguments), strict=False))
     shown = event_names(names) if is_event else names
     found = tuple(_argument(kinds.get(name, LONG), name) for name in shown if name in kinds or is_event)
+    if of is not probe:
+        given = machine.catalog.arguments(probe) or ()
+        found += tuple(_argument(each.native, "retval") for each in given[RESULT:])
     return (f"int {CALL_NUMBER}", *found) if isinstance(probe.firing, Syscall) else found
 
 
