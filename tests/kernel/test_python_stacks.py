@@ -178,18 +178,25 @@ def test_each_thread_has_its_own_functions(version, engine, tmp_path):
 
 
 INTERPRETERS = """
-import os, time
+import os, threading, time
 try: import _interpreters as interpreters
 except ImportError: import _xxsubinterpreters as interpreters
 time.sleep(0.3)
-def outer(number):
+def outer():
+    os.write(100, b'x')
+    number = interpreters.create()
     interpreters.run_string(number, '''
 import os
-def inner(fd): os.write(fd, b'x')
+def inner(fd):
+    for _ in range(3): os.write(fd, b'x')
 inner(100)
 ''')
+    os.write(100, b'x')
 os.dup2(os.open("/dev/null", os.O_WRONLY), 100)
-outer(interpreters.create())
+outer()
+thread = threading.Thread(target=outer)
+thread.start()
+thread.join()
 """
 
 
@@ -199,9 +206,12 @@ def test_an_interpreter_within_another(version, engine, tmp_path):
     python, program = interpreter(version), tmp_path / "program.py"
     program.write_text(INTERPRETERS)
     text = "syscall::write:entry /pid == $target && arg0 == 100/ { ustack(); }"
-    (stack,) = stacks(run(engine, [python, program], text)[0])
-    names = [name.rpartition(".")[2] for name, _, _ in functions(stack)]
-    assert names == ["inner", "<module>", "outer", "<module>"]
+    found = stacks(run(engine, [python, program], text)[0])
+    names = [[name.rpartition(".")[2] for name, _, _ in functions(stack)] for stack in found]
+    threads = ["run", "_bootstrap_inner", "_bootstrap"]
+    for last, of in ((["<module>"], names[:5]), (threads, names[5:])):
+        outside, inside = ["outer", *last], ["inner", "<module>", "outer", *last]
+        assert of == [outside, inside, inside, inside, outside]
 
 
 def test_the_interpreters_own_frames_on_demand():

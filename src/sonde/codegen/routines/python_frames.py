@@ -183,6 +183,8 @@ def thread(name: str) -> BpfFunction:
     key = b.slot(16)
     b.store(key, 0, 8, get(b, work, IMAGE))
     b.store(key, 8, 8, get(b, work, THREAD))
+    # In another interpreter the thread may have another state since: the newest ones are looked at first.
+    b.branch("ne", _member(b, found, get(b, work, INTERPRETER), _FOLLOWING), Imm(0), outdated)
     known = b.call(NUMBERS["map_lookup_elem"], MapDescriptor(PYTHON_THREADS), SlotAddress(key))
     with b.when("ne", known, Imm(0)):
         before = b.in_register(b.load(known, 0, 8))
