@@ -8,7 +8,8 @@ import pytest
 
 import sonde
 
-BEFORE = """import os
+BEFORE = """import collections
+import os
 import sys
 
 import sonde
@@ -16,6 +17,11 @@ from sonde import cast, copyinstr, count, exit, kernel, offsetof, printf, probe,
 
 reads, calls = quantize(), count()
 tables, config, shared = {}, {"a": 1}, 0
+point = collections.namedtuple("Point", "x y")(1, 2)
+
+
+async def waiting():
+    return 1
 
 
 def recursive(n):
@@ -97,7 +103,7 @@ CASES = [
     ("tables[1] = 1\n§tables['x'] = 1", "part 1 of a key of tables is of type string, and of long elsewhere", ""),
     ("x = §p.pid in tables", "an associative array does not tell what it has", "elements that are not there are 0"),
     ("print(§config)", "config is a dict that is not empty", "can be used from outside"),
-    ("print(§os.environ['HOME'])", "os.environ is a _Environ", "can be used from outside"),
+    ("print(§os.environ['HOME'])", "os.environ is a _Environ", "value = os.environ['HOME']"),
     ("x = §sys.intern('a')", "sys.intern is a builtin_function_or_method, which the kernel cannot call", "D's"),
     ("x = §helper(1, 2)", "helper() takes 1 arguments, not 2", ""),
     ("x = §helper()", "helper() needs a", ""),
@@ -119,6 +125,27 @@ CASES = [
     ("x = §p.execname[0:5:2]", "slices have no step in a probe", "leave it out"),
     ("x = §p.execname.find()", "find() of a text takes 1 arguments in a probe", "startswith"),
     ("global shared\nshared = 5\n§shared = 'a'", "a variable of type long cannot take string", "one type"),
+    ("§yield", "a probe yields nothing", "print() a record"),
+    ("§[print(n) for n in range(3)]", "a probe has no comprehensions", "write a loop"),
+    ("§lambda: 5", "a probe has no lambdas", "write a function with def"),
+    ("§p.pid and print(p.pid)", "a choice of what to do is an `if`", "write if and else"),
+    ("§print(1) if p.pid else print(2)", "a choice of what to do is an `if`", "write if and else"),
+    ("x = §'\\ud800'", "half of a surrogate pair is no letter", "write the whole letter"),
+    ("print(f'a{p.pid}', §chr(0))", "chr is a builtin_function", "{n:c}"),
+    ("§exit(1, 2)", "exit() takes 1 arguments, not 2", ""),
+    (
+        "if p.execname and §sonde.ustack(): print(1)",
+        "only numbers, addresses and texts are true or false",
+        "compare it",
+    ),
+    ("if §sonde.ustack():\n    print(1)", "only numbers, addresses and texts are true or false", "compare it"),
+    ("§p.execname()", "p.execname is no function", "leave the brackets out"),
+    ("sonde.clear(§reads)", "no probe counts in reads", "add()"),
+    ("x = §p.args[p.pid]", "args[] takes a constant number", "if and elif"),
+    ("x = §config['a']", "config is a dict that is not empty", "value = config['a']"),
+    ("x = §waiting()", "waiting is a function that is made by async def", ""),
+    ("x = §round(p.pid)", "round is a builtin_function_or_method", "(n + 5) // 10"),
+    ("x = §point.z", "point.z is not defined", ""),
     ("print('é', §nothing)", "nothing is not defined", ""),
 ]
 
@@ -154,7 +181,7 @@ def test_a_mistake_has_its_place_and_what_helps(tmp_path, body, message, remedy)
 def test_a_mistake_in_a_called_function_is_told_there(tmp_path):
     body = '@probe("syscall::read:entry")\ndef entered(p):\n    print(recursive(3))\n'
     error = mistake_of(tmp_path / "mistaken.py", BEFORE + body)
-    assert (error.line, error.message) == (12, "recursive() calls itself")
+    assert (error.line, error.message) == (18, "recursive() calls itself")
     assert error.source_line == "    return recursive(n)"
 
 
@@ -177,6 +204,27 @@ def test_what_has_no_source_says_so():
     with pytest.raises(sonde.CompileError, match=r"the source of entered\(\) is not to be had") as caught:
         exec('@probe("BEGIN")\ndef entered(p): pass', names)
     assert "write a file, or use IPython or a notebook" in caught.value.remedy
+
+
+@pytest.mark.parametrize("indent", ["", "    "])
+def test_an_async_function_is_no_probe_function(indent, tmp_path):
+    path = tmp_path / "mistaken.py"
+    made = textwrap.indent('@sonde.probe("BEGIN")\nasync def began(p):\n    pass\n', indent)
+    text = "import sonde\n" + ("if 1:\n" if indent else "") + made
+    with pytest.raises(sonde.CompileError) as caught:
+        module_of(path, text)
+    error = caught.value
+    place = 3 + bool(indent), 1 + len(indent)
+    assert (error.file, error.line, error.column) == (str(path), *place)
+    assert (error.message, error.remedy) == ("began is made by async def", "a probe waits for nothing: write def")
+    assert error.source_line == f"{indent}async def began(p):"
+
+
+def test_a_variable_that_nobody_can_set_is_told_by_what_it_is(tmp_path):
+    for name, told in (("tables", "an associative array"), ("reads", "an aggregation"), ("config", "a dict")):
+        body = f'@probe("syscall::read:entry")\ndef entered(p):\n    global {name}\n    {name} = 5\n'
+        error = mistake_of(tmp_path / "mistaken.py", BEFORE + body)
+        assert error.message.startswith(f"{name} is {told}")
 
 
 def test_a_lambda_is_no_probe_function():

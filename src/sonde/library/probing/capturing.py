@@ -136,7 +136,8 @@ class _Capture:
         try:
             return Meaning("function", self._called(function))
         except CompileError as error:
-            return Meaning("outside", f"a function that {'is not made by def' if error.line else 'has no source'}")
+            told = "is made by async def" if error.column else "is not made by def" if error.line else "has no source"
+            return Meaning("outside", f"a function that {told}")
 
 
 def _decorated(found: object) -> Decorated | None:
@@ -224,6 +225,8 @@ def _found(function: FunctionType, source: FunctionSource) -> list[tuple[str, ob
 def _is_looked_into(value: object) -> bool:
     """Whether what is behind its dot is looked up now: of modules, classes, and objects that are no words of ours."""
     ours = (ProbeAggregation, ProbeVariables, ProbeWord, int, str, bytes, tuple, dict, FunctionType)
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return True
     return value is not _MISSING and not isinstance(value, ours) and _decorated(value) is None
 
 

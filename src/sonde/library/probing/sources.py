@@ -46,6 +46,12 @@ def source_of(function: FunctionType) -> FunctionSource:
     first = code.co_firstlineno
     text = "".join(inspect.getblock(lines[first - 1 :])).rstrip("\n")
     tree = _definition(text, code.co_name)
+    if isinstance(tree, ast.AsyncFunctionDef):
+        line, column = tree.lineno - 1 - text[:1].isspace() + first, tree.col_offset + 1
+        message = f"{code.co_name} is made by async def"
+        told, there = f"{file}:{line}:{column}: {message}", lines[line - 1].rstrip("\n")
+        remedy = "a probe waits for nothing: write def"
+        raise CompileError(told, remedy, message, file=file, line=line, column=column, source_line=there)
     if tree is None:
         told = f"{file}:{first}: {code.co_name} is not made by a def there"
         remedy = "probes are functions made by def; if the file was changed, import it again"
@@ -62,7 +68,7 @@ def _remedy(file: str) -> str:
     return "a probe is compiled from its source: keep the .py file beside what is imported"
 
 
-def _definition(text: str, name: str) -> ast.FunctionDef | None:
+def _definition(text: str, name: str) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
     """The definition that a text is, None where it is something else."""
     is_indented = text[:1].isspace()
     try:
@@ -72,4 +78,5 @@ def _definition(text: str, name: str) -> ast.FunctionDef | None:
     found: ast.stmt = module.body[0] if module.body else ast.Pass()
     if is_indented and isinstance(found, ast.If):
         found = found.body[0]
-    return found if isinstance(found, ast.FunctionDef) and found.name == name else None
+    is_definition = isinstance(found, (ast.FunctionDef, ast.AsyncFunctionDef))
+    return found if is_definition and found.name == name else None

@@ -222,6 +222,9 @@ class Truth(Node):
         if is_string(operand.type) or (is_string_like(operand.type) and not is_pointer(operand.type)):
             empty = scope.evaluate(StringLiteral(self.position, b""), scope)
             return operators.binary("!=", operand, empty, self.position, scope.strsize)
+        if not operators.is_scalar_test(operand):
+            told = "only numbers, addresses and texts are true or false"
+            raise PythonError(told, self.operand.position, "compare it with something")
         return operand
 
 

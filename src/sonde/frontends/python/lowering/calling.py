@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 
 from sonde.frontends.d import syntax
-from sonde.frontends.d.check.prototypes import ACTIONS
+from sonde.frontends.d.check.prototypes import ACTIONS, SUBROUTINES
 from sonde.frontends.python.check.numbers import Comparison, Narrow, Sign, TypeCast, TypeQuestion
 from sonde.frontends.python.check.objects import AsNumber, AsText, Attribute, Length, OfFiring
 from sonde.frontends.python.check.signs import Choice
@@ -50,16 +50,34 @@ def call(node: ast.Call, context: Lowering) -> Value:
             raise context.mistake(node, "add() has no value", "let it be a statement of its own")
         case Outside(text):
             spelled = context.frame.function.text(node.func)
-            hint = "a probe calls functions of the program, and D's: from sonde import copyinstr"
+            hint = _INSTEAD.get(spelled, "a probe calls functions of the program, and D's: from sonde import copyinstr")
             raise context.mistake(node, f"{spelled} is {text}, which the kernel cannot call", hint)
     if isinstance(function, Attribute) and is_method(function.name):
         return method(function.name, function.object, node, context)
     spelled = context.frame.function.text(node.func)
     if isinstance(function, OfFiring):
-        hint = f"D's functions are imported: from sonde import {function.name}"
+        hint = "what a firing has are values: leave the brackets out"
+        if function.name in ACTIONS | SUBROUTINES:
+            hint = f"D's functions are imported: from sonde import {function.name}"
         raise context.mistake(node, f"{spelled} is no function", hint)
     raise context.mistake(node, f"{spelled} cannot be called", "a probe calls functions made by def, and D's")
 
+
+_INSTEAD = {
+    "hex": "print() has formats: print(f'{n:#x}')", "oct": "print() has formats: print(f'{n:#o}')",
+    "bin": "print() has formats: print(f'{n:#x}')", "format": "print() has formats: print(f'{n:8}')",
+    "repr": "print() has formats: print(f'{text!r}')", "chr": "print() has formats: print(f'{n:c}')",
+    "round": "probes compute with whole numbers: (n + 5) // 10 * 10",
+    "float": "multiply first: ns // 1000 for microseconds", "sum": "write a + b, or a loop",
+    "any": "write a or b, or a loop", "all": "write a and b, or a loop", "pow": "write n ** 2",
+    "divmod": "write n // m and n % m", "sorted": "write if, or min() and max()",
+    "reversed": "range(n - 1, -1, -1) goes backwards", "zip": "a tuple of tuples: for a, b in ((1, 2), (3, 4)):",
+    "map": "write a loop", "filter": "write a loop, and if", "list": "a tuple groups values",
+    "tuple": "write the items one by one", "set": "a tuple groups values",
+    "dict": "an empty dict outside of the probe is an associative array: starts = {}",
+    "isinstance": "each value of a probe has one type, which is known", "getattr": "write the name behind a dot",
+}  # fmt: skip
+"""What to write in the place of names of Python's."""
 
 _ELSEWHERE = {
     "print": "let print() be a statement of its own",

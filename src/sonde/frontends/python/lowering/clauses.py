@@ -9,7 +9,7 @@ from sonde.frontends.d.descriptions import split_description
 from sonde.frontends.python.captured import CapturedProgram
 from sonde.frontends.python.check.signs import Name, Stored
 from sonde.frontends.python.errors import PythonError
-from sonde.frontends.python.lowering.context import FunctionFrame, Lowering, integer
+from sonde.frontends.python.lowering.context import FunctionFrame, Lowering, encoded, integer
 from sonde.frontends.python.lowering.expression_rules import value
 from sonde.frontends.python.lowering.logic import condition
 from sonde.frontends.python.lowering.names import global_name
@@ -59,9 +59,9 @@ class Clauses:
         if meaning.kind == "integer":
             return integer(meaning.value, at) if meaning.value else None
         if meaning.kind == "text":
-            return syntax.StringLiteral(at, meaning.value.encode()) if meaning.value else None
+            return syntax.StringLiteral(at, encoded(meaning.value, at)) if meaning.value else None
         hint = "variables that probes share are numbers and texts; a table is used without `global`"
-        raise PythonError(f"{name} is {meaning.value or meaning.kind}, which no probe can set", at, hint)
+        raise PythonError(f"{name} is {_WHAT.get(meaning.kind, meaning.value)}, which no probe can set", at, hint)
 
     def clause(self, number: int) -> syntax.ProbeClause:
         """That of a function, by its number."""
@@ -111,6 +111,14 @@ class Clauses:
 
     def _macro(self, name: str) -> str | None:
         return str(self._target) if name == "target" and self._target is not None else None
+
+
+_WHAT = {
+    "table": "an associative array", "aggregation": "an aggregation", "tuple": "a tuple", "function": "a function",
+    "subroutine": "a function", "builtin": "a function", "maker": "a function", "word": "a function",
+    "type": "an integer type", "thread": "what has the variables of a thread", "kernel": "the kernel's data",
+}  # fmt: skip
+"""What names mean (`captured.Meaning`) that are no variables."""
 
 
 def _parsed(program: CapturedProgram) -> tuple[dict[int, ParsedFunction], dict[int, PythonError]]:

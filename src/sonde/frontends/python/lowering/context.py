@@ -150,6 +150,16 @@ def integer(value: int, position: Position) -> syntax.Integer:
     raise PythonError("this number does not fit 64 bits", position, "mask it: n & 0xffffffffffffffff")
 
 
+def encoded(text: str, position: Position) -> bytes:
+    """A text as the program has it; what stands for a byte that is no text (PEP 383) is that byte. Raises PythonError
+    for half of a surrogate pair."""
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        hint = "write the whole letter, or bytes: b'...'"
+        raise PythonError("half of a surrogate pair is no letter, and has no bytes", position, hint) from None
+
+
 def fitting(value: int, position: Position) -> syntax.Integer:
     """What is computed of constants: it wraps around, as it would in a probe."""
     if -_SIGNED <= value < _UNSIGNED:

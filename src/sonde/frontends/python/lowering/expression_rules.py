@@ -10,7 +10,7 @@ from sonde.frontends.python.check.objects import Attribute, OfFiring
 from sonde.frontends.python.lowering.arithmetic import binary
 from sonde.frontends.python.lowering.assignments import assign
 from sonde.frontends.python.lowering.calling import call
-from sonde.frontends.python.lowering.context import Lowering, integer
+from sonde.frontends.python.lowering.context import Lowering, encoded, integer
 from sonde.frontends.python.lowering.formats import joined
 from sonde.frontends.python.lowering.logic import boolean, compare, conditional, unary
 from sonde.frontends.python.lowering.names import captured_path, named
@@ -50,12 +50,12 @@ def _constant(node: ast.Constant, context: Lowering) -> Value:
     if isinstance(found, (bool, int)):
         return integer(int(found), at)
     if isinstance(found, str):
-        return _text(found.encode("utf-8", "surrogateescape"), node, context)
+        return _text(encoded(found, at), node, context)
     if isinstance(found, bytes):
         return _text(found, node, context)
     if isinstance(found, float):
         raise context.mistake(node, "probes compute with whole numbers", "multiply first: ns // 1000 for microseconds")
-    raise context.mistake(node, f"{found!r} cannot be a value of a probe")
+    raise context.mistake(node, f"{found!r} cannot be a value of a probe", "probes have whole numbers and texts")
 
 
 def _text(found: bytes, node: ast.expr, context: Lowering) -> Value:

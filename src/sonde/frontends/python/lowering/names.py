@@ -6,7 +6,7 @@ import ast
 
 from sonde.frontends.d import syntax
 from sonde.frontends.python.captured import SHARED, CapturedFunction, Meaning
-from sonde.frontends.python.lowering.context import FunctionFrame, Lowering, integer
+from sonde.frontends.python.lowering.context import FunctionFrame, Lowering, encoded, integer
 from sonde.frontends.python.lowering.values import (
     ArrayName,
     Code,
@@ -82,7 +82,7 @@ def _value(meaning: Meaning, at: Position) -> Value:
         case "integer":
             return integer(value, at)
         case "text":
-            return syntax.StringLiteral(at, value.encode("utf-8", "surrogateescape"))
+            return syntax.StringLiteral(at, encoded(value, at))
         case "none":
             return Nothing()
         case "tuple":

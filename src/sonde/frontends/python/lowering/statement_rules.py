@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from sonde.frontends.d import syntax
 from sonde.frontends.python.lowering.assignments import annotated, assign, assign_all, augmented, deleted
-from sonde.frontends.python.lowering.calling import call, counted, of_d
+from sonde.frontends.python.lowering.calling import arguments, call, counted, of_d
 from sonde.frontends.python.lowering.context import Lowering, integer
 from sonde.frontends.python.lowering.formats import printed, recorded
 from sonde.frontends.python.lowering.inlining import called, returned
@@ -37,7 +37,14 @@ def _expression(node: ast.Expr, context: Lowering) -> None:
     if isinstance(inner, ast.JoinedStr):
         recorded(inner, context)
         return
+    if isinstance(inner, ast.NamedExpr):
+        assign(inner.target, inner.value, context)
+        return
+    if isinstance(inner, (ast.BoolOp, ast.IfExp)):
+        raise context.mistake(node, "a choice of what to do is an `if` in a probe", "write if and else")
     if not isinstance(inner, ast.Call):
+        # What a probe does not have at all says so itself.
+        context.value(inner)
         raise context.mistake(node, "this does nothing", _KEPT)
     function = context.value(inner.func)
     match function:
@@ -71,7 +78,7 @@ def _names(name: str, node: ast.Call, context: Lowering) -> tuple[str, ...]:
 
 def _exit(node: ast.Call, context: Lowering) -> None:
     at = context.at(node)
-    given = operands(node.args[:1], context) or [integer(0, at)]
+    given = operands(arguments(node, context, 1), context) or [integer(0, at)]
     context.run(syntax.Call(at, syntax.Identifier(at, "exit"), (given[0],)))
 
 

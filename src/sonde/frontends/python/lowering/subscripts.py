@@ -9,7 +9,7 @@ from sonde.frontends.python.check.objects import ItemOf
 from sonde.frontends.python.lowering.context import Lowering
 from sonde.frontends.python.lowering.operands import computed, expression, keys, operands
 from sonde.frontends.python.lowering.text_methods import part_of
-from sonde.frontends.python.lowering.values import ArrayName, Counted, Firing, Items, KernelData, Value
+from sonde.frontends.python.lowering.values import ArrayName, Counted, Firing, Items, KernelData, Outside, Value
 
 PLACES = ("args", "locals", "globals", "uregs")
 """Parts of a firing that have parts of their own."""
@@ -38,6 +38,9 @@ def subscripted(node: ast.Subscript, context: Lowering) -> Value:
             if isinstance(module, syntax.StringLiteral):
                 return KernelData(module.value.decode(errors="replace"))
             raise context.mistake(node, "a module is a text", 'kernel["ext4"].name')
+    if isinstance(of, Outside):
+        whole, object_ = (context.frame.function.text(each) for each in (node, node.value))
+        raise context.mistake(node, f"{object_} is {of.text}", f"bind the value to a name before: value = {whole}")
     found = computed(of, node.value, context)
     if isinstance(node.slice, ast.Slice):
         return _slice(node, node.slice, found, context)

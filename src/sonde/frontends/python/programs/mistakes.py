@@ -26,7 +26,13 @@ class _Words(NamedTuple):
 _TRUTHS = _Words(r".*", "only numbers, addresses and texts are true or false", "compare it with something")
 
 _WORDS = {
-    "D_IDENT_UNDEF": (_Words(r"failed to resolve ([^`]\S*): Unknown variable name", "a firing has no {0}"),),
+    "D_IDENT_UNDEF": (
+        _Words(
+            r"failed to resolve @(\S+): Unknown variable name", "no probe counts in {0}",
+            "use add() in one of the functions of the run",
+        ),
+        _Words(r"failed to resolve ([^`]\S*): Unknown variable name", "a firing has no {0}"),
+    ),
     "D_VAR_UNDEF": (
         _Words(
             r"(\S+) has not yet been declared or assigned", "no probe sets {0}",
@@ -78,6 +84,10 @@ _WORDS = {
             r"(?s)(\S+)\[ \] key #(\d+) .*prototype: ([^\n]*)\n\s*key: (.*)",
             "part {1} of a key of {0} is of type {3}, and of {2} elsewhere",
             "all keys have as many parts, of the same types",
+        ),
+        _Words(
+            r"(?s)(\S+)\[ \] argument #1 .*prototype: ([^\n]*)\n\s*argument: (.*)",
+            "{0}[] takes a constant number, not {2}", "write if and elif for several",
         ),
     ),
     "D_OP_SOU": (
