@@ -5,6 +5,7 @@ import gc
 import os
 import signal
 
+import as_compiled  # noqa: F401 - before anything else is imported
 import pytest
 from executed import pytest_runtest_protocol  # noqa: F401 - a hook of pytest
 from hypothesis import settings

@@ -7,6 +7,8 @@ import ast
 from pathlib import Path
 from typing import NamedTuple
 
+from parsed import parsed
+
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 SOME_PROCESSOR = {"sonde.arch": ("sonde.arch.x86_64",)}
@@ -37,7 +39,7 @@ class Sources:
     def __init__(self, root: Path, package: str) -> None:
         self.package = package
         self.paths = dict(_files(root, package))
-        self.trees = {name: ast.parse(path.read_text()) for name, path in self.paths.items()}
+        self.trees = {name: parsed(path) for name, path in self.paths.items()}
         self.definitions: dict[str, Definition] = {}
         self.names: dict[str, dict[str, str | Imported]] = {}
         self.members: dict[str, dict[str, str]] = {}

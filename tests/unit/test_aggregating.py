@@ -10,6 +10,7 @@ import pytest
 from compiled import spec
 from hypothesis import given
 from hypothesis import strategies as st
+from parsed import nodes
 
 import sonde
 from sonde.codegen.records.aggregations import UPDATES
@@ -132,7 +133,7 @@ def test_no_other_file_knows_the_functions_by_name():
     found = {
         path.relative_to(SOURCES).as_posix()
         for path in SOURCES.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in nodes(path)
         if isinstance(node, ast.Constant) and node.value in names
     }
     assert found - WORDS_OF_OTHERS == PLACES

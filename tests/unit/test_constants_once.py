@@ -6,6 +6,8 @@ import re
 from functools import cache
 from pathlib import Path
 
+from parsed import parsed
+
 import sonde
 from sonde.arch.x86_64.pages import PAGE, PAGE_BITS
 from sonde.bpf.helpers import MAX_ERRNO
@@ -93,10 +95,7 @@ def numbers(tree):
 
 @cache
 def modules():
-    return {
-        ".".join(path.relative_to(ROOT).with_suffix("").parts): ast.parse(path.read_text())
-        for path in sorted(ROOT.rglob("*.py"))
-    }
+    return {".".join(path.relative_to(ROOT).with_suffix("").parts): parsed(path) for path in sorted(ROOT.rglob("*.py"))}
 
 
 def test_numbers_stand_in_their_home_alone():

@@ -11,6 +11,7 @@ import pytest
 from compiled import spec
 from hypothesis import given
 from hypothesis import strategies as st
+from parsed import nodes
 from test_specfile import PROGRAMS, maps, numbers, texts
 
 import sonde
@@ -236,7 +237,7 @@ def test_values_have_one_serialiser():
     known = {"json", "pickle", "marshal", "base64", "shelve", "copyreg"}
     found = set()
     for path in root.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in nodes(path):
             names = [each.name for each in node.names] if isinstance(node, ast.Import) else []
             names += [node.module] if isinstance(node, ast.ImportFrom) else []
             if known & set(names):

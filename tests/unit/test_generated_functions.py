@@ -9,6 +9,7 @@ import pytest
 from bpf_interpreter import bare
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from parsed import parsed
 from records import record
 
 import sonde
@@ -80,12 +81,9 @@ def calls(tree):
 
 @cache
 def modules():
-    return [*parsed()]
-
-
-def parsed():
-    for path in sorted(ROOT.rglob("*.py")):
-        yield ".".join(path.relative_to(ROOT).with_suffix("").parts), ast.parse(path.read_text())
+    return [
+        (".".join(path.relative_to(ROOT).with_suffix("").parts), parsed(path)) for path in sorted(ROOT.rglob("*.py"))
+    ]
 
 
 def test_only_the_listed_functions_compile_source():

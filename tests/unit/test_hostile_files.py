@@ -12,6 +12,7 @@ import hostile_readers
 import hostile_samples
 import pytest
 from compiled_objects import needs_gcc
+from parsed import nodes
 
 import sonde
 
@@ -104,7 +105,7 @@ def opening():
     return {
         ".".join(path.relative_to(root).with_suffix("").parts)
         for path in root.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in nodes(path)
         if isinstance(node, ast.ImportFrom) and node.module == "sonde.untrusted"
         if READING & {alias.name for alias in node.names}
     }

@@ -4,6 +4,7 @@ import ast
 from pathlib import Path
 
 import pytest
+from parsed import nodes
 
 import sonde
 
@@ -76,7 +77,7 @@ READERS = {
 def imports_of(path):
     """The modules of sonde that a file imports anywhere, also inside functions and for types only."""
     found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -220,7 +221,7 @@ def test_the_standard_library_and_pyelftools_are_enough():
 
     foreign = {}
     for module, path in modules().items():
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in nodes(path):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             names += [node.module] if isinstance(node, ast.ImportFrom) else []
             for name in {name.partition(".")[0] for name in names} - sys.stdlib_module_names - {"sonde"}:

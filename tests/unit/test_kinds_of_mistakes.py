@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+from parsed import nodes
 
 import sonde
 from sonde.frontends.d.errors import TOLD, DError, in_d
@@ -20,7 +21,7 @@ TAG = re.compile(r"(D|EDT)_[A-Z_]+")
 def made():
     """(file, the kind's name, the nodes of what it is about) of each mistake that a file below the languages makes."""
     for path in BELOW:
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in nodes(path):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "SourceError":
                 about = next((each.value for each in node.keywords if each.arg == "about"), None)
                 yield path.name, ast.unparse(node.args[0]), about
@@ -56,7 +57,7 @@ def test_nothing_below_the_languages_speaks_dtraces_words():
     wrong = [
         (path.name, node.value)
         for path in BELOW
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in nodes(path)
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
         and (TAG.fullmatch(node.value) or "dtrace itself" in node.value)
     ]  # fmt: skip

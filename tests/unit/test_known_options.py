@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from option_page import section
+from parsed import nodes
 
 import sonde
 from sonde.codegen.basis.settings import Settings
@@ -45,7 +46,7 @@ def readings():
     """(package, option, the default given besides, if one is) of each place that reads an option by its name."""
     for path in SOURCES.rglob("*.py"):
         package = path.relative_to(SOURCES).parts[0]
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in nodes(path):
             if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in READING):
                 continue
             if not (node.args and isinstance(node.args[0], ast.Constant) and "ptions" in ast.unparse(node.func.value)):

@@ -5,6 +5,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from parsed import parsed
 
 import sonde
 
@@ -38,7 +39,7 @@ def public_classes():
     """Where each is, by its name."""
     found = {}
     for path in sorted(ROOT.rglob("*.py")):
-        for node in ast.parse(path.read_text()).body:
+        for node in parsed(path).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 found.setdefault(node.name, set()).add(str(path.relative_to(ROOT)))
     return found

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from parsed import parsed
 
 ROOT = Path(__file__).parents[2]
 
@@ -115,9 +116,9 @@ def agree(one, other, of_function):
     return kinds <= {"value", "variable"} and (of_function or kinds == {"variable"})
 
 
-def twice(text):
+def twice(tree):
     """(name, line, line of the other) of what is given twice."""
-    for scope, already in scopes(ast.parse(text)):
+    for scope, already in scopes(tree):
         of_function = isinstance(scope, FUNCTIONS)
         before = {}
         for each in (*already, *given(scope.body)):
@@ -137,7 +138,7 @@ def files(tree):
 @pytest.mark.parametrize("tree", TREES)
 def test_names_are_given_once(tree):
     assert files(tree)
-    found = {path: names for path in files(tree) if (names := list(twice(path.read_text())))}
+    found = {path: names for path in files(tree) if (names := list(twice(parsed(path))))}
     assert not found
 
 
@@ -157,7 +158,7 @@ def test_names_are_given_once(tree):
     ],
 )
 def test_what_is_given_twice_is_found(text):
-    assert list(twice(text))
+    assert list(twice(ast.parse(text)))
 
 
 @pytest.mark.parametrize(
@@ -175,4 +176,4 @@ def test_what_is_given_twice_is_found(text):
     ],
 )
 def test_what_is_given_once_is_not(text):
-    assert not list(twice(text))
+    assert not list(twice(ast.parse(text)))

@@ -11,6 +11,7 @@ import tokenize
 from pathlib import Path
 
 import pytest
+from parsed import nodes
 
 import sonde
 from sonde import arch
@@ -166,7 +167,7 @@ def test_the_command_says_so_in_one_line():
 def called_by_name():
     """The names in calls of native() and compat(), by which."""
     for path in modules():
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in nodes(path):
             if isinstance(node, ast.Call) and isinstance(node.func, (ast.Name, ast.Attribute)):
                 which = node.func.id if isinstance(node.func, ast.Name) else node.func.attr
                 if which in ("native", "compat") or (path.stem == "fsinfo" and which in ("_path", "_open_file")):

@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+from parsed import parsed
 
 import sonde
 
@@ -79,7 +80,7 @@ def found():
     for path in sorted(ROOT.rglob("*.py")):
         name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
         if name != "untrusted":
-            for function in functions_that_open(ast.parse(path.read_text())):
+            for function in functions_that_open(parsed(path)):
                 yield f"{name}.{function}"
 
 
