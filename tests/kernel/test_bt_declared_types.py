@@ -64,3 +64,21 @@ def test_names_of_numbers_are_strings(engine):
     printed, maps = run(program, engine)
     assert printed.splitlines() == wanted
     assert f"@kept[{missing}]: {len(missing)}" in maps
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_operators_of_literal_strings(engine):
+    words = ["", "a", "ab", "b", "aB", "three words here"]
+    pairs = [(one, other) for one in words for other in words]
+    body = "".join(
+        f'print(("{one}" + "{other}", "{one}" < "{other}", "{one}" >= "{other}", "{one}" == "{other}"));'
+        for one, other in pairs
+    )
+    ends = "".join(f'print(("{word}" + {count}, {count}));' for word in words for count in range(4))
+    truths = {True: "true", False: "false"}
+    wanted = [
+        f"({one + other}, {truths[one < other]}, {truths[one >= other]}, {truths[one == other]})"
+        for one, other in pairs
+    ]
+    wanted += [f"({word[count:]}, {count})" for word in words for count in range(4)]
+    assert run(f"begin {{ {body} {ends} }}", engine)[0].split("\n") == wanted

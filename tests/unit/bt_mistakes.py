@@ -186,7 +186,17 @@ begin { @m = 1; @m = «hist(4)»; } ;; Type mismatch for @m: trying to assign va
 begin { @m = count(); @m = «sum(4)»; } ;; Type mismatch for @m
 begin { @m = max(4); @m = «min(4)»; } ;; Type mismatch for @m
 begin { @m = count(); «@m = 4»; } ;; Type mismatch for @m
-begin { print(«1 + "x"»); } ;; Type mismatch for '+': comparing int8 with string
+begin { print(«1 - "x"»); } ;; Type mismatch for '-': comparing int8 with string[2]
+begin { print(«"abc" - "b"»); } ;; illegal literal operation with strings
+begin { print(«comm + "x"»); } ;; The + operator can not be used on expressions of types string[16], string[2]
+begin { $x = "abc"; print(«$x.y»); } ;; Can not access field 'y' on expression of type 'string[4]'
+begin { $t = (1, 2); print(«$t.x»); } ;; Can not access field 'x' on expression of type '(int8,int8)'
+begin { print(«*"x"»); } ;; Can not dereference type 'string[2]'. It is not a pointer.
+begin { «cat(5)»; } ;; cat() expects a string literal (int provided)
+begin { «printf(5)»; } ;; printf() expects a string literal (int provided)
+begin { @a[1] = 1; «print(@a, "x")»; } ;; print() expects a int literal (string provided)
+begin { print(«path(5)»); } ;; path() only supports pointer or C type argument (int provided)
+begin { «return "x";» } ;; Probe return values can only be integers. Found string[2]
 begin { print(«"x" == 1»); } ;; Type mismatch for '==': comparing string
 begin { print(«(1, 2) == (1, "x")»); } ;; Type mismatch for '=='
 begin { print(«"a" * "b"»); } ;; operat
@@ -311,7 +321,7 @@ begin { «printf()»; } ;; printf() requires at least one argument (0 provided)
 begin { «printf(5)»; } ;; printf() expects a string literal
 begin { «printf("%d")»; } ;; not enough arguments for format string (0 supplied, 1 expected)
 begin { «printf("x", 5)»; } ;; too many arguments for format string (1 supplied, 0 expected)
-begin { «printf("%d", "x")»; } ;; unsupported format specifier for type 'string': d
+begin { «printf("%d", "x")»; } ;; unsupported format specifier for type 'string[2]': d
 begin { «system("true")»; } ;; system() is an unsafe function
 begin { «print()»; } ;; print() requires at least one argument (0 provided)
 begin { «print(1, 2)»; } ;; Non-map print() only takes 1 argument, 2 found

@@ -8,7 +8,7 @@ from sonde.frontends.bpftrace.check.conversions import constant, constant_value,
 from sonde.frontends.bpftrace.check.held_values import held
 from sonde.frontends.bpftrace.check.numbers import member_of
 from sonde.frontends.bpftrace.check.scope import BtScope
-from sonde.frontends.bpftrace.check.types import UINT64, is_scalar, is_text
+from sonde.frontends.bpftrace.check.types import UINT64, base_name, is_scalar, is_text
 from sonde.frontends.bpftrace.check.value_call import ValueCall
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model import program as tree
@@ -91,7 +91,8 @@ def path(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Expr:
     if kind is not None and resolve(e.type) == resolve(kind):
         e = tree.AddressOf(Pointer(kind), at, e)
     if not isinstance(resolve(e.type), Pointer) or kind is None:
-        raise scope.mistake("path() only supports pointers to struct path", call.at)
+        text = f"path() only supports pointer or C type argument ({base_name(e.type)} provided)"
+        raise scope.mistake(text, call.at)
     whole = tree.Call(STRING, at, "d_path", (tree.Cast(Pointer(kind), at, e),))
     if len(arguments) < 2:
         return whole

@@ -10,6 +10,7 @@ from sonde.frontends.bpftrace.check.conversions import (
     arguments_spelled,
     constant,
     integer_value,
+    wide,
 )
 from sonde.frontends.bpftrace.check.macros import is_defined, no_definition
 from sonde.frontends.bpftrace.check.scope import BtScope
@@ -17,6 +18,7 @@ from sonde.frontends.bpftrace.check.types import (
     INT32,
     INT64,
     UINT64,
+    base_name,
     fixed,
     is_integer,
     is_text,
@@ -259,12 +261,20 @@ def _system(call: nodes.Call, scope: BtScope) -> Statement:
     return tree.FormattedCommand(scope.at(call.at), "system", pieces, values)
 
 
+def _limit(node: nodes.Expr, scope: BtScope) -> Expr:
+    """How many elements are printed, or by what they are divided."""
+    e = scope.expression(node, scope)
+    if not is_integer(e.type):
+        raise scope.mistake(f"print() expects a int literal ({base_name(e.type)} provided)", scope.call or node.at)
+    return wide(e)
+
+
 def _print(call: nodes.Call, scope: BtScope) -> Statement:
     arguments = require(call, scope, 1, 3)
     first, at = arguments[0], scope.at(call.at)
     if isinstance(first, nodes.MapName) and first.keys is None:
         use = scope.map(first.name, first.at)
-        rest = [integer_value(each, scope, "print()") for each in arguments[1:]]
+        rest = [_limit(each, scope) for each in arguments[1:]]
         if not use.function and use.value is None:
             scope.known.is_guessed = True
             raise scope.mistake(f"Undefined map: {use.name}", first.at)

@@ -147,7 +147,8 @@ def literal_text(node: nodes.Expr | nodes.TypeName, scope: BtScope, what: str, s
     """The characters of a string literal."""
     e = None if isinstance(node, nodes.TypeName) else scope.expression(node, scope)
     if not isinstance(e, tree.StringConst):
-        raise scope.mistake(f"{what} expects a string literal", span)
+        given = "" if e is None else f" ({base_name(e.type)} provided)"
+        raise scope.mistake(f"{what} expects a string literal{given}", span)
     return e.value
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sonde.frontends.bpftrace.check.aggregating import shown_function
 from sonde.frontends.bpftrace.check.builtins import WITHOUT_NAMES, argument, builtin
+from sonde.frontends.bpftrace.check.called_types import called
 from sonde.frontends.bpftrace.check.calls import is_bare
 from sonde.frontends.bpftrace.check.calls import value as call_value
 from sonde.frontends.bpftrace.check.conversions import constant, converted, member_of, of_space, string, wide
@@ -21,6 +22,7 @@ from sonde.frontends.bpftrace.check.types import (
     spelled,
 )
 from sonde.frontends.bpftrace.errors import SourceSpan
+from sonde.frontends.bpftrace.object_names import OBJECTS
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.frontends.bpftrace.syntax.lexer import number_of
 from sonde.model import program as tree
@@ -129,7 +131,7 @@ def _member(node: nodes.Member, scope: BtScope) -> Expr:
         of, base = tree.Deref(base.to, scope.at(node.object.at), of), resolve(base.to)
     if not isinstance(base, Struct):
         what = "index" if node.name.isdigit() else "field"
-        raise scope.mistake(f"Can not access {what} '{node.name}' on expression of type '{spelled(of.type)}'", node.at)
+        raise scope.mistake(f"Can not access {what} '{node.name}' on expression of type '{called(of, scope)}'", node.at)
     member = base.find(node.name)
     if member is None:
         raise scope.mistake(_no_member(base, node.name), node.at)
@@ -139,6 +141,8 @@ def _member(node: nodes.Member, scope: BtScope) -> Expr:
 def _no_member(of: Struct, name: str) -> str:
     if of.keyword == "tuple" and name.isdigit():
         return f"Invalid tuple index: {name}. Found {len(of.members)} elements in tuple."
+    if of.keyword == "tuple" or of.keyword in OBJECTS:
+        return f"Can not access field '{name}' on expression of type '{spelled(of)}'"
     if of.keyword == "record":
         return f"Record does not contain a field named '{name}'"
     return f"Struct/union of type '{of}' does not contain a field named '{name}'"
@@ -154,7 +158,7 @@ def _index(node: nodes.Index, scope: BtScope) -> Expr:
             raise scope.mistake(_no_member(base, str(subscript.value)), node.at)
         return tree.MemberOf(member.type, scope.at(node.at), of, member)
     if not is_integer(subscript.type) or (isinstance(subscript, tree.Const) and subscript.value < 0):
-        text = f"The array index operator [] only accepts non-negative integer indices. Got: {spelled(subscript.type)}"
+        text = f"The array index operator [] only accepts non-negative integer indices. Got: {called(subscript, scope)}"
         raise scope.mistake(text, node.at)
     at = scope.at(node.at)
     if isinstance(base, Pointer):
@@ -173,7 +177,7 @@ def _index(node: nodes.Index, scope: BtScope) -> Expr:
             _require_character(node, of, subscript.value, scope)
         return tree.Index(CHAR, at, of, wide(subscript))
     raise scope.mistake(
-        f"The array index operator [] can only be used on arrays, pointers, and tuples, found {spelled(of.type)}.",
+        f"The array index operator [] can only be used on arrays, pointers, and tuples, found {called(of, scope)}.",
         node.at,
     )
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 
+from sonde.frontends.bpftrace.check.called_types import called
 from sonde.frontends.bpftrace.check.conversions import string, wide
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.check.shown_numbers import flags_of, is_made_text, is_shown, noted, plain
-from sonde.frontends.bpftrace.check.types import is_integer, is_object, is_of, is_scalar, is_text, spelled
+from sonde.frontends.bpftrace.check.types import base_name, is_integer, is_object, is_of, is_scalar, is_text
 from sonde.frontends.bpftrace.errors import SourceSpan
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model import program as tree
@@ -62,7 +63,8 @@ def formatted(call: nodes.Call, scope: BtScope) -> tuple[tuple[Conversion, ...],
     if not call.arguments:
         raise scope.mistake(f"{call.name}() requires at least one argument (0 provided)", call.at)
     if not isinstance(first, tree.StringConst):
-        raise scope.mistake(f"{call.name}() expects a string literal as its first argument", call.at)
+        assert first is not None
+        raise scope.mistake(f"{call.name}() expects a string literal ({base_name(first.type)} provided)", call.at)
     shown_whole(call.arguments[0], scope)
     pieces = conversions(first.value, call.arguments[0].at, scope)
     letters = [each.letters for each in pieces if each.letters]
@@ -107,5 +109,5 @@ def _value(node: nodes.Expr | nodes.TypeName, letters: str, name: str, scope: Bt
         return string(e)
     if letters[-1] == "s" and is_object(e.type):
         return e
-    text = f"{name}(): unsupported format specifier for type '{spelled(e.type)}': {letters}"
+    text = f"unsupported format specifier for type '{called(e, scope)}': {letters}"
     raise scope.mistake(text, scope.call or node.at)

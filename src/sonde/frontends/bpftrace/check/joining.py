@@ -5,7 +5,7 @@ from __future__ import annotations
 from sonde.frontends.bpftrace.check.address_spaces import is_in_process
 from sonde.frontends.bpftrace.check.conversions import constant, literal_text
 from sonde.frontends.bpftrace.check.scope import BtScope
-from sonde.frontends.bpftrace.check.types import UINT64, is_integer, spelled
+from sonde.frontends.bpftrace.check.types import UINT64, base_name, is_integer
 from sonde.frontends.bpftrace.check.value_call import Action
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model import program as tree
@@ -26,7 +26,7 @@ def join(call: nodes.Call, scope: BtScope) -> Statement:
     base = resolve(array.type)
     if not isinstance(base, Pointer) and not is_integer(array.type):
         raise scope.mistake(
-            f"join() only supports integer and pointer arguments ({spelled(array.type)} provided)", call.at
+            f"join() only supports int or pointer arguments ({base_name(array.type)} provided)", call.at
         )
     is_user = base.user if isinstance(base, Pointer) else is_in_process(scope)
     separator = b" "

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from sonde.frontends.bpftrace.check.aggregating import shown_function
 from sonde.frontends.bpftrace.check.blocks import Branch, either, unhurried
+from sonde.frontends.bpftrace.check.called_types import called
 from sonde.frontends.bpftrace.check.conversions import (
     bare,
     constant,
@@ -52,7 +53,7 @@ def binary(node: nodes.Binary, scope: BtScope) -> Expr:
         for operand, side in ((left, node.left), (right, node.right)):
             if not is_condition(operand.type):
                 raise scope.mistake(
-                    f"The {node.op} operator can not be used on expressions of type '{spelled(operand.type)}'", side.at
+                    f"The {node.op} operator can not be used on expressions of type '{called(operand, scope)}'", side.at
                 )
         if before:
             return _decided(node, left, (before, right), scope)
@@ -65,11 +66,17 @@ def binary(node: nodes.Binary, scope: BtScope) -> Expr:
     functions = shown_function(node.left, scope), shown_function(node.right, scope)
     if any(functions):
         sides = (
-            f"{function}_t" if function else spelled(scope.expression(side, scope).type)
+            f"{function}_t" if function else called(scope.expression(side, scope), scope)
             for function, side in zip(functions, (node.left, node.right), strict=True)
         )
         raise scope.mistake(f"Type mismatch for '{node.op}': comparing {' with '.join(sides)}", node.at)
     left, right = scope.expression(node.left, scope), scope.expression(node.right, scope)
+    if isinstance(left, tree.StringConst) or isinstance(right, tree.StringConst):
+        from sonde.frontends.bpftrace.check.folded_texts import folded  # few programs have operators of literals
+
+        known = folded(node, left, right, scope)
+        if known is not None:
+            return known
     if node.op in _COMPARING:
         return _comparison(node, left, right, scope)
     return arithmetic(node.op, left, right, node, scope)
@@ -128,13 +135,13 @@ def _warn_of_comparison(node: nodes.Binary, left: Expr, right: Expr, scope: BtSc
 
 
 def _mismatch(node: nodes.Binary | nodes.Assign, left: Expr, right: Expr, scope: BtScope) -> BtError:
-    one, other = spelled(left.type), spelled(right.type)
+    one, other = called(left, scope), called(right, scope)
     if isinstance(resolve(left.type), Array) and isinstance(resolve(right.type), Array):
         text = "Only arrays of same size support comparison operators."
         if node.op not in ("==", "!="):
             text = f"The {node.op} operator cannot be used on arrays."
         return scope.mistake(text, node.at)
-    if one != other:
+    if merged(left.type, right.type) is None:
         return scope.mistake(f"Type mismatch for '{node.op}': comparing {one} with {other}", node.at)
     return scope.mistake(f"The {node.op} operator can not be used on expressions of types {one}, {other}", node.at)
 
@@ -239,7 +246,7 @@ def unary(node: nodes.Unary, scope: BtScope) -> Expr:
         return tree.Cast(BOOL, at, tree.Unary(INT, at, "!", bare(operand)))
     if not is_integer(operand.type) or is_bool(operand.type):
         raise scope.mistake(
-            f"The {node.op} operator can not be used on expressions of type '{spelled(operand.type)}'", node.at
+            f"The {node.op} operator can not be used on expressions of type '{called(operand, scope)}'", node.at
         )
     if node.op == "+":
         return operand
@@ -270,7 +277,7 @@ def _dereferenced(node: nodes.Unary, pointer: Expr, scope: BtScope) -> Expr:
 
         at = scope.at(node.at)
         return tree.Deref(UINT64, at, tree.Cast(Pointer(UINT64, is_in_process(scope)), at, pointer))
-    raise scope.mistake(f"Can not dereference type '{spelled(pointer.type)}'. Did you forget a cast?", node.at)
+    raise scope.mistake(f"Can not dereference type '{called(pointer, scope)}'. It is not a pointer.", node.at)
 
 
 def ternary(node: nodes.Ternary, scope: BtScope) -> Expr:
@@ -291,11 +298,8 @@ def ternary(node: nodes.Ternary, scope: BtScope) -> Expr:
         return tree.Conditional(STRING, at, bare(test), string(then), string(otherwise))
     kind = merged(then.type, otherwise.type)
     if kind is None:
-        from sonde.frontends.bpftrace.check.maps import written  # as above
-
         text = "Branches must return the same type or compatible types"
-        one, other = spelled(written(then, scope)), spelled(written(otherwise, scope))
-        raise scope.mistake(f"{text}: have '{one}' and '{other}'", node.at)
+        raise scope.mistake(f"{text}: have '{called(then, scope)}' and '{called(otherwise, scope)}'", node.at)
     return tree.Conditional(kind, at, bare(test), converted(then, kind), converted(otherwise, kind))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from sonde.frontends.bpftrace.check.aggregating import NUMBERS, is_aggregating
+from sonde.frontends.bpftrace.check.called_types import called
 from sonde.frontends.bpftrace.check.calls import action, is_action
 from sonde.frontends.bpftrace.check.conversions import constant, converted, test, wide, wrapped
 from sonde.frontends.bpftrace.check.macros import expanded, is_defined, require_end
@@ -307,7 +308,7 @@ def _jump(node: nodes.Jump, scope: BtScope) -> list[Statement]:
             return returned(node, scope.function, scope)
         value = None if node.value is None else scope.expression(node.value, scope)
         if value is not None and not is_integer(value.type):
-            text = f"Probe return values can only be integers. Found {spelled(value.type)}"
+            text = f"Probe return values can only be integers. Found {called(value, scope)}"
             raise scope.mistake(text, node.at)
         at = scope.at(node.at)
         if value is not None and scope.attached.kind in _TOLD:
