@@ -16,9 +16,9 @@ from sonde.library.data.json_values import json_value
 from sonde.library.histograms import LinearQuantize, LogLinearQuantize, Quantize
 from sonde.library.objects import object_value
 from sonde.library.scalars import Average, Count, Deviation, Maximum, Minimum, Sum
-from sonde.model.aggregating import FUNCTIONS, HISTOGRAMS, number_of
+from sonde.model.aggregating import FUNCTIONS, HISTOGRAMS, function_of, number_of
 from sonde.model.aggregation_words import MASK, counts
-from sonde.model.records import MemberSpec, TypeSpec
+from sonde.model.records import AggregationSpec, MemberSpec, TypeSpec
 from sonde.report.typed_object import object_text
 from sonde.report.value import value_text
 
@@ -243,3 +243,22 @@ def test_stacks_are_sequences():
     assert [str(each) for each in stack] == ["libc.so.6`read+0x4", "0x20"]
     assert stack[1:] == sonde.Stack(frames[1:], 7)
     assert len({stack, sonde.Stack(frames, 7)}) == 1
+
+
+def test_values_of_unsigned_numbers_are_unsigned():
+    most = (1 << 64) - 1
+    found = [Sum((most,), 1, True), Maximum((2, most), 1, True), Minimum((1, 0), 1, True), Average((1, most), 1, True)]
+    assert [int(each) for each in found] == [most] * 4
+    assert Sum((most,)) == Average((1, most)) == -1
+    assert Maximum((1, 7), 1, True).merge(Maximum((1, most), 1, True)) == most
+    assert Minimum((1, 0), 1, True).merge(Minimum((1, most - 7), 1, True)) == 7
+    with pytest.raises(ValueError, match="signed and of unsigned"):
+        Sum((1,), 1, True).merge(Sum((1,)))
+
+
+@pytest.mark.parametrize("name", ["sum", "avg", "min", "max"])
+def test_nothing_of_unsigned_numbers_is_zero(name):
+    size = FUNCTIONS[name].size()
+    assert number_of(name, (0,) * size, 1, True) == 0
+    drawn = function_of(AggregationSpec("", name, (), (), 0, size, "", False, is_unsigned=True)).drawn
+    assert drawn.number((0,) * size) == 0

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from sonde.consume.events import TableRow, Value
 from sonde.consume.options import Options
 from sonde.consume.store import Key
-from sonde.model.aggregating import FUNCTIONS, buckets_of, zero_words
+from sonde.model.aggregating import buckets_of, function_of, zero_words
 from sonde.model.aggregation_words import Words, signed
 from sonde.model.records import AggregationSpec, Field
 from sonde.typed import Any
@@ -60,7 +60,7 @@ def _value_order(specs: Sequence[AggregationSpec], position: int) -> Callable[[t
 
 def measure(spec: AggregationSpec) -> Callable[[Words], tuple[int, int]]:
     """What values of this aggregation are sorted by; for histograms the weighted sum, then the count at zero."""
-    number = FUNCTIONS[spec.function].number
+    number = function_of(spec).number
     if number is not None:
         return lambda words: (number(words, 1), 0)
     weights = [bucket.value for bucket in buckets_of(spec)]

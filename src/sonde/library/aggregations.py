@@ -35,7 +35,9 @@ def value_of(spec: AggregationSpec, words: Words, factor: int = 1) -> Scalar | H
     """What an aggregation has come to, by its words."""
     words = words[: spec.words] or zero_words(spec)
     made = VALUES[spec.function]
-    return made(words, spec.parameters, factor) if issubclass(made, Histogram) else made(words, factor)
+    return (
+        made(words, spec.parameters, factor) if issubclass(made, Histogram) else made(words, factor, spec.is_unsigned)
+    )
 
 
 def key_of(spec: AggregationSpec | ArraySpec, key: Key, values: Values) -> Key:

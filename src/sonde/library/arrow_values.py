@@ -12,7 +12,7 @@ from sonde.library.objects import Object
 from sonde.library.own_values import own_keyword, own_word
 from sonde.library.scalars import Average, Deviation, Scalar
 from sonde.library.values import CapturedPacket
-from sonde.model.aggregating import FUNCTIONS
+from sonde.model.aggregating import function_of
 from sonde.model.records import REAL, AggregationSpec, Field, TypeSpec
 from sonde.report.number import REALS
 from sonde.typed import Any
@@ -108,9 +108,11 @@ def _structure(types: Sequence[TypeSpec], spec: TypeSpec, depth: int) -> DataTyp
 
 def aggregated_type(spec: AggregationSpec) -> DataType:
     """That of an aggregation's values."""
-    if FUNCTIONS[spec.function].number is None:
+    if function_of(spec).number is None:
         return BUCKETS
-    return pa.float64() if spec.function in (Average.function, Deviation.function) else pa.int64()
+    if spec.function in (Average.function, Deviation.function):
+        return pa.float64()
+    return pa.uint64() if spec.is_unsigned else pa.int64()
 
 
 def array_of(values: Sequence[Any], wanted: DataType) -> Any:

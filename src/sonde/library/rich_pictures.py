@@ -11,7 +11,7 @@ from sonde.formats import folded
 from sonde.formats.profile import KERNEL, KEY, USER, Profile, ProfileFrame, ProfileFrames
 from sonde.library.frames import Frame, Stack
 from sonde.library.rich_text import shown
-from sonde.model.aggregating import FUNCTIONS
+from sonde.model.aggregating import function_of
 from sonde.model.records import AggregationSpec, ArraySpec
 from sonde.pictures.heat import Columns
 from sonde.typed import Any, Protocol
@@ -65,7 +65,7 @@ def has_stack(rows: Mapping[Any, Any]) -> bool:
 def profile_of(spec: AggregationSpec, rows: Mapping[Any, Any]) -> Profile:
     """The stacks of keys, outermost frame first: other parts of the key, the process's, then the kernel's frames."""
     table = ProfileFrames()
-    drawn = FUNCTIONS[spec.function].drawn
+    drawn = function_of(spec).drawn
     stacks: dict[tuple[int, ...], int] = {}
     left_out = 0
     for key, value in rows.items():
@@ -123,7 +123,7 @@ class HeatMap:
         """Raises ValueError for what is no histogram."""
         self._aggregation = aggregation
         self._spec = aggregation.spec
-        if not isinstance(self._spec, AggregationSpec) or FUNCTIONS[self._spec.function].buckets is None:
+        if not isinstance(self._spec, AggregationSpec) or function_of(self._spec).buckets is None:
             raise ValueError("a heat map is made of a histogram: quantize(), lquantize() or llquantize()")
         self._columns = Columns()
         self._began = time.time_ns()

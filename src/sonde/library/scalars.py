@@ -17,15 +17,16 @@ class Scalar:
     """One value of an aggregation. In arithmetic and comparisons it is its `number`; int() is what sonde prints.
 
     `words` are the 64-bit words behind it (`sonde.model.aggregating`), over all CPUs; `factor` is what normalize() set:
-    the number is divided by it.
+    the number is divided by it. `is_unsigned` tells of the numbers that it was given, where it matters.
     """
 
-    __slots__ = ("factor", "words")
+    __slots__ = ("factor", "is_unsigned", "words")
     function = ""
 
-    def __init__(self, words: Words, factor: int = 1) -> None:
+    def __init__(self, words: Words, factor: int = 1, is_unsigned: bool = False) -> None:
         self.words = words
         self.factor = factor
+        self.is_unsigned = is_unsigned
 
     @property
     def number(self) -> int | float:
@@ -39,10 +40,12 @@ class Scalar:
             raise TypeError(f"a {type(self).__name__} cannot be merged with a {type(other).__name__}")
         if other.factor != self.factor:
             raise ValueError(f"values normalized by {self.factor} and by {other.factor} cannot be merged")
-        return type(self)(FUNCTIONS[self.function].merging.add(self.words, other.words), self.factor)
+        if other.is_unsigned != self.is_unsigned:
+            raise ValueError("values of signed and of unsigned numbers cannot be merged")
+        return type(self)(FUNCTIONS[self.function].merging.add(self.words, other.words), self.factor, self.is_unsigned)
 
     def __int__(self) -> int:
-        return number_of(self.function, self.words, self.factor)
+        return number_of(self.function, self.words, self.factor, self.is_unsigned)
 
     def __float__(self) -> float:
         return float(self.number)
@@ -147,7 +150,7 @@ class Count(Scalar):
 
 
 class Sum(Scalar):
-    """The sum of what sum() was given, as a signed 64-bit number."""
+    """The sum of what sum() was given, as a 64-bit number, which is signed unless all that it was given is not."""
 
     __slots__ = ()
     function = "sum"
@@ -194,7 +197,7 @@ class Average(Scalar):
     @property
     def total(self) -> float:
         """Their sum."""
-        return _divided(signed(self.words[1]), self.factor)
+        return _divided(self.words[1] if self.is_unsigned else signed(self.words[1]), self.factor)
 
 
 class Deviation(Scalar):

@@ -20,11 +20,16 @@ from sonde.model.aggregation_words import (
     Words,
     all_counts,
     average,
+    average_unsigned,
     deviation,
     greatest,
+    greatest_unsigned,
     least,
+    least_unsigned,
     only,
+    only_unsigned,
     second,
+    second_unsigned,
 )
 from sonde.model.buckets import BucketRange
 from sonde.model.records import AggregationSpec
@@ -34,7 +39,7 @@ from sonde.typed import NamedTuple
 class Drawn(NamedTuple):
     """What a value counts for in a picture of stacks: a number, its name for the heading, and its unit for profiles."""
 
-    number: Callable[[Words], int]
+    number: Callable[..., int]
     heading: str
     unit: str = ""
 
@@ -98,6 +103,20 @@ _ALL = (
 FUNCTIONS = {each.name: each for each in _ALL}
 """All by their names, as `Aggregation.function` and `AggregationSpec.function` have them."""
 
+_OF_UNSIGNED: dict[str, Callable[[Words, int], int]] = {
+    "sum": only_unsigned, "avg": average_unsigned, "min": least_unsigned, "max": greatest_unsigned,
+}  # fmt: skip
+"""What values come to that are of unsigned numbers. Words are then 2**64 - 1 less the smallest, and the greatest."""
+
+_UNSIGNED = {
+    name: FUNCTIONS[name]._replace(
+        number=number,
+        is_signed=False,
+        drawn=FUNCTIONS[name].drawn._replace(number=second_unsigned if name == "avg" else number),
+    )
+    for name, number in _OF_UNSIGNED.items()
+}
+
 HISTOGRAMS = tuple(each.name for each in _ALL if each.buckets is not None)
 
 
@@ -134,9 +153,23 @@ def buckets_of(spec: AggregationSpec) -> tuple[BucketRange, ...]:
     return made(*spec.parameters)
 
 
-def number_of(function: str, words: Words, factor: int = 1) -> int:
+def function_of(spec: AggregationSpec) -> AggregatingFunction:
+    """The function of the aggregation, as it is for the numbers that it is given."""
+    return _function(spec.function, spec.is_unsigned)
+
+
+def _function(name: str, is_unsigned: bool) -> AggregatingFunction:
+    return _UNSIGNED[name] if is_unsigned and name in _UNSIGNED else FUNCTIONS[name]
+
+
+def sum_of(spec: AggregationSpec, words: Words) -> int:
+    """The sum of an average's values."""
+    return second_unsigned(words) if spec.is_unsigned else second(words)
+
+
+def number_of(function: str, words: Words, factor: int = 1, is_unsigned: bool = False) -> int:
     """What a value has come to, divided by the normalization factor. Raises ValueError for a histogram."""
-    number = FUNCTIONS[function].number
+    number = _function(function, is_unsigned).number
     if number is None:
         raise ValueError(f"{function}() comes to no number")
     return number(words, factor)

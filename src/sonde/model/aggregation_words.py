@@ -146,6 +146,31 @@ def greatest(words: Words, factor: int = 1) -> int:
     return _divided(words[1] + _INT64_MIN, factor) if words[0] else 0
 
 
+def only_unsigned(words: Words, factor: int = 1) -> int:
+    """As `only`, of unsigned numbers, as the following ones are."""
+    return _divided(words[0], factor)
+
+
+def average_unsigned(words: Words, factor: int = 1) -> int:
+    """Of how many and their sum."""
+    return _divided(_divided(words[1], factor), words[0]) if words[0] else 0
+
+
+def least_unsigned(words: Words, factor: int = 1) -> int:
+    """Of how many and the distance of the least from the greatest number; 0 of none."""
+    return _divided(MASK - words[1], factor) if words[0] else 0
+
+
+def greatest_unsigned(words: Words, factor: int = 1) -> int:
+    """Of how many and the greatest; 0 of none."""
+    return _divided(words[1], factor) if words[0] else 0
+
+
+def second_unsigned(words: Words) -> int:
+    """The second word as it is."""
+    return words[1]
+
+
 def second(words: Words) -> int:
     """The second word."""
     return signed(words[1])

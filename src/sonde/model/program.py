@@ -47,7 +47,8 @@ class Aggregation(Node):
     `parameters` are the constants of the function: lquantize (base, limit, step), llquantize (factor, low, high,
     steps), else (). `keys` are the types of the tuple. `name` is without the `@`; `@` alone is `_`.
     With `kept` it has room for so many elements, else for as many as the option aggsize says. `title` is what it shows,
-    in words, "" where the program does not say.
+    in words, "" where the program does not say. `is_unsigned`: its values are unsigned numbers, which tells for `sum`,
+    `avg`, `min` and `max`.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Aggregation(Node):
     keys: tuple[Type, ...]
     kept: Kept | None = None
     title: str = ""
+    is_unsigned: bool = False
 
 
 # Expressions

@@ -237,6 +237,7 @@ class AggregationSpec(NamedTuple):
     zero though it has been used, one more stands behind them, which is then not zero. `key_types` are indexes into
     `TracingSpec.types`, where the keys' types are wanted, `key_names` the source texts of their parts, "" where it does
     not say, none where they are not wanted. `title` is what it shows, in words, "" where the program does not say.
+    `is_unsigned`: it is of unsigned numbers, which tells for `sum`, `avg`, `min` and `max`.
     """
 
     name: str
@@ -250,6 +251,7 @@ class AggregationSpec(NamedTuple):
     key_types: tuple[int, ...] = ()
     key_names: tuple[str, ...] = ()
     title: str = ""
+    is_unsigned: bool = False
 
 
 class ArraySpec(NamedTuple):

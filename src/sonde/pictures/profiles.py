@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from sonde.consume.events import Value
 from sonde.formats.profile import Profile, ProfileFrames
-from sonde.model.aggregating import FUNCTIONS
+from sonde.model.aggregating import function_of
 from sonde.model.aggregation_words import Words
 from sonde.model.records import AggregationSpec
 from sonde.pictures.frames import STACKS, KeyFrames
@@ -27,7 +27,7 @@ def profile_of(
     """The profile; its notes count the keys whose number is not positive, which take no room in a picture, and the
     stacks that may be cut off."""
     table = ProfileFrames()
-    drawn = FUNCTIONS[spec.function].drawn
+    drawn = function_of(spec).drawn
     stacks: dict[tuple[int, ...], int] = {}
     left_out = 0
     cut: dict[int, int] = {}

@@ -21,7 +21,7 @@ _INT64_MAX = (1 << 63) - 1
 
 
 def value(g: Generation, e: tree.Aggregated) -> Operand:
-    """The number, signed."""
+    """The number, signed unless the aggregation is of unsigned ones."""
     return value_of(g, e.aggregation, key(g, e), e.position)
 
 
@@ -58,7 +58,7 @@ def value_of(g: Generation, a: Aggregation, at: Memory, position: Position) -> O
     g.b.place(absent)
     g.b.jump(end)
     g.b.place(end)
-    return _NUMBERS[a.function](g, total)
+    return _NUMBERS[a.function](g, total, a.is_unsigned)
 
 
 def _pointer(g: Generation, argument: CallArgument) -> Operand:
@@ -68,24 +68,25 @@ def _pointer(g: Generation, argument: CallArgument) -> Operand:
     return argument
 
 
-def _sum(g: Generation, total: Memory) -> Operand:
+def _sum(g: Generation, total: Memory, is_unsigned: bool) -> Operand:
     return g.b.load(total.base, total.offset, 8)
 
 
-def _avg(g: Generation, total: Memory) -> Operand:
+def _avg(g: Generation, total: Memory, is_unsigned: bool) -> Operand:
     count = g.b.in_register(g.b.load(total.base, total.offset, 8))
     whole = g.b.load(total.base, total.offset + 8, 8)
     # Nothing has been counted: the sum is 0, too.
     divisor = g.b.choose("ne", count, Imm(0), lambda: count, lambda: Imm(1))
-    return divide(g, "/", whole, divisor, True)
+    return divide(g, "/", whole, divisor, not is_unsigned)
 
 
-def _min(g: Generation, total: Memory) -> Operand:
-    return _extreme(g, total, lambda word: g.b.alu("sub", g.b.copy(Imm(_INT64_MAX)), word))
+def _min(g: Generation, total: Memory, is_unsigned: bool) -> Operand:
+    greatest = -1 if is_unsigned else _INT64_MAX
+    return _extreme(g, total, lambda word: g.b.alu("sub", g.b.copy(Imm(greatest)), word))
 
 
-def _max(g: Generation, total: Memory) -> Operand:
-    return _extreme(g, total, lambda word: g.b.alu("xor", word, Imm(-1 << 63)))
+def _max(g: Generation, total: Memory, is_unsigned: bool) -> Operand:
+    return _extreme(g, total, lambda word: word if is_unsigned else g.b.alu("xor", word, Imm(-1 << 63)))
 
 
 def _extreme(g: Generation, total: Memory, decoded: Callable[[Operand], Operand]) -> Operand:
@@ -95,7 +96,7 @@ def _extreme(g: Generation, total: Memory, decoded: Callable[[Operand], Operand]
     return g.b.choose("ne", count, Imm(0), lambda: decoded(word), lambda: Imm(0))
 
 
-_NUMBERS: dict[str, Callable[[Generation, Memory], Operand]] = {
+_NUMBERS: dict[str, Callable[[Generation, Memory, bool], Operand]] = {
     "count": _sum, "sum": _sum, "avg": _avg, "min": _min, "max": _max,
 }  # fmt: skip
 """What the words of all CPUs come to, as `model/aggregating.py` has them."""

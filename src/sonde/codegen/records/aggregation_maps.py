@@ -84,6 +84,7 @@ def _describe(shared: Shared, aggregation: Aggregation) -> AggregationSpec:
     return AggregationSpec(
         aggregation.name, aggregation.function, aggregation.parameters, fields, key_size if fields else 4,
         words(aggregation), element_name(name, index or 0), index is not None, title=aggregation.title,
+        is_unsigned=aggregation.is_unsigned,
     )  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """Aggregating functions: find the key's value, or make it, and add to it atomically.
 
 Values begin at zero and only grow (`model/aggregating.py`), one instance for each CPU, so nothing is lost to a nested
-firing or to a reader. The smallest value is kept as its distance from INT64_MAX, for that reason.
+firing or to a reader. The smallest value is kept as its distance from the greatest number there is, for that reason.
 """
 
 from __future__ import annotations
@@ -84,11 +84,12 @@ def _avg(g: Generation, a: Aggregation, at: Reg, value: Operand, increment: Oper
 
 
 def _min(g: Generation, a: Aggregation, at: Reg, value: Operand, increment: Operand) -> None:
-    _raise_to(g, at, g.b.alu("sub", g.b.copy(Imm(_INT64_MAX)), value))
+    greatest = g.b.copy(Imm(-1 if a.is_unsigned else _INT64_MAX))
+    _raise_to(g, at, g.b.alu("sub", greatest, value))
 
 
 def _max(g: Generation, a: Aggregation, at: Reg, value: Operand, increment: Operand) -> None:
-    _raise_to(g, at, g.b.alu("xor", value, Imm(-1 << 63)))
+    _raise_to(g, at, value if a.is_unsigned else g.b.alu("xor", value, Imm(-1 << 63)))
 
 
 def _raise_to(g: Generation, at: Reg, encoded: Operand) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 from sonde.library.export.names import MetricNames, label_names
 from sonde.library.export.wanted import ExportRequest
-from sonde.model.aggregating import FUNCTIONS
+from sonde.model.aggregating import function_of
 from sonde.model.records import AggregationSpec, ArraySpec
 from sonde.model.spec import TracingSpec
 from sonde.typed import NamedTuple
@@ -83,7 +83,7 @@ def _family(spec: AggregationSpec | ArraySpec, number: int, names: MetricNames, 
 
 
 def _kind(spec: AggregationSpec, gauges: Collection[str]) -> str:
-    if FUNCTIONS[spec.function].number is None:
+    if function_of(spec).number is None:
         return HISTOGRAM
     if spec.name in gauges:
         return GAUGE

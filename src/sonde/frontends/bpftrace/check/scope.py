@@ -363,15 +363,17 @@ class BtScope:
 
     def aggregation(self, use: MapUse) -> Aggregation:
         function = model_function(use.function)
-        return self._aggregation(use.name, function, use.parameters, use.key_types, use.kept)
+        return self._aggregation(use, function, use.parameters, use.key_types, use.kept)
 
     def _aggregation(
-        self, name: str, function: str, parameters: tuple[int, ...], keys: tuple[Type, ...], kept: Kept | None
+        self, use: MapUse, function: str, parameters: tuple[int, ...], keys: tuple[Type, ...], kept: Kept | None
     ) -> Aggregation:
+        name = use.name
         found = self._aggregations.get(name)
         if found is None:
             number = len(self._aggregations) + 1
-            found = Aggregation(name[1:] or "_", number, function, parameters, keys, kept)
+            is_unsigned = function in UNSIGNED_TOO and not use.is_signed
+            found = Aggregation(name[1:] or "_", number, function, parameters, keys, kept, is_unsigned=is_unsigned)
             self._aggregations[name] = found
         return found
 
@@ -391,7 +393,7 @@ class BtScope:
         if shape.function == LAST:
             value = INT64 if use.is_signed else UINT64
             return self._variable(use.name, "global", use.name[1:], value, keys, kept)
-        return self._aggregation(use.name, MODEL[shape.function], (), keys, kept)
+        return self._aggregation(use, MODEL[shape.function], (), keys, kept)
 
     def hidden(
         self, name: str, type_: Type, keys: tuple[Type, ...] | None = None, kept: Kept | None = None
@@ -434,6 +436,9 @@ def _spelled_keys(keys: tuple[Type, ...], sizes: tuple[int, ...]) -> str:
     each = [f"string[{size}]" if size else spelled(key) for key, size in zip(keys, sizes, strict=True)]
     return each[0] if len(each) == 1 else f"({','.join(each)})"
 
+
+UNSIGNED_TOO = ("sum", "avg", "min", "max")
+"""Functions of the model that are told whether they are of unsigned numbers."""
 
 _FUNCTIONS = {"hist": "quantize", "lhist": "lquantize", "stats": "avg"}
 

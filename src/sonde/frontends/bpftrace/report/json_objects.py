@@ -19,8 +19,7 @@ from sonde.frontends.bpftrace.report.typed_values import (
     number_text,
     own_keyword,
 )
-from sonde.model.aggregating import HISTOGRAMS, number_of
-from sonde.model.aggregation_words import signed
+from sonde.model.aggregating import HISTOGRAMS, number_of, sum_of
 from sonde.model.records import AggregationSpec, ArraySpec
 from sonde.report.number import REALS, real_text, real_value
 from sonde.typed import TYPE_CHECKING, Any
@@ -184,9 +183,9 @@ def _aggregated(spec: AggregationSpec | Any, function: str, words: Sequence[int]
     if spec.function in HISTOGRAMS:
         found = bars(spec, words, function == "lhist", divisor)
         return "hist", [_bar(each) for each in found]
-    number = number_of(spec.function, tuple(words), divisor)
+    number = number_of(spec.function, tuple(words), divisor, spec.is_unsigned)
     if function == "stats":
-        total = signed(words[1])
+        total = sum_of(spec, tuple(words))
         return "stats", {"count": words[0], "average": number, "total": json_number(total)}
     return ("stats" if function == "avg" else "map"), json_number(number)
 

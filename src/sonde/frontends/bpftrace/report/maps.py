@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from sonde.consume.events import Contents, ShownMap, Table, Value
 from sonde.frontends.bpftrace.report.histograms import bars, histogram
 from sonde.frontends.bpftrace.report.typed_values import LanguageTypes, number_text, value_text
-from sonde.model.aggregating import HISTOGRAMS, number_of
-from sonde.model.aggregation_words import signed
+from sonde.model.aggregating import HISTOGRAMS, number_of, sum_of
 from sonde.model.records import AggregationSpec, ArraySpec, Field
 from sonde.report.stack import Addresses
 from sonde.typed import TYPE_CHECKING, Any, NamedTuple
@@ -139,7 +138,7 @@ def _order(field: Field, data: bytes) -> Any:
 def _measure(spec: AggregationSpec, words: Sequence[int]) -> int:
     if spec.function in HISTOGRAMS:
         return sum(words)
-    return number_of(spec.function, tuple(words))
+    return number_of(spec.function, tuple(words), 1, spec.is_unsigned)
 
 
 def _aggregated(spec: AggregationSpec, function: str, words: Sequence[int], shown: ShownMap) -> bytes:
@@ -149,7 +148,7 @@ def _aggregated(spec: AggregationSpec, function: str, words: Sequence[int], show
         is_linear = function == "lhist"
         return b"\n" + histogram(bars(spec, words, is_linear, divisor), is_linear) + b"\n"
     if function == "stats":
-        total = signed(words[1])
-        average = number_of("avg", tuple(words))
+        total = sum_of(spec, tuple(words))
+        average = number_of("avg", tuple(words), 1, spec.is_unsigned)
         return b" { .count = %d, .average = %d, .total = %d }\n" % (words[0], average, total)
-    return b" %d\n" % number_of(spec.function, tuple(words), divisor)
+    return b" %d\n" % number_of(spec.function, tuple(words), divisor, spec.is_unsigned)

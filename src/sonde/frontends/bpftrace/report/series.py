@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 
 from sonde.consume.events import Contents, ShownMap, Value
 from sonde.frontends.bpftrace.series import Series
-from sonde.model.aggregating import number_of
-from sonde.model.aggregation_words import signed
+from sonde.model.aggregating import number_of, sum_of
+from sonde.model.aggregation_words import Words
+from sonde.model.records import AggregationSpec
 from sonde.model.units import MICROSECOND, MILLISECOND, SECOND
 from sonde.typed import NamedTuple
 
@@ -54,8 +55,9 @@ def _values(series: Series, shown: ShownMap) -> list[tuple[tuple[Value, ...], in
         field = shown.of.array.value
         each = [(key, int.from_bytes(data[: field.size], "little", signed=field.signed)) for key, data in shown.of.rows]
         return [(tuple(key[:-1]), _number(key[-1]), value) for key, value in each]
+    (spec,) = shown.of.aggregations
     return [
-        (tuple(row.key[:-1]), _number(row.key[-1]), _aggregated(series, row.words[0]))
+        (tuple(row.key[:-1]), _number(row.key[-1]), _aggregated(series, spec, row.words[0]))
         for row in shown.of.rows
         if row.words[0] is not None
     ]
@@ -66,10 +68,10 @@ def _number(value: Value) -> int:
     return value
 
 
-def _aggregated(series: Series, words: Sequence[int]) -> int | None:
+def _aggregated(series: Series, spec: AggregationSpec, words: Words) -> int | None:
     if not words[0]:
         return None
-    return signed(words[1]) if series.function == "sum" else number_of(series.function, tuple(words))
+    return sum_of(spec, words) if series.function == "sum" else number_of(series.function, words, 1, spec.is_unsigned)
 
 
 def _points(series: Series, values: Mapping[int, int], last: int) -> tuple[SeriesPoint, ...]:

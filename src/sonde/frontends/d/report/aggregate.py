@@ -10,7 +10,7 @@ from sonde.consume.options import Options
 from sonde.frontends.d.report.histogram import histogram
 from sonde.frontends.d.report.lines import has_lines, lines
 from sonde.frontends.d.report.trace import key_piece
-from sonde.model.aggregating import FUNCTIONS, zero_words
+from sonde.model.aggregating import function_of, zero_words
 from sonde.model.aggregation_words import Words
 from sonde.model.conversions import Conversion
 from sonde.model.records import AggregationSpec
@@ -88,7 +88,7 @@ def _shown_values(table: Table, is_zoomed: bool) -> Callable[[TableRow], list[An
 
 
 def _value(spec: AggregationSpec, words: Words, factor: int, is_zoomed: bool) -> int | bytes:
-    number = FUNCTIONS[spec.function].number
+    number = function_of(spec).number
     return histogram(spec, words, factor, is_zoomed) if number is None else number(words, factor)
 
 
@@ -109,7 +109,7 @@ def _format_pieces(
 ) -> list[FormatPiece]:
     """A format takes the key's parts in order; each conversion with @ the next aggregation, the last one repeatedly."""
     keys = iter([field_argument(field, code("keys[{}]", constant(place))) for place, field in enumerate(specs[0].keys)])
-    functions = enumerate(FUNCTIONS[spec.function] for spec in specs)
+    functions = enumerate(function_of(spec) for spec in specs)
     results = [
         ConversionArgument(
             code("values[{}]", constant(place)), "text" if each.number is None else "number", 8, each.is_signed

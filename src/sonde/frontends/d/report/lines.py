@@ -49,7 +49,7 @@ def _bars(
     spec: AggregationSpec, factor: int, rows: Sequence[TableRow], names: Sequence[bytes], width: int, is_zoomed: bool
 ) -> Iterator[bytes]:
     """Values as bars: parts of their sum or, zoomed, of the largest."""
-    values = [number_of(spec.function, row.words[0] or zero_words(spec), factor) for row in rows]
+    values = [number_of(spec.function, row.words[0] or zero_words(spec), factor, spec.is_unsigned) for row in rows]
     sizes = [abs(value) for value in values]
     whole = max(sizes) if is_zoomed else sum(sizes)
     signs = any(value > 0 for value in values), any(value < 0 for value in values)
