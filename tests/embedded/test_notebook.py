@@ -73,7 +73,9 @@ def test_values_are_shown_as_what_they_are(notebook):
     assert "2 … 3 |" in shown(notebook[1])[0]
     assert "Flame graph of @stacks" in shown(notebook[2], "text/html")[0]
     assert shown(notebook[2]) == ["<Flame graph of @stacks>"]
-    assert "Heat map of @sizes" in shown(notebook[3], "text/html")[0]
+    heat = shown(notebook[3], "text/html")[0]
+    assert "Heat map of @sizes" in heat
+    assert "3 values" in heat
 
 
 def test_the_trace_is_data_behind_the_cell(notebook):

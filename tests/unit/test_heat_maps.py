@@ -1,6 +1,7 @@
 """Heat maps: columns made of looks lose no count, rows are the values that D's histograms have, colours are rates."""
 
 from itertools import pairwise
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import pytest
@@ -8,6 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_flame_graphs import HOSTILE, Page, data_of
 
+from sonde.library.histograms import Quantize
+from sonde.library.rich_pictures import HeatMap as LibraryHeatMap
 from sonde.model.aggregating import buckets_of, size_of
 from sonde.model.records import AggregationSpec, Field
 from sonde.pictures.heat import Columns, everything
@@ -153,6 +156,22 @@ def test_a_picture_has_all_keys_then_each():
     nothing = heatmap_data(HeatMap(spec(), looks([{}]), [], 0))
     assert nothing["subtitle"].endswith("nothing was counted")
     assert nothing["rows"] == [["0", "0"]]
+
+
+@pytest.mark.parametrize(("is_whole", "counted"), [(True, "5 values"), (False, "2 values")])
+def test_what_was_counted_before_the_first_look_is_in_a_whole_map(is_whole, counted):
+    """A command in a notebook's cell may have done all that it does before the first look."""
+    words = [0] * 127
+    words[64] = 3
+    rows = {(): Quantize(tuple(words))}
+    looked = SimpleNamespace(spec=spec(), snapshot=lambda: rows)
+    heat = LibraryHeatMap(looked, is_whole=is_whole)
+    heat.look()
+    words[66] = 2
+    rows[()] = Quantize(tuple(words))
+    heat.look()
+    assert heat.columns == 2
+    assert counted in heat.picture().html
 
 
 def test_hostile_keys_are_data():

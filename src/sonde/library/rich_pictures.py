@@ -119,8 +119,9 @@ class HeatMap:
     heat.look()   # now and then
     """
 
-    def __init__(self, aggregation: Looked) -> None:
-        """Raises ValueError for what is no histogram."""
+    def __init__(self, aggregation: Looked, is_whole: bool = False) -> None:
+        """`is_whole`: the first column has what was counted before this, too. Raises ValueError for what is no
+        histogram."""
         self._aggregation = aggregation
         self._spec = aggregation.spec
         if not isinstance(self._spec, AggregationSpec) or function_of(self._spec).buckets is None:
@@ -129,7 +130,7 @@ class HeatMap:
         self._began = time.time_ns()
         self._looks = 0
         self._names: dict[Any, str] = {}
-        self.look()
+        self.take({} if is_whole else aggregation.snapshot())
 
     def look(self) -> None:
         """Count up to now."""

@@ -87,7 +87,9 @@ class CellTrace:
             if name in self.heat_maps:
                 self.heat_maps[name].take(rows)
             elif each.function and issubclass(_kind(each), Histogram):
-                self.heat_maps[name] = HeatMap(each)
+                # A command may have done all that it does before anybody has looked.
+                self.heat_maps[name] = HeatMap(each, is_whole=True)
+                self.heat_maps[name].take(rows)
 
     def to_arrow(self) -> Any:
         """The records that are kept, and the end, as a pyarrow.Table (docs/data.md). Raises Error."""
