@@ -44,6 +44,7 @@ def folder(tmp_path_factory):
         ("-o", "p.parquet", "-xparquet=parts"),
         ("-o", "q.parquet/"),
         ("-fjson", "-ol", "--folded", "f"),
+        ("-o", "d.arrow", "--folded", "g"),
     ):
         done = sonde(made, "--replay", "run", *words, "-n", PROGRAM)
         assert done.returncode == 4, done.stderr
@@ -123,6 +124,12 @@ def test_each_reader_has_the_totals_that_are_printed(folder):
     stacks = pa.ipc.open_stream(folder / "t.stacks.arrow").read_all()
     folded = [line.rpartition(" ")[2] for line in (folder / "f").read_text().splitlines()]
     assert sum(stacks.column("count").to_pylist()) == sum(map(int, folded)) == 3
+    # What a picture shows is data as well, of the same run.
+    drawn = pa.ipc.open_stream(folder / "d.stacks.arrow").read_all()
+    lines = [json.loads(line) for line in (folder / "l").read_text().splitlines()]
+    told = [row for each in lines if each.get("names") == ["stacks"] for row in each["rows"]]
+    assert sum(drawn.column("count").to_pylist()) == sum(row["values"][0] for row in told) == 3
+    assert (folder / "g").read_text() == (folder / "f").read_text()
     (shown,) = rows_of(pa.ipc.open_stream(folder / "t.sizes.arrow").read_all())
     assert shown["quantize"] == [{"low": 2, "high": 3, "count": 2}, {"low": 4, "high": 7, "count": 1}]
 

@@ -111,6 +111,10 @@ class TableReport:
         return self._events.sample_lines()
 
     @property
+    def is_data(self) -> bool:
+        return True
+
+    @property
     def is_switched(self) -> bool:
         """The output stays the same."""
         return False

@@ -161,6 +161,10 @@ class EventSink:
         raise TracingError("samples that sample() lets through come as text", "give the run an `output`")
 
     @property
+    def is_data(self) -> bool:
+        return True
+
+    @property
     def is_switched(self) -> bool:
         """There is no output."""
         return False

@@ -97,6 +97,10 @@ class TextSink:
         """For terminals."""
 
     @property
+    def is_data(self) -> bool:
+        return False
+
+    @property
     def is_switched(self) -> bool:
         return self._text.is_switched
 

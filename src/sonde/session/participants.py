@@ -107,6 +107,10 @@ class Report(Sink, Protocol):
     @property
     def is_switched(self) -> bool: ...
 
+    @property
+    def is_data(self) -> bool:
+        """Whether programs read it: they get what pictures show, too, which people are not to read twice."""
+
     def texts(self, actions: Sequence[Action], stride: int) -> Texts: ...
 
 

@@ -383,7 +383,8 @@ class Session:
             self._report.drop(Drop("samples", None, lost_samples))
         if signals.asked and not self._shown.testing:
             self._report.blank_line()
-        self._consumer.finish(self._watcher.drawn if self._watcher is not None else ())
+        drawn = self._watcher.drawn if self._watcher is not None else frozenset()
+        self._consumer.finish(() if self._report.is_data else drawn)
         tell_waiting(self._spec, self._source.read_map, self._report)
         losses = self._packet_losses()
         if self._captures is not None:

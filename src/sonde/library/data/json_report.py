@@ -113,6 +113,10 @@ class JsonReport:
         return self._events.sample_lines()
 
     @property
+    def is_data(self) -> bool:
+        return True
+
+    @property
     def is_switched(self) -> bool:
         """The output stays the same."""
         return False

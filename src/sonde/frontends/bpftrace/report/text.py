@@ -221,6 +221,10 @@ class BtReport:
         raise AssertionError("no program of this language lets samples through")
 
     @property
+    def is_data(self) -> bool:
+        return False
+
+    @property
     def is_switched(self) -> bool:
         return False
 

@@ -163,6 +163,10 @@ class TextReport:
         return compile_actions(actions, stride, self._strings, style, self._environment, around)
 
     @property
+    def is_data(self) -> bool:
+        return False
+
+    @property
     def is_switched(self) -> bool:
         """Whether the output is the file of a freopen()."""
         return self._output.is_switched
