@@ -1,4 +1,4 @@
-"""The whole suite in three processes at once. While they run, failures and how far all are; then what each has to say,
+"""The whole suite in four processes at once. While they run, failures and how far all are; then what each has to say,
 one after the other; what was left out; and the sum of all. A part that dies is a failure and hides nothing of the
 others.
 
@@ -25,10 +25,13 @@ SHOWN = ("kernel/test_documents_live.py", "kernel/test_examples_family.py")
 PROCESSES = tuple(
     f"kernel/test_{each}.py"
     for each in (
-        "array_bounds", "bt_programs", "codegen_arithmetic", "instruction_semantics_live", "loop_bounds",
-        "machine_differential", "object_values_against_gdb", "odd_static_programs", "random_programs",
-        "registers_on_both_engines", "replayed_packet_files", "same_on_both_engines", "static_probes_everywhere",
-        "unwinding", "verifier_differential", "whole_programs",
+        "array_bounds", "branches", "bt_expressions", "bt_programs", "chapters", "codegen_arithmetic",
+        "codegen_strings", "direct_callers", "dof_probes", "embedded_helpers_agree", "embedded_maps_agree",
+        "embedded_pointers_agree", "embedded_strings_agree", "instruction_semantics_live", "large_programs",
+        "loop_bounds", "machine_differential", "malformed_live", "memory_not_resident", "named_variables",
+        "object_fetch", "object_values_against_gdb", "objects_on_both_engines", "odd_static_programs",
+        "parameters_at_entry", "pid_probes", "random_programs", "registers_on_both_engines", "replayed_packet_files",
+        "same_on_both_engines", "static_probes_everywhere", "unwinding", "verifier_differential", "whole_programs",
     )
 )  # fmt: skip
 """As well those of programs and processes of their own."""
@@ -36,12 +39,13 @@ PROCESSES = tuple(
 TRACING = tuple(sorted(f"kernel/{each.name}" for each in (TESTS / "kernel").glob("test_*.py")))
 
 PARTS = {
-    "unit, shown, processes": ("unit", "../examples/tests", *SHOWN, *PROCESSES),
-    "embedded, cli": ("embedded", "cli"),
+    "unit, cli": ("unit", "cli"),
+    "shown, processes": ("../examples/tests", *SHOWN, *PROCESSES),
+    "embedded": ("embedded",),
     "kernel": tuple(each for each in TRACING if each not in SHOWN + PROCESSES),
 }
-"""What traces the whole machine is by itself; it waits for much of its time, as does what follows processes. By their
-names from here on."""
+"""What traces the whole machine is by itself. Most parts wait for much of their time, for the kernel to attach and to
+let go, so that there are more of them than CPUs. By their names from here on."""
 
 FAILURES, NO_TESTS = 1, 5
 """The statuses of pytest where tests have failed, and where options choose none."""
@@ -52,7 +56,7 @@ LONG = 60
 SLOWEST = 20
 """How many of the slowest tests are named: all of CI takes twenty minutes at most."""
 
-FEW = 5
+FEW = 8
 """Failed tests that run once more: if there are more, it is not the other parts that have disturbed them."""
 
 PATIENCE = 30
