@@ -247,6 +247,22 @@ def test_objects_for_which_there_is_no_room(maps):
         assert bool(numbers) == (name in (UNWIND_BLOCKS, UNWIND_RULES))
 
 
+def test_what_may_be_met_leaves_room_for_what_is_met(maps):
+    """A busy machine has more objects than there is room for; those in stacks get their tables all the same."""
+    mappings = objects_of(os.getpid())
+    tables = of(maps, {**BY_FILE, UNWIND_OBJECTS: 4})
+    tables.prepare([os.getpid()], 60)
+    settled(tables)
+    assert tables.lost == 0
+    left = [each for each in mappings if maps.file(name_of(each)) is None]
+    assert len({each.path for each in left}) > 1
+    maps.want(b"a" * 24, struct.pack("<QQ", os.getpid(), left[0].start))
+    tables.answer()
+    settled(tables)
+    assert maps.object(maps.file(b"a" * 24)) == tuple(unwind_rows(ElfFile.open(left[0].path)))
+    assert tables.lost == 0
+
+
 def test_pages_that_were_lent_are_used_again(maps):
     """Descriptions stand behind all rows, and where they were others may stand when rows have taken their place."""
     written = {}

@@ -103,9 +103,10 @@ class SessionSurroundings:
         """Take up what has changed."""
         if self._everywhere is not None:
             self._everywhere.poll()
-        self.poll_tables()
         if self._following is not None:
             self._following.poll()
+        # Behind it: what programs have met in a process that has ended since is known by what that has mapped.
+        self.poll_tables()
 
     def poll_tables(self) -> None:
         """Only that by which stacks are walked."""

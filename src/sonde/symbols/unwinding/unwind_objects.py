@@ -26,6 +26,10 @@ _ROW, _BLOCK, _PAIR = 4, 4, 8
 _WORTH = 3000
 """Bytes of rows' descriptions from which on programs get these meanwhile."""
 
+_SHARES = 2
+"""One of so many shares is for what programs may meet, all for what they have met: a busy machine has more objects than
+there is room for, and few of them are in stacks."""
+
 _GRACE = 0.1
 """Seconds after which no program reads any more what has been replaced."""
 
@@ -43,8 +47,9 @@ class Pages:
         self._last = b""
         """What is in the page that is not full."""
 
-    def has_room(self, data: bytes) -> bool:
-        return self.used + len(data) <= self._end() * UNWIND_PAGE
+    def has_room(self, data: bytes, share: int = 1) -> bool:
+        """Whether it fits, or fits into the first of so many equal shares."""
+        return self.used + len(data) <= min(self._end(), self._pages // share) * UNWIND_PAGE
 
     def lend(self, data: bytes) -> int | None:
         """Have a page or more for a while; the offset of the first byte, None if there is no room."""
@@ -107,9 +112,10 @@ class UnwindObjects:
         self._rules = Pages(UNWIND_RULES, room.rules, write)
         self.lost = 0
 
-    def add(self, file: ElfFile) -> Generator[int, None, int]:
+    def add(self, file: ElfFile, is_met: Callable[[], bool]) -> Generator[int, None, int]:
         """Make an object's tables and let programs know them, some milliseconds at a time; its number. Until then it
-        may have another number, by its descriptions, which is what is yielded."""
+        may have another number, by its descriptions, which is what is yielded. One that programs have not met, until
+        it is made, has room in the first half alone."""
         from sonde.symbols.elf.file import ElfError  # imports that sessions of an instant do without
         from sonde.symbols.unwinding.kept_rows import kept_rows, made_rows
 
@@ -129,10 +135,11 @@ class UnwindObjects:
             return early
         if not rows.rows:
             return early
-        number = self._put(rows, interpreter)
+        share = 1 if is_met() else _SHARES
+        number = self._put(rows, interpreter, share)
         if number != NONE and early != NONE:
             self._rows.give_back()
-        self.lost += number == early == NONE
+        self.lost += share == 1 and number == early == NONE
         return number or early
 
     def _interpreter(self, file: ElfFile) -> int:
@@ -168,12 +175,12 @@ class UnwindObjects:
         pairs = start // _PAIR, len(found.pairs) // _PAIR
         return self._new(0, 0, 0, 0, *pairs, found.address, data + found.base, signals, outermost, interpreter, 0)
 
-    def _put(self, rows: UnwindRows, interpreter: int) -> int:
-        """The number of an object by its rows, NONE if there is no room."""
+    def _put(self, rows: UnwindRows, interpreter: int, share: int) -> int:
+        """The number of an object by its rows, NONE if there is no room in the first of so many shares."""
         from sonde.symbols.dwarf.unwind_rows import RULE  # as above
 
         parts = ((self._rows, rows.rows), (self._blocks, rows.blocks), (self._rules, rows.rules))
-        if self._used >= self._most or not all(pages.has_room(data) for pages, data in parts):
+        if self._used >= self._most // share or not all(pages.has_room(data, share) for pages, data in parts):
             return NONE
         first_row = self._rows.append(rows.rows) // _ROW
         first_block = self._blocks.append(rows.blocks) // _BLOCK

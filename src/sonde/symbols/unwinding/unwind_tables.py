@@ -104,10 +104,13 @@ class UnwindTables:
         self._known: dict[_Key, int] = {}
         self._waiting: dict[_Key, list[bytes]] = {}
         """Files that get the number of an object when its tables are made."""
+        self._met: set[_Key] = set()
+        """What programs have met, or traced processes have mapped; all else may be met."""
+        self._hurried: deque[_Job] = deque()
         self._urgent: deque[_Job] = deque()
         self._jobs: deque[_Job] = deque()
-        """The making of tables, of objects of which programs know nothing, and of those whose descriptions they
-        have."""
+        """The making of tables, of objects that programs have met and know nothing of, of those that they may meet,
+        and of those whose descriptions they have."""
         self._processes = _Processes(room, write)
         self._due = 0.0
         self._seen = 0
@@ -131,7 +134,7 @@ class UnwindTables:
     @property
     def patience(self) -> float:
         """Seconds after which to poll again."""
-        if self._urgent or self._jobs:
+        if self._hurried or self._urgent or self._jobs:
             return 0.0
         return _SOON if time.monotonic() - self._active < _PATIENCE else _IDLE
 
@@ -149,7 +152,7 @@ class UnwindTables:
             elif isinstance(event, Exited):
                 family.discard(event.pid)
             elif isinstance(event, Mapped) and event.pid in family and not self.is_by_process:
-                self.expect(event.pid, event.mapping)
+                self.expect(event.pid, event.mapping, True)
 
         return take
 
@@ -195,7 +198,7 @@ class UnwindTables:
         mapped = self._mapped(pid) or ()
         mapping = next((each for each in mapped if each.start <= start < each.end), None) or self._had(pid, start)
         if mapping is not None:
-            self._hurry(self._want(key, pid, mapping))
+            self._want(key, pid, mapping, True)
         # Whoever meets one object of a process soon meets the others, and each would cost a stack.
         for each in mapped:
             self.expect(pid, each)
@@ -225,7 +228,7 @@ class UnwindTables:
             return
         if not self.is_by_process:
             for mapping in (*mappings, *self._needed(pid, mappings)):
-                self.expect(pid, mapping)
+                self.expect(pid, mapping, True)
             while any(each not in self._known for each in self._waiting):
                 self._step()
         elif not self._processes.has(pid, mappings):
@@ -256,18 +259,18 @@ class UnwindTables:
             found.append(Mapping(0, 0, 0, device, status.st_ino, path, True))
         return found
 
-    def expect(self, pid: int, mapping: Mapping) -> None:
-        """Programs are to know the object that a process has mapped."""
+    def expect(self, pid: int, mapping: Mapping, is_met: bool = False) -> None:
+        """Programs are to know the object that a process has mapped; `is_met`: they will meet it."""
         file = self._objects.file(pid, mapping) if mapping.is_object else None
         if file is not None:
-            self._want(_file_key(mapping, file), pid, mapping)
+            self._want(_file_key(mapping, file), pid, mapping, is_met)
 
-    def _want(self, key: bytes, pid: int, mapping: Mapping) -> _Key | None:
-        """Programs are to know a file by that key; what it is, None for no object."""
+    def _want(self, key: bytes, pid: int, mapping: Mapping, is_met: bool) -> None:
+        """Programs are to know a file by that key."""
         file = self._objects.file(pid, mapping) if mapping.is_object else None
         if file is None:
             self._write(UNWIND_FILES, key, struct.pack("<I", NONE))
-            return None
+            return
         known = _key(mapping, file)
         if known in self._known:
             self._write(UNWIND_FILES, key, struct.pack("<I", self._known[known]))
@@ -276,23 +279,27 @@ class UnwindTables:
             self._urgent.append(_Job(known, self._made(known, file)))
         if key not in self._waiting.get(known, (key,)):
             self._waiting[known].append(key)
-        return known
+        if is_met and known not in self._met:
+            self._met.add(known)
+            self._hurry(known)
 
-    def _hurry(self, known: _Key | None) -> None:
+    def _hurry(self, known: _Key) -> None:
         """What programs have met comes before what they may meet."""
         job = next((each for each in self._urgent if each.object == known), None)
         if job is not None:
             self._urgent.remove(job)
-            self._urgent.appendleft(job)
+            self._hurried.append(job)
 
     def _made(self, known: _Key, file: ElfFile) -> Generator[bool, None, int]:
         """Make an object's tables; what is yielded says whether programs know it by something else meanwhile."""
-        making = self._tables.add(file)
+        making = self._tables.add(file, lambda: known in self._met)
         while True:
             try:
                 number = next(making)
             except StopIteration as end:
-                self._tell(known, end.value)
+                # One that was not met and has no room yet is asked for when it is met.
+                if end.value != NONE or known in self._met:
+                    self._tell(known, end.value)
                 self._waiting.pop(known, None)
                 return int(end.value)
             if number != NONE:
@@ -307,15 +314,16 @@ class UnwindTables:
                 self._write(UNWIND_FILES, key, struct.pack("<I", number))
 
     def _work(self, end: float) -> None:
-        while (self._urgent or self._jobs) and time.monotonic() < end:
+        while (self._hurried or self._urgent or self._jobs) and time.monotonic() < end:
             self._step()
 
     def _step(self) -> None:
         # By turns: what is small, or was kept, does not wait for what is large.
-        job = (self._urgent or self._jobs).popleft()
+        job = (self._hurried or self._urgent or self._jobs).popleft()
         is_known = next(job.steps, None)
         if is_known is not None:
-            (self._jobs if is_known else self._urgent).append(job)
+            rest = self._hurried if job.object in self._met else self._urgent
+            (self._jobs if is_known else rest).append(job)
 
     def _entry(self, pid: int, mapping: Mapping) -> bytes:
         bias = mapping.start - mapping.offset & (1 << 64) - 1
@@ -329,6 +337,7 @@ class UnwindTables:
             return NONE
         known = _key(mapping, file)
         if known not in self._known:
+            self._met.add(known)
             making = self._made(known, file)
             deque(making, maxlen=0)
         return self._known[known]
