@@ -78,5 +78,4 @@ def _definition(text: str, name: str) -> ast.FunctionDef | ast.AsyncFunctionDef 
     found: ast.stmt = module.body[0] if module.body else ast.Pass()
     if is_indented and isinstance(found, ast.If):
         found = found.body[0]
-    is_definition = isinstance(found, (ast.FunctionDef, ast.AsyncFunctionDef))
-    return found if is_definition and found.name == name else None
+    return found if isinstance(found, (ast.FunctionDef, ast.AsyncFunctionDef)) and found.name == name else None
