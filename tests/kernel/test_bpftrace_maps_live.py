@@ -146,3 +146,20 @@ def test_loops_take_as_many_turns_as_programs_of_bpftrace_need(engine):
     done = sonde("bt", "-q", "--no-warnings", "--engine", engine, "-c", "true", "-e", program)
     assert done.stderr == ""
     assert done.stdout == f"{turns - 7} 4096\n\n\n@inner: {turns}\n@n: 4096\n@s: {4096 * 4095 // 2}\n"
+
+
+UNKNOWN_AT_FIRST = [
+    ("@m[has_key(@m, 1) ? 1 : 2] = 5; $v = (@m[2], 6); print($v.0);", ["5"], ["@m[2]: 5"]),
+    ("@m[1] = has_key(@m, 1) ? 1 : 2; $v = @m[1]; if (has_key(@m, 1)) { print($v); }", ["2"], ["@m[1]: 2"]),
+    ("$d = delete(@m, 1); @m[1] = $d ? 1 : 2; @m[2] = has_key(@m, 1) ? @m[1] : 7; print($d);", ["false"],
+     ["@m[1]: 2", "@m[2]: 2"]),
+    ("$k = has_key(@m, 5); $r = $k ? 3 : 4; @m[len(@m)] = $r; if (has_key(@m, 0)) { print(@m[0]); }", ["4"],
+     ["@m[0]: 4"]),
+    ("let $x : int16 = (int16)@m[3]; $y = has_key(@m, $x); print($y); @m[$x] = $y ? 8 : 9;", ["false"], ["@m[0]: 9"]),
+]  # fmt: skip
+"""Programs that ask for elements of a map before anything is assigned to it, and the values depend on that."""
+
+
+@pytest.mark.parametrize(("program", "lines", "maps"), UNKNOWN_AT_FIRST, ids=[each[0] for each in UNKNOWN_AT_FIRST])
+def test_a_map_may_be_asked_before_it_is_known(program, lines, maps):
+    assert run("embedded", f"begin {{ {program} }}") == (lines, maps)

@@ -90,6 +90,9 @@ def test_all_arguments_and_the_types_that_they_lead_to(engine, tmp_path):
     inner = r"\{ .a = 11, .tag = tagged \}"
     shown = rf"\(-7, true\)\n{whole}\n{inner}\n\(20, true, ONE\)\n41\n\s+@kept: {whole}"
     assert re.fullmatch(shown, done.stdout.strip())
+    # At the return, too, whose parameters are gone.
+    program = f"ur:{binary}:take {{ print((sizeof(struct outer), (enum kind)1, ((struct inner *)0) == 0)); }}"
+    assert sonde("bt", "-q", "--engine", engine, "-e", program, "-c", binary).stdout.strip() == "(20, ONE, true)"
 
 
 @pytest.mark.parametrize("engine", ["kernel", "embedded"])

@@ -34,6 +34,14 @@ PAIRS = [
         "syscall::access:entry { @[copyinstr(arg0)] = count(); }",
         "tracepoint:syscalls:sys_enter_access { @[str(args.filename)] = count(); }",
     ),
+    (
+        r'syscall::wait4:entry { printf("%s %x %p\n", execname, arg2, (void *)arg1); }',
+        r'tracepoint:syscalls:sys_enter_wait4 { printf("%s %x %p\n", comm, args.options, args.stat_addr); }',
+    ),
+    (
+        "syscall::wait4:entry { @[arg1] = count(); }",
+        "tracepoint:syscalls:sys_enter_wait4 { @[args.stat_addr] = count(); }",
+    ),
     ("profile-99 { @[stack(20)] = count(); }", "profile:hz:99 { @[kstack(20)] = count(); }"),
     ("profile-99 { @[stack(), ustack()] = count(); }", "profile:hz:99 { @[kstack, ustack] = count(); }"),
 ]

@@ -25,6 +25,14 @@ def below(node: Any) -> Iterator[Any]:
     return _all((node,))
 
 
+def inner(node: Any) -> Iterator[Any]:
+    """The statements and expressions that are directly in the node."""
+    above: Any = type(node)
+    for place in _places(above):
+        value = node[place]
+        yield from filter(_is_node, value if type(value) is tuple else (value,))
+
+
 def _all(first: Iterable[Any]) -> Iterator[Any]:
     waiting = [*first]
     waiting.reverse()

@@ -18,8 +18,8 @@ from collections.abc import Iterator, Sequence, Set
 from sonde.codegen.basis.taking import Tokens, takes_tokens
 from sonde.model import program as tree
 from sonde.model.program import Clause, Variable
-from sonde.model.types import Pointer, resolve
-from sonde.model.walk import below, nodes
+from sonde.model.types import Int, Pointer, resolve
+from sonde.model.walk import below, inner, nodes
 from sonde.typed import Any, NamedTuple, TypeAlias
 
 _READERS = frozenset({"copyin", "copyinstr", "copyinto", "memstr", "__command_line"})
@@ -105,9 +105,22 @@ def repeating(clause: Clause, kept: Set[Variable], carried: Set[Variable] = froz
     return Repeating(frozenset(once), number + 1)
 
 
+_VALUES = (
+    tree.Aggregate, tree.Assign, tree.Binary, tree.Comma, tree.Compose, tree.Conditional, tree.Element, tree.Evaluate,
+    tree.FormattedCommand, tree.If, tree.Increment, tree.Loop, tree.Print, tree.Printf, tree.Trace, tree.Unary,
+)  # fmt: skip
+"""What takes a pointer as the number that it is."""
+
+
 def _reads(node: Any) -> bool:
-    if isinstance(node, tree.Call):
-        return node.name in _READERS
+    """Whether it is this node that reads what a pointer of the process points to."""
+    if isinstance(node, tree.Call) and node.name in _READERS:
+        return True
+    is_number = isinstance(node, tree.Cast) and isinstance(resolve(node.type), (Int, Pointer))
+    return not is_number and not isinstance(node, _VALUES) and any(map(_is_of_process, inner(node)))
+
+
+def _is_of_process(node: Any) -> bool:
     type_ = getattr(node, "type", None)
     kind = resolve(type_) if type_ is not None else None
     return isinstance(kind, Pointer) and kind.user

@@ -76,7 +76,7 @@ def address(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Ex
     try:
         packed = inet_pton(AF_INET6 if ":" in text else AF_INET, text)
     except (OSError, ValueError):
-        raise scope.mistake(f"pton() expects a valid IPv4 or IPv6 address, got {text}", call.at) from None
+        raise scope.mistake(f"pton() expects a valid IPv4/IPv6 address, got {text}", call.at) from None
     return tree.StringConst(Array(BYTE, len(packed)), scope.at(call.at), packed)
 
 

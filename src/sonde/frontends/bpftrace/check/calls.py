@@ -158,17 +158,20 @@ def _delete(call: nodes.Call, scope: BtScope) -> Expr:
     from sonde.frontends.bpftrace.check.told_lookups import DELETE, told  # few programs have it
 
     found = _element(call, scope)
+    if found is None:
+        return constant(0, scope.at(call.at), BOOL)
     if isinstance(found, tree.Element):
         told(found, DELETE, call.at, scope)
     return tree.Remove(BOOL, scope.at(call.at), found)
 
 
 def _has_key(call: nodes.Call, scope: BtScope) -> Expr:
-    return tree.Holds(BOOL, scope.at(call.at), _element(call, scope))
+    found = _element(call, scope)
+    return constant(0, scope.at(call.at), BOOL) if found is None else tree.Holds(BOOL, scope.at(call.at), found)
 
 
-def _element(call: nodes.Call, scope: BtScope) -> tree.Element | tree.Aggregated:
-    """The element that a map and a key, or an element as it is written, tell of."""
+def _element(call: nodes.Call, scope: BtScope) -> tree.Element | tree.Aggregated | None:
+    """The element that a map and a key, or an element as it is written, tell of; None where the map is yet unknown."""
     from sonde.frontends.bpftrace.check.maps import (
         key_values,
         keys_of,
@@ -199,8 +202,10 @@ def _element(call: nodes.Call, scope: BtScope) -> tree.Element | tree.Aggregated
         return tree.Aggregated(UINT64, scope.at(first.at), scope.aggregation(use), keys)
     if use.value is None:
         # Further on in the program something may be assigned to it.
-        scope.known.is_guessed = True
-        raise scope.mistake(f"Undefined map: {use.name}", first.at)
+        scope.known.is_guessed = scope.known.has_unknown = True
+        if scope.known.settled:
+            raise scope.mistake(f"Undefined map: {use.name}", first.at)
+        return None
     return tree.Element(use.value, scope.at(first.at), scope.array(use), keys)
 
 

@@ -16,7 +16,9 @@ from sonde.frontends.bpftrace.check.types import (
     UINT32,
     UINT64,
     base_name,
+    is_integer,
     is_scalar,
+    is_text,
     structure_of,
 )
 from sonde.frontends.bpftrace.check.value_call import ValueCall
@@ -145,7 +147,12 @@ def ntop(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Expr:
         return _address(given, scope)
     e = scope.expression(given, scope)
     kind = resolve(e.type)
+    if is_text(kind):
+        raise scope.mistake("ntop() argument must be 4 or 16 bytes in size", call.at)
     if not isinstance(kind, (Array, Pointer)):
+        if not is_integer(kind):
+            text = f"ntop() expects an integer or array argument, got {base_name(kind)}"
+            raise scope.mistake(text, call.at)
         value = integer_value(given, scope, "ntop()")
         return _inet(constant(_AF_INET, at), converted(converted(value, UINT32), UINT64), constant(0, at))
     family = integer_value(arguments[0], scope, "ntop()") if len(arguments) > 1 else _family(kind, call, scope)
@@ -194,7 +201,7 @@ def _address(call: nodes.Call, scope: BtScope) -> Expr:
     try:
         packed = inet_pton(family, text)
     except OSError:
-        raise scope.mistake(f"pton() expects a valid IPv4 or IPv6 address, got {text}", call.at) from None
+        raise scope.mistake(f"pton() expects a valid IPv4/IPv6 address, got {text}", call.at) from None
     words = (constant(int.from_bytes(packed[at : at + 8], "little"), scope.at(call.at), UINT64) for at in (0, 8))
     return _inet(constant(int(family), scope.at(call.at)), *words)
 

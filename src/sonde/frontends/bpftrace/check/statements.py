@@ -47,7 +47,16 @@ def in_block(body: Iterable[nodes.Statement], scope: BtScope) -> tuple[Statement
                 raise
             scope.known.put_off = error
             scope.back_to(mark)
+            _declare_put_off(each, scope)
     return tuple(found)
+
+
+def _declare_put_off(node: nodes.Statement, scope: BtScope) -> None:
+    """A variable that the next pass knows more of, so that what asks for it is put off, too."""
+    target = node.target if isinstance(node, nodes.Assign) else None
+    name = node.name if isinstance(node, nodes.Let) else getattr(target, "name", "")
+    if name.startswith("$") and scope.find(name) is None:
+        scope.declare(name, None)
 
 
 def _evaluate(node: nodes.Evaluate, scope: BtScope) -> list[Statement]:

@@ -66,7 +66,7 @@ def joined(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Exp
 
 def compared(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Expr:
     """strncmp(one, other, n): 0 where the first n characters are equal; n is a literal."""
-    count = constant_value(arguments[2], scope, "strncmp(): the third argument")
+    count = constant_value(arguments[2], scope, "strncmp()")
     if count < 0:
         raise scope.mistake("Builtin strncmp requires a non-negative literal", call.at)
     one, other = _cut(call, arguments, count, scope)
@@ -76,7 +76,7 @@ def compared(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> E
 
 def ordered(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Expr:
     """memcmp(one, other, n) of strings: -1, 0 or 1."""
-    count = constant_value(arguments[2], scope, "memcmp(): the third argument")
+    count = constant_value(arguments[2], scope, "memcmp()")
     one, other = _cut(call, arguments, count, scope)
     at = scope.at(call.at)
     differs = tree.Cast(INT64, at, tree.Binary(INT, at, "!=", one, other))

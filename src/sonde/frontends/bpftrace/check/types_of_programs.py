@@ -1,5 +1,5 @@
 """Types and enumerators that the debug information of a traced program has: those that the parameters of the probe's
-function lead to."""
+function, or what it returns, lead to."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from sonde.frontends.bpftrace.check.all_arguments import parameters
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.errors import BtError, SourceSpan
-from sonde.model.probe import Uprobe
+from sonde.model.errors import SourceError
+from sonde.model.probe import Probe, Uprobe
 from sonde.model.types import Array, Enum, Pointer, Struct, Type, resolve
 
 _MOST = 4096
@@ -33,13 +34,26 @@ def enumerator(name: str, span: SourceSpan, scope: BtScope) -> tuple[Type, int] 
     return None
 
 
+def _result(probe: Probe, scope: BtScope) -> list[Type]:
+    """The type of what a function returns, if it is known and there is any."""
+    try:
+        return [scope.catalog.variable(probe, "args", 1).type]
+    except SourceError:
+        return []
+
+
 def _known(span: SourceSpan, scope: BtScope) -> Iterator[Type]:
     """Structures and enumerations, the parameters' own first."""
-    probes = scope.attached.probes
-    if not probes or not isinstance(probes[0].firing, Uprobe):
+    probe = scope.attached.probes[0] if scope.attached.probes else None
+    if probe is None or not isinstance(probe.firing, Uprobe):
         return
+    waiting: list[Type] = []
+    if probe.firing.kind == "return":
+        # The function has parameters at its entry only.
+        waiting += _result(probe, scope)
+        probe = probe._replace(firing=probe.firing._replace(kind="entry"))
     try:
-        waiting = [each.type for each in parameters(probes[0], span, scope)]
+        waiting += [each.type for each in parameters(probe, span, scope)]
     except BtError:
         # Without debug information the name is not known.
         return

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from sonde.frontends.bpftrace.check.conversions import constant
 from sonde.frontends.bpftrace.check.scope import BtScope
-from sonde.frontends.bpftrace.check.types import INT64, UINT64, is_scalar
+from sonde.frontends.bpftrace.check.types import INT64, UINT64, base_name, is_scalar
 from sonde.frontends.bpftrace.check.value_call import Action
 from sonde.frontends.bpftrace.errors import SourceSpan
 from sonde.frontends.bpftrace.syntax import nodes
@@ -25,7 +25,8 @@ def unwatch(call: nodes.Call, scope: BtScope) -> Statement:
         raise scope.mistake(f"unwatch() requires one argument ({len(call.arguments)} provided)", call.at)
     address = scope.expression(call.arguments[0], scope)
     if not is_scalar(address.type):
-        raise scope.mistake("unwatch() only supports int or pointer arguments", call.at)
+        text = f"unwatch() only supports int arguments ({base_name(address.type)} provided)"
+        raise scope.mistake(text, call.at)
     scope.known.changed |= not scope.known.unwatches
     scope.known.unwatches = True
     at = scope.at(call.at)
