@@ -94,8 +94,7 @@ def _run(arguments: BtArguments, messages: BtMessages, export: ExportRequest | N
     if saved is not None:
         _require_plain(arguments)
     commands = [arguments.values["-c"]] if "-c" in arguments.values else []
-    only_compiles = "dry_run" in arguments.flags or saved is not None
-    engine = chosen_engine(options, messages.warning, only_compiles)
+    engine = chosen_engine(options, messages.warning, saved is not None)
     with holding(engine, commands, arguments.pids(), options, messages.warning) as held:
         _heed_signals()
         # The compiler comes when the processes are there.
@@ -119,10 +118,15 @@ def _run(arguments: BtArguments, messages: BtMessages, export: ExportRequest | N
             from sonde.library.bpftrace.spec_files import save_program  # few programs are saved
 
             save_program(saved, made, options)
-        if only_compiles:
             return 0
         if held.is_embedded and not held.traced:
             refuse_without_processes(made.made)
+        if "dry_run" in arguments.flags:
+            from sonde.library.bpftrace.dry_runs import attach_only  # most programs run
+            from sonde.library.bpftrace.programs import job_of
+
+            attach_only(job_of(made, options, None), held)
+            return 0
         # Programs leave their tracer out by that name, and send it signals.
         take_name(LANGUAGE, arguments.given)
         is_json = arguments.values.get("-f") == "json"
@@ -176,10 +180,8 @@ def _run_compiled(path: str, arguments: BtArguments, options: OptionTable, messa
     restore_options(content, options)
     made_for = engine_of(content)
     given = options.text("engine") == "auto" and made_for == "embedded"
-    engine = made_for if given else chosen_engine(options, messages.warning, "dry_run" in arguments.flags)
+    engine = made_for if given else chosen_engine(options, messages.warning)
     require_suitable(path, content, engine)
-    if "dry_run" in arguments.flags:
-        return 0
     commands = [arguments.values["-c"]] if "-c" in arguments.values else []
     is_json, output = arguments.values.get("-f") == "json", arguments.values.get("-o")
 
@@ -188,6 +190,12 @@ def _run_compiled(path: str, arguments: BtArguments, options: OptionTable, messa
             _tell_attached(sum(each.probes for each in content.parts), is_json, messages)
 
     with holding(engine, commands, arguments.pids(), options, messages.warning) as held:
+        if "dry_run" in arguments.flags:
+            from sonde.library.bpftrace.dry_runs import attach_only  # as above
+            from sonde.library.bpftrace.spec_files import job_of_file
+
+            attach_only(job_of_file(content, options), held)
+            return 0
         _heed_signals()
         take_name(LANGUAGE, arguments.given)
         warns = "no_warnings" not in arguments.flags

@@ -9,6 +9,7 @@ from sonde.library.errors import DestructiveError, Error, TracingError, aborted,
 from sonde.library.holding import Held
 from sonde.library.outputs import (
     NO_FILES,
+    OUTPUT,
     Files,
     capture_file,
     complete,
@@ -128,7 +129,7 @@ def run_here(
             from sonde.session.watchers import both  # most runs have one at most
 
             watcher = both(watcher, stack.enter_context(job.watch(job.spec, names, tell)))
-        descriptor = stack.enter_context(opened(output, "output file "))
+        descriptor = stack.enter_context(opened(output, OUTPUT))
         raw = None
         if job.files.raw is not None:
             from sonde.library.kept_files import raw_file  # an import that most runs do without

@@ -70,6 +70,20 @@ def opened(path: str | None, what: str, flags: int = os.O_APPEND) -> Iterator[in
         os.close(descriptor)
 
 
+OUTPUT = "output file "
+"""What messages call the file of -o."""
+
+
+def emptied(path: str | None, what: str) -> str | None:
+    """The path of a file that is written anew. Raises Error."""
+    if path is not None:
+        with opened(path, what, 0) as descriptor:
+            from sonde.private_files import empty  # as above
+
+            empty(descriptor)
+    return path
+
+
 def require_apart(written: Iterable[str | None], read: Iterable[str | None]) -> None:
     """Raises Error where a file is to be written that is read meanwhile: what it has would be lost, or come again."""
     inputs = [each for each in read if each]

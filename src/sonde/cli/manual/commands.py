@@ -212,7 +212,7 @@ BT = Command(
                 ManualOption(
                     ("-o", "--output"),
                     "FILE",
-                    "append the output to it; *.arrow and *.parquet are tables, *.parquet/ a folder of them",
+                    "write it anew with the output; *.arrow and *.parquet are tables, *.parquet/ a folder of them",
                     (FILE,),
                 ),
                 ManualOption(("-k", "--warnings"), "", "tell where a map has not the element that is asked of it"),
@@ -224,7 +224,7 @@ BT = Command(
                 ManualOption(("--include",), "FILE", "a file of C definitions, before those of the program", (FILE,)),
                 ManualOption(("--unsafe",), "", "allow system()"),
                 ManualOption(("--no-warnings",), "", "no warnings about the program"),
-                ManualOption(("--dry-run",), "", "compile, and end"),
+                ManualOption(("--dry-run",), "", "attach the probes, and end before any fires"),
                 ManualOption(("--test",), "", "run the test probes of the program, and tell which have failed"),
                 ManualOption(("--bench",), "", "run its bench probes, and tell how long they take"),
                 ManualOption(

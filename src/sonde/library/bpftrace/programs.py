@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from sonde.consume.events import Value
 from sonde.consume.options import Options
 from sonde.frontends.bpftrace.check.checker import CheckedProgram
-from sonde.frontends.bpftrace.program_text import BtSource
+from sonde.frontends.bpftrace.program_text import BtSource, text_in
 from sonde.frontends.bpftrace.programs.imports import LARGEST_PROGRAM
 from sonde.frontends.bpftrace.programs.wanted import FILTER, MODE, TELLS
 from sonde.frontends.bpftrace.report.text import BtReport, Ending
@@ -15,12 +15,13 @@ from sonde.library.compiling import Compiled, For, compiled
 from sonde.library.compiling import refuse_without_processes as refuse_without_processes
 from sonde.library.foreground import Job, Outlet, run_here
 from sonde.library.holding import Held
+from sonde.library.outputs import OUTPUT, emptied
 from sonde.library.settings import OptionTable
 from sonde.machine.own_name import take_name as take_name
 from sonde.model.records import AggregationSpec, ArraySpec
 from sonde.model.spec import TracingSpec
 from sonde.typed import TYPE_CHECKING, NamedTuple, Protocol
-from sonde.untrusted import read_named, text_of
+from sonde.untrusted import read_named
 
 if TYPE_CHECKING:
     from sonde.frontends.bpftrace.report.trials import BtTrials
@@ -35,7 +36,7 @@ def program_of_input() -> str:
     from sonde.library.errors import ScriptError  # few programs stand there
 
     try:
-        return text_of(read_named("/dev/stdin", LARGEST_PROGRAM))
+        return text_in(read_named("/dev/stdin", LARGEST_PROGRAM))
     except OSError as error:
         raise ScriptError(f"failed to read the program from the standard input: {error.strerror}") from None
 
@@ -139,6 +140,7 @@ def run_program(
 
         return report
 
+    output = emptied(output, OUTPUT)
     ended = run_here(job, held, tell, output=output, attached=attached, report_to=report_to, trials=trials)
     return 1 if trials is not None and trials.has_failed else ended.status
 

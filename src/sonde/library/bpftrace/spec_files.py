@@ -12,6 +12,7 @@ from sonde.library.bpftrace.programs import LANGUAGE, BtProgram, ending_of
 from sonde.library.errors import ScriptError
 from sonde.library.foreground import Job, Outlet, require_allowed, run_here
 from sonde.library.holding import Held
+from sonde.library.outputs import OUTPUT, emptied
 from sonde.library.settings import OptionTable
 from sonde.library.spec_file import SpecFile, damaged, harm_of, options_of, save
 from sonde.model.plain import PlainError, from_plain, to_plain
@@ -83,15 +84,21 @@ def run_compiled(
 ) -> int:  # fmt: skip
     """Trace to the end; returns the argument of exit(). Raises Error."""
     ending = _ending(path, content)._replace(is_json=is_json, warns=warns)
-    reason = harm_of(content)
-    job = Job(content.spec, options, content.destructive or bool(reason), reason, program=LANGUAGE)
+    job = job_of_file(content, options)
     require_allowed(job)
 
     def report_to(outlet: Outlet) -> MakeReport:
         return lambda spec, shown: BtReport(spec, shown, outlet.descriptor, outlet.names, ending)
 
+    output = emptied(output, OUTPUT)
     with damaged(path):
         return run_here(job, held, tell, output=output, attached=attached, report_to=report_to).status
+
+
+def job_of_file(content: SpecFile, options: OptionTable) -> Job:
+    """What is to be traced."""
+    reason = harm_of(content)
+    return Job(content.spec, options, content.destructive or bool(reason), reason, program=LANGUAGE)
 
 
 def restore_options(content: SpecFile, options: OptionTable) -> None:

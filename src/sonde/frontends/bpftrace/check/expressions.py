@@ -13,6 +13,7 @@ from sonde.frontends.bpftrace.check.type_names import type_named, unevaluated
 from sonde.frontends.bpftrace.check.types import (
     INT64,
     UINT64,
+    integer,
     is_bool,
     is_composed,
     is_integer,
@@ -24,7 +25,7 @@ from sonde.frontends.bpftrace.check.types import (
 from sonde.frontends.bpftrace.errors import SourceSpan
 from sonde.frontends.bpftrace.object_names import OBJECTS
 from sonde.frontends.bpftrace.syntax import nodes
-from sonde.frontends.bpftrace.syntax.lexer import number_of
+from sonde.frontends.bpftrace.syntax.lexer import integer_of
 from sonde.model import program as tree
 from sonde.model.probe import Uprobe
 from sonde.model.program import Expr
@@ -63,19 +64,17 @@ def _text(node: nodes.StringLiteral, scope: BtScope) -> Expr:
 
 
 def _positional(node: nodes.Positional, scope: BtScope) -> Expr:
-    """A macro argument as a number, 0 if there are fewer."""
-    at = scope.at(node.at)
+    """A word of the command line as a number, or as a string if it is none; 0 if there are fewer."""
     if not node.number:
-        return constant(len(scope.arguments), at, INT64)
-    if node.number > len(scope.arguments):
+        return constant(len(scope.arguments), scope.at(node.at), INT64)
+    text = scope.arguments[node.number - 1] if node.number <= len(scope.arguments) else ""
+    if not text:
         scope.remark(f"Positional parameter ${node.number} is empty or not provided.", node.at)
-        return constant(0, at, INT64)
-    text = scope.arguments[node.number - 1]
-    digits = text.removeprefix("-")
-    if not digits[:1].isdigit():
-        raise scope.mistake(f'${node.number} used numerically but given "{text}"; try str(${node.number})', node.at)
-    value, _ = number_of(digits, node.at)
-    return constant(-value if text.startswith("-") else value, at)
+        return constant(0, scope.at(node.at), INT64)
+    value = integer_of(text)
+    if value is None:
+        return _text(nodes.StringLiteral(node.at, text.encode(errors="surrogateescape")), scope)
+    return constant(value, scope.at(node.at))
 
 
 def _name(node: nodes.Name, scope: BtScope) -> Expr:
@@ -283,6 +282,9 @@ def _kept(kind: Any, node: nodes.Cast, operand: Expr, scope: BtScope) -> Expr:
     base = resolve(kind)
     if isinstance(base, Pointer) and not isinstance(resolve(operand.type), Pointer) and is_in_process(scope):
         kind = base._replace(user=True)
+    if isinstance(base, Pointer) and is_integer(operand.type) and size_of(operand.type) < size_of(base):
+        # An address has no sign: a shorter number that is negative is that many bits of it.
+        operand = converted(operand, integer(size_of(operand.type), False))
     return operand if operand.type == kind else converted(operand, kind)
 
 

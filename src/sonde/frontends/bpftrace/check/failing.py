@@ -25,7 +25,7 @@ def assertion(call: nodes.Call, scope: BtScope) -> Statement:
     text = f"{_ASSERTED}: ERROR: assert failed: {message}"
     told = tree.FormattedCommand(at, "errorf", (Conversion(text),), ())
     ended = tree.Exit(at, constant(1, at, INT32))
-    return tree.If(at, tree.Unary(INT, at, "!", condition), (told, ended), ())
+    return tree.If(at, tree.Unary(INT, at, "!", condition), (told, ended, tree.Return(at)), ())
 
 
 _ASSERTED = "stdlib/base.bt:6:5-37"

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
+from sonde.frontends.bpftrace.program_text import text_in
 from sonde.model.errors import ProgramError
-from sonde.untrusted import read_named, text_of
+from sonde.untrusted import read_named
 
 _LARGEST = 4 << 20
 _OF_COMPILERS = frozenset({
@@ -54,6 +55,6 @@ class HeaderFiles:
 
 def _content(path: str) -> str:
     try:
-        return text_of(read_named(path, _LARGEST))
+        return text_in(read_named(path, _LARGEST))
     except OSError as error:
         raise ProgramError(f"{path}: {error.strerror}") from None

@@ -8,10 +8,10 @@ import stat
 from collections.abc import Iterator, Sequence
 
 from sonde.frontends.bpftrace.errors import BtError, SourceSpan
-from sonde.frontends.bpftrace.program_text import ProgramText
+from sonde.frontends.bpftrace.program_text import ProgramText, text_in
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.frontends.bpftrace.syntax.program import items, stream_of
-from sonde.untrusted import lines, read_regular, text_of
+from sonde.untrusted import lines, read_regular
 
 LARGEST_PROGRAM = 512 << 10
 """Bytes of a program's text."""
@@ -106,7 +106,7 @@ class ProgramFiles:
             raise BtError(f"more than {_MOST_FILES} files are imported", item.at)
         try:
             _refuse_writable(os.path.dirname(path) or ".", item.at)
-            return text_of(read_regular(path, LARGEST_PROGRAM))
+            return text_in(read_regular(path, LARGEST_PROGRAM))
         except OSError as error:
             raise BtError(f"Failed to import {path}: {error.strerror}", item.at) from None
 
