@@ -166,6 +166,28 @@ def test_split_btf_goes_on_after_the_kernels(kernel, module):
     assert data.find_enumerator("GREEN") is None
 
 
+def test_many_names_are_found_as_few_are(kernel, module):
+    """By an index that many searches make; also names that are members' alone, and those of the kernel's strings."""
+    kinds = [(kind,) for kind in range(1, btf.ENUM64 + 1)] + [(btf.STRUCT, btf.FUNC, btf.FWD)]
+    whole, split = kernel.data(), module.data()
+    names = [name for letter in "abcdefghijklmnopqrstuvwxyzG_" for name in Btf(whole).names(letter)]
+    names += ["item", "opaque", "owner", "nosuch", "task_struc"]
+
+    def found(make, is_fresh):
+        data, result = make(), []
+        for name in names:
+            for each in kinds:
+                data = make() if is_fresh else data
+                result.append([*data.find_all(name, *each)])
+        return result
+
+    for make in (lambda: Btf(whole), lambda: Btf(split, Btf(whole))):
+        one_by_one = found(make, True)
+        assert found(make, False) == one_by_one
+        assert any(one_by_one)
+    assert len(names) > 10
+
+
 @pytest.mark.parametrize("data", [b"", b"\0" * 64, b"\xeb\x9f" + b"\1" * 30, b"\x9f\xeb\2\0" + b"\0" * 20])
 def test_what_is_not_btf_is_refused(data):
     with pytest.raises(BtfError):

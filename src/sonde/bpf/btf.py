@@ -11,6 +11,7 @@ import struct
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterator
+from contextlib import suppress
 
 from sonde.typed import NamedTuple
 from sonde.untrusted import open_file, read_regular
@@ -110,6 +111,9 @@ class _Steps(dict[int, int]):
 _KERNELS_OWN = "/sys/"
 """Only the kernel's own BTF is mapped: whoever may write to a mapped file could end sonde by making it shorter."""
 
+_MANY = 32
+"""Names that are looked for one by one, which takes some ms each."""
+
 _LARGEST = 64 << 20
 """Bytes of BTF that are read: kernels have 4 to 10 MiB."""
 
@@ -145,6 +149,9 @@ class Btf:
         self._index: array[int] = array("I")
         self._indexed = 0
         self._names: dict[str, int | None] = {}
+        self._searches = 0
+        self._by_name: dict[int, list[int]] = {}
+        """The types that have each string as their name, once many have been looked for."""
         self._steps = _Steps()
 
     @classmethod
@@ -188,13 +195,33 @@ class Btf:
         if self._repeats:
             yield from sorted(each for offset in self._string_offsets(name) for each in self._named(offset, kinds))
             return
+        self._searches += 1
+        if self._searches == _MANY:
+            self._index_names()
         offset = self._string_offset(name)
         if offset is not None:
             yield from self._named(offset, kinds)
 
+    def _index_names(self) -> None:
+        """Note the offsets of all strings, and the types that have each: a pass in the place of one for each name."""
+        at = self._string_base
+        for each in bytes(self._strings).split(b"\0"):
+            self._names.setdefault(each.decode(errors="replace"), at)
+            at += len(each) + 1
+        with suppress(BtfError):
+            # Where a type is of a newer kind, those before it are still found one by one.
+            words, offsets = self._type_words(), self._offsets()
+            for identifier, first in enumerate(offsets, self.first_id):
+                self._by_name.setdefault(words[first], []).append(identifier)
+
     def _named(self, offset: int, kinds: tuple[int, ...]) -> Iterator[int]:
         """The ids of the types of these kinds whose name is the string at an offset."""
         words = self._type_words()
+        if self._by_name:
+            for each in self._by_name.get(offset, ()):
+                if words[self._offset_of(each) + 1] >> 24 & 31 in kinds:
+                    yield each
+            return
         for word in self._occurrences(offset):
             offsets = self._offsets(word)
             at = bisect_right(offsets, word) - 1
@@ -268,10 +295,10 @@ class Btf:
 
     def _string_offset(self, name: str) -> int | None:
         """The offset of a string, also in the base: split BTF refers to the strings that are there already."""
-        if name not in self._names:
+        if name not in self._names and not self._by_name:
             found = self._strings.find(b"\0" + name.encode() + b"\0")
             self._names[name] = self._string_base + found + 1 if found >= 0 else None
-        offset = self._names[name]
+        offset = self._names.get(name)
         return self.base._string_offset(name) if offset is None and self.base else offset
 
     def _occurrences(self, value: int) -> Iterator[int]:
