@@ -5,7 +5,7 @@ import re
 from fnmatch import fnmatchcase
 
 import pytest
-from command import sonde
+from command import build, sonde
 
 FORMS = """
 begin { }
@@ -117,7 +117,7 @@ def test_that_an_engine_has_not_the_kernel_s_tracepoints_is_told():
     [
         ("t:syscalls:sys_*_openat", {"__syscall_nr dfd filename flags mode", "__syscall_nr ret"}),
         ("t:syscalls:sys_enter_*stat*", {"__syscall_nr dfd filename statbuf flag"}),
-        ("t:raw_syscalls:sys_*", {"id", "id ret"}),
+        ("t:raw_syscalls:sys_*", {"id args", "id ret"}),
     ],
 )
 def test_arguments_as_a_whole_are_those_of_the_probe_that_fires(search, some):
@@ -130,3 +130,22 @@ def test_arguments_as_a_whole_are_those_of_the_probe_that_fires(search, some):
 def test_a_mistake_about_one_of_several_probes_names_it():
     done = sonde("bt", "-e", "t:syscalls:sys_*_openat { print(args.dfd); }", status=1)
     assert "'tracepoint:syscalls:sys_exit_openat' does not contain a field named 'dfd'" in done.stderr
+
+
+def test_arguments_of_all_calls_are_the_same_on_both_engines(tmp_path):
+    """The kernel's trace event has them, the embedded engine the registers of the raw one."""
+    calls = "".join(f"syscall({number}, {number}1L, -{number}2L, 3, 4L << 40, 5, -6L);" for number in (121, 147, 500))
+    work = build(tmp_path, "calls", f"#include <unistd.h>\nint main() {{ {calls} return 0; }}")
+    program = r"""
+        tracepoint:raw_syscalls:sys_enter /comm == "calls" && (args.id == 121 || args.id == 147 || args.id == 500)/ {
+            $which = args.id % 6; $all = args.args;
+            print(args); printf("%d %lx %d\n", args.args[1], args.args[3], $all[$which]);
+            @[args.id, args.args[0]] = count();
+        }
+        tracepoint:raw_syscalls:sys_exit /comm == "calls" && args.id == 500/ { print(args); }"""
+    engines = "kernel", "embedded"
+    shown = [sonde("bt", "-q", "--engine", engine, "-e", program, "-c", work).stdout for engine in engines]
+    assert shown[0] == shown[1]
+    assert "{ .id = 121, .args = [1211,18446744073709550404,3,4398046511104,5,18446744073709551610] }" in shown[0]
+    listed = [sonde("bt", "--engine", engine, "-lv", "tracepoint:raw_syscalls:*").stdout for engine in engines]
+    assert listed[0] == listed[1]

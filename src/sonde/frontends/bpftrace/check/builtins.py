@@ -7,13 +7,13 @@ from collections.abc import Callable
 from sonde.arch import registers
 from sonde.frontends.bpftrace.check import numbers
 from sonde.frontends.bpftrace.check.scope import BtScope
-from sonde.frontends.bpftrace.check.types import INT32, INT64, UINT32, UINT64
+from sonde.frontends.bpftrace.check.types import INT32, INT64, UINT32, UINT64, structure_of
 from sonde.frontends.bpftrace.errors import SourceSpan
 from sonde.model import program as tree
 from sonde.model.errors import SourceError
 from sonde.model.probe import KernelFunction, Probe, StaticPattern, Syscall, Uprobe
 from sonde.model.program import Expr
-from sonde.model.types import STRING, VOID, Pointer, Type
+from sonde.model.types import STRING, ULONG, VOID, Array, Member, Pointer, Type
 
 _PLAIN: dict[str, tuple[str, Type]] = {
     "pid": ("pid", UINT32), "tid": ("tid", UINT32), "ppid": ("ppid", UINT32), "uid": ("uid", UINT32),
@@ -203,7 +203,7 @@ def argument(name: str, span: SourceSpan, scope: BtScope) -> Expr:
             return _located(name, span, scope)
         given, names = scope.catalog.argument_names(called(probe)) or (), argument_names(probe, scope)
         if name in names and name not in given:
-            return _call_of_return(span, scope)
+            return call_arguments(span, scope) if name == CALL_ARGUMENTS else _call_of_return(span, scope)
         if name == "ret" and isinstance(probe.firing, Syscall) and probe.firing.is_return:
             found, kind = 0, INT64
         elif name in names:
@@ -247,19 +247,42 @@ def called(probe: Probe) -> Probe:
 
 def event_names(names: tuple[str, ...]) -> tuple[str, ...]:
     """The names of a trace event's fields, which a raw tracepoint may stand for: both ends of calls tell their
-    number."""
+    number, and the entry what is given to the call."""
     if RAW_REGISTERS not in names:
         return names
     rest = tuple(each for each in names if each not in (RAW_REGISTERS, "id"))
-    return ("id", *rest)
+    return ("id", *(rest or (CALL_ARGUMENTS,)))
+
+
+CALL_ARGUMENTS = "args"
+CALL_ARGUMENTS_TYPE = Array(ULONG, len(registers.CALL_ARGUMENT_MEMBERS))
+
+
+def call_arguments(span: SourceSpan, scope: BtScope) -> Expr:
+    """What is given to a system call, of which the raw tracepoint tells the registers."""
+    at, names = scope.at(span), registers.CALL_ARGUMENT_MEMBERS
+    values = tuple(tree.Cast(ULONG, at, _register_of_call(each, span, scope)) for each in names)
+    made = structure_of("tuple", tuple(map(str, range(len(names)))), (ULONG,) * len(names))
+    member = Member("0", CALL_ARGUMENTS_TYPE, 0)
+    return tree.MemberOf(CALL_ARGUMENTS_TYPE, at, tree.Compose(made, at, values), member)
+
+
+def composed_elements(array: Expr, kind: Array) -> tuple[Expr, ...]:
+    """What an array is made of where it is made for this alone, as that of a call's arguments; else ()."""
+    if not isinstance(array, tree.MemberOf) or not isinstance(array.object, tree.Compose):
+        return ()
+    values = array.object.values
+    return values if len(values) == kind.length and all(each.type == kind.of for each in values) else ()
+
+
+def _register_of_call(name: str, span: SourceSpan, scope: BtScope) -> Expr:
+    found = scope.types.tagged_type("struct", "pt_regs")
+    return numbers.member_of(tree.Argument(Pointer(found or VOID), scope.at(span), 0), name, span, scope)
 
 
 def _call_of_return(span: SourceSpan, scope: BtScope) -> Expr:
     """The number of a system call at its return, of which the raw tracepoint tells the registers."""
-    found = scope.types.tagged_type("struct", "pt_regs")
-    at = scope.at(span)
-    given = tree.Argument(Pointer(found or VOID), at, 0)
-    return tree.Cast(INT64, at, numbers.member_of(given, registers.CALL_NUMBER_MEMBER, span, scope))
+    return tree.Cast(INT64, scope.at(span), _register_of_call(registers.CALL_NUMBER_MEMBER, span, scope))
 
 
 def _located(name: str, span: SourceSpan, scope: BtScope) -> Expr:

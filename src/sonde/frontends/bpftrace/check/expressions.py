@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sonde.frontends.bpftrace.check.aggregating import shown_function
-from sonde.frontends.bpftrace.check.builtins import WITHOUT_NAMES, argument, builtin
+from sonde.frontends.bpftrace.check.builtins import WITHOUT_NAMES, argument, builtin, composed_elements
 from sonde.frontends.bpftrace.check.called_types import called
 from sonde.frontends.bpftrace.check.calls import is_bare
 from sonde.frontends.bpftrace.check.calls import value as call_value
@@ -170,6 +170,9 @@ def _index(node: nodes.Index, scope: BtScope) -> Expr:
     if isinstance(subscript, tree.Const):
         require_within(base, subscript.value, node.at, scope)
     if isinstance(base, Array):
+        parts = composed_elements(of, base)
+        if isinstance(subscript, tree.Const) and parts:
+            return parts[subscript.value]
         return of_space(tree.Index(base.of, at, of, wide(subscript)))
     if is_text(of.type):
         if isinstance(subscript, tree.Const):

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from sonde.frontends.bpftrace.check.builtins import CALL_NUMBER, RESULT, called, event_names
+from sonde.frontends.bpftrace.check.builtins import (
+    CALL_ARGUMENTS,
+    CALL_ARGUMENTS_TYPE,
+    CALL_NUMBER,
+    RESULT,
+    called,
+    event_names,
+)
 from sonde.frontends.bpftrace.check.counted_events import HARDWARE, SOFTWARE, CountedEvent
 from sonde.frontends.bpftrace.check.globs import glob, is_glob
 from sonde.frontends.bpftrace.check.probes import KINDS, Machine, attached
@@ -130,6 +137,7 @@ def _declared(probe: Probe, machine: Machine, parameters: Parameters, is_event: 
     arguments = machine.catalog.arguments(of) or ()
     kinds = dict(zip(names, (each.native for each in arguments), strict=False))
     shown = event_names(names) if is_event else names
+    kinds.setdefault(CALL_ARGUMENTS, CALL_ARGUMENTS_TYPE)
     found = tuple(_argument(kinds.get(name, LONG), name) for name in shown if name in kinds or is_event)
     if of is not probe:
         given = machine.catalog.arguments(probe) or ()
