@@ -169,6 +169,20 @@ def text_of(data: bytes) -> str:
     return data.decode(errors="surrogateescape")
 
 
+class NoTextError(OSError):
+    """A file that is to have text has bytes that no text has."""
+
+    def __init__(self) -> None:
+        super().__init__(errno.ENOEXEC, "it is no text")
+
+
+def text_in(content: bytes) -> str:
+    """What a file has, as text. Raises NoTextError."""
+    if b"\0" in content:
+        raise NoTextError
+    return text_of(content)
+
+
 def lines(text: AnyStr) -> list[AnyStr]:
     """The lines, which end at "\\n" alone. `splitlines` finds ends of lines within names: at "\\r", "\\v", "\\x1c",
     U+0085, U+2028 ..."""

@@ -59,7 +59,7 @@ def test_counting_calls_without_root_imports_nothing_of_other_programs():
 
 
 BT = "begin { exit() }"
-MOST_OF_BT = 200
+MOST_OF_BT = 210
 """As of MODULES, for a program of bpftrace's language."""
 
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from errno import ENOEXEC
 
 from sonde.typed import NamedTuple
-from sonde.untrusted import text_of
 
 
 class ProgramText(NamedTuple):
@@ -31,17 +29,3 @@ class BtSource(NamedTuple):
 
     text: ProgramText
     spans: Mapping[tuple[int, int], tuple[int, int]]
-
-
-class NoTextError(OSError):
-    """A file that is to have text has bytes that no text has."""
-
-    def __init__(self) -> None:
-        super().__init__(ENOEXEC, "it is no text")
-
-
-def text_in(content: bytes) -> str:
-    """What a file has, as text. Raises NoTextError."""
-    if b"\0" in content:
-        raise NoTextError
-    return text_of(content)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from sonde.consume.events import Value
 from sonde.consume.options import Options
 from sonde.frontends.bpftrace.check.checker import CheckedProgram
-from sonde.frontends.bpftrace.program_text import BtSource, text_in
+from sonde.frontends.bpftrace.program_text import BtSource
 from sonde.frontends.bpftrace.programs.imports import LARGEST_PROGRAM
 from sonde.frontends.bpftrace.programs.wanted import FILTER, MODE, TELLS
 from sonde.frontends.bpftrace.report.text import BtReport, Ending
@@ -21,7 +21,7 @@ from sonde.machine.own_name import take_name as take_name
 from sonde.model.records import AggregationSpec, ArraySpec
 from sonde.model.spec import TracingSpec
 from sonde.typed import TYPE_CHECKING, NamedTuple, Protocol
-from sonde.untrusted import read_named
+from sonde.untrusted import read_named, text_in
 
 if TYPE_CHECKING:
     from sonde.frontends.bpftrace.report.trials import BtTrials

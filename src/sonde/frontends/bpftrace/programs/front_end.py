@@ -14,7 +14,7 @@ from sonde.frontends.bpftrace.check.probe_filter import filter_of
 from sonde.frontends.bpftrace.check.probes import TRIED, Machine
 from sonde.frontends.bpftrace.check.settings import settings_of
 from sonde.frontends.bpftrace.errors import BtError, SourceSpan
-from sonde.frontends.bpftrace.program_text import NoTextError, ProgramText, text_in
+from sonde.frontends.bpftrace.program_text import ProgramText
 from sonde.frontends.bpftrace.programs.imports import LARGEST_PROGRAM, ProgramFiles
 from sonde.frontends.bpftrace.programs.wanted import Wanted, wanted
 from sonde.frontends.bpftrace.syntax import nodes as tree_of
@@ -26,7 +26,7 @@ from sonde.model.options import OptionTable
 from sonde.model.types import Type
 from sonde.model.walk import nodes
 from sonde.typed import TYPE_CHECKING, TypeVar
-from sonde.untrusted import read_named
+from sonde.untrusted import NoTextError, read_named, text_in
 
 if TYPE_CHECKING:
     from sonde.model.catalog import Catalog

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from sonde.frontends.bpftrace.program_text import text_in
 from sonde.model.errors import ProgramError
-from sonde.untrusted import read_named
+from sonde.untrusted import read_named, text_in
 
 _LARGEST = 4 << 20
 _OF_COMPILERS = frozenset({

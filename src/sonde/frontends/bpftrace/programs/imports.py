@@ -8,10 +8,10 @@ import stat
 from collections.abc import Iterator, Sequence
 
 from sonde.frontends.bpftrace.errors import BtError, SourceSpan
-from sonde.frontends.bpftrace.program_text import ProgramText, text_in
+from sonde.frontends.bpftrace.program_text import ProgramText
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.frontends.bpftrace.syntax.program import items, stream_of
-from sonde.untrusted import lines, read_regular
+from sonde.untrusted import lines, read_regular, text_in
 
 LARGEST_PROGRAM = 512 << 10
 """Bytes of a program's text."""
