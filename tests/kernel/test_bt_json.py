@@ -52,11 +52,24 @@ def test_each_line_is_an_object_of_its_kind(engine):
     assert values == [-7, "text", [1, True, ["in", 3]], {"one": 1, "two": "2"}, "18446744073709551615"]
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_commands_write_is_an_object(engine):
+    program = 'begin { system("echo %d; printf no; echo lost >&2", 7); system("true"); print(1); exit(); }'
+    done = sonde("bt", "-q", "--unsafe", "--engine", engine, "-f", "json", "-e", program)
+    objects = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [(each["type"], each["data"]) for each in objects] == [
+        ("syscall", "7\nno"), ("syscall", ""), ("value", 1)
+    ]  # fmt: skip
+    assert [found for each in objects for found in mistakes(each, each["type"])] == []
+    assert done.stderr == "lost\n"
+
+
 def test_the_schema_takes_each_kind_and_nothing_else():
     """One object of each kind is right; without a member, or with one more, it is not."""
     data = {
         "printf": "x", "value": 1, "map": {"@a": 1}, "hist": {"@": [{"min": 1, "count": 2}]}, "stats": {"@x": {"k": 3}},
         "tseries": {"@": [{"interval_start": "12:00", "value": 1}]}, "time": "x", "cat": "x", "join": "x",
+        "syscall": "x",
         "test_result": {"a": {"duration": 5, "passed": True, "output": ""}},
         "benchmark_result": {"a": {"average": 5, "iters": 7}}, "attached_probes": {"probes": 1},
         "lost_events": {"events": 1},

@@ -49,16 +49,29 @@ def _run(command: bytes, output: Output) -> str | None:
 
     Returns what went wrong if it could not be started; its exit status is its own business.
     """
-    arguments, descriptor = [b"sh", b"-c", command], output.lend()
+    descriptor = output.lend()
+    try:
+        return _start(command, descriptor)
+    finally:
+        output.take_back(descriptor)
+
+
+def _start(command: bytes, descriptor: int) -> str | None:
     actions = [(os.POSIX_SPAWN_DUP2, descriptor, 1)] if descriptor != 1 else []
     try:
-        process = os.posix_spawn(b"/bin/sh", arguments, environment(), file_actions=actions)
+        process = os.posix_spawn(b"/bin/sh", [b"sh", b"-c", command], environment(), file_actions=actions)
         children.wait_for(process)
     except OSError as error:
         return f"failed to run /bin/sh: {error.strerror}"
-    finally:
-        output.take_back(descriptor)
     return None
+
+
+def captured(command: bytes) -> tuple[bytes, str | None]:
+    """What a command has written by its end, and what went wrong if it could not be started."""
+    with open(os.memfd_create("system"), "rb") as kept:
+        reason = _start(command, kept.fileno())
+        kept.seek(0)
+        return kept.read(), reason
 
 
 def _reopen(path: bytes, output: Output) -> str | None:

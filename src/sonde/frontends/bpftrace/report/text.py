@@ -106,10 +106,17 @@ class BtReport:
         if action.name != "system":
             self._carry_out(action.name, text)
             return
-        from sonde.report.commands import perform  # most programs reach nothing outside
+        from sonde.report.commands import captured, perform  # most programs reach nothing outside
 
         # A NUL, as %c can make one, ends a string of C.
-        reason = perform(action.name, text.partition(b"\0")[0], self._output)
+        command = text.partition(b"\0")[0]
+        if self._ending.is_json:
+            from sonde.frontends.bpftrace.report.json_objects import text_line  # few ask for it
+
+            written, reason = captured(command)
+            self._show(text_line("syscall", written))
+        else:
+            reason = perform(action.name, command, self._output)
         if reason is not None:
             self.refusal(record, reason)
 
