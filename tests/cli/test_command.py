@@ -7,6 +7,8 @@ import packages
 import pytest
 from running import SONDE, environment, run
 
+from sonde.formats.raw_file import MAGIC
+
 ERROR = "invalid probe specifier"
 
 
@@ -287,6 +289,9 @@ def test_raw_refuses_other_files(tmp_path):
     other.write_bytes(b"something else")
     done = run("raw", str(other))
     assert (done.returncode, done.stderr) == (1, f"sonde: {other}: not a raw file of sonde\n")
+    for beginning in (b"", MAGIC[:3]):
+        other.write_bytes(beginning)
+        assert run("raw", str(other)).stderr.startswith(f"sonde: {other}: it has nothing: the session ")
     assert run("raw").returncode == 2
     assert run("raw", str(tmp_path / "nothing")).stderr.endswith("No such file or directory\n")
 

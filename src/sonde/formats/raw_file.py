@@ -59,6 +59,9 @@ class RawFile:
             self._file.write(part)
 
 
+_NOTHING = "it has nothing: the session that was to write it ended before it had begun"
+
+
 class RawBlocks:
     """The blocks of a raw file, as far as they are whole. Raises RawFileError for a file that is none.
 
@@ -67,8 +70,10 @@ class RawBlocks:
 
     def __init__(self, file: BinaryIO) -> None:
         """`file` can be sought in."""
-        if file.read(len(MAGIC)) != MAGIC:
-            raise RawFileError("not a raw file of sonde")
+        found = file.read(len(MAGIC))
+        if found != MAGIC:
+            is_begun = MAGIC.startswith(found)
+            raise RawFileError(_NOTHING if is_begun else "not a raw file of sonde")
         self._file = file
         self._size = file.seek(0, os.SEEK_END)
         self._allowance = allowance(file, self._size)
