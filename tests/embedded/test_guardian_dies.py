@@ -1,6 +1,8 @@
 """The guardian may be killed at any moment: a message, a status, no traceback, and nothing of -p is harmed."""
 
+import os
 import random
+import signal
 import subprocess
 import time
 
@@ -41,7 +43,7 @@ def test_no_traceback(how, seed):
     try:
         guardian = comes(lambda: tracer.poll() is not None or guardian_of(tracer))
         time.sleep(moment)
-        subprocess.run(["kill", "-KILL", str(guardian)], check=True)
+        os.kill(guardian, signal.SIGKILL)
         _, errors = tracer.communicate(timeout=30)
         assert "Traceback" not in errors
         assert "the guardian, which traces the processes, was killed" in " ".join(errors.split())

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import packages
 import pytest
+from access import needs
 from unprivileged import SONDE, sonde
 
 SOURCE = Path(__file__).parents[1] / "programs" / "injected.c"
@@ -84,8 +85,16 @@ def test_what_is_injected_is_not_made(tmp_path):
     [
         (("--engine", "embedded", "-c", "true", "-n", "syscall:::entry { inject(5); }"), "Destructive actions"),
         (("--engine", "embedded", "-c", "true", "-n", "syscall:::entry { delay(5); }"), "Destructive actions"),
-        (("--engine", "kernel", "-w", "-n", "syscall:::entry { inject(5); }"), "run it with --engine embedded"),
-        (("--engine", "kernel", "-w", "-n", "syscall:::entry { delay(5); }"), "run it with --engine embedded"),
+        pytest.param(
+            ("--engine", "kernel", "-w", "-n", "syscall:::entry { inject(5); }"),
+            "run it with --engine embedded",
+            marks=needs("CAP_BPF", "CAP_PERFMON"),
+        ),
+        pytest.param(
+            ("--engine", "kernel", "-w", "-n", "syscall:::entry { delay(5); }"),
+            "run it with --engine embedded",
+            marks=needs("CAP_BPF", "CAP_PERFMON"),
+        ),
         ((*EMBEDDED, "-c", "true", "-n", "proc:::exec { inject(5); }"), "entries and returns of the provider syscall"),
         ((*EMBEDDED, "-c", "true", "-n", "syscall:::entry { inject(0); }"), "from 1 to 4095"),
         ((*EMBEDDED, "-c", "true", "-n", "syscall:::entry { inject(5, 6); }"), "must be 0 where a value is given"),

@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import pytest
+from access import needs
 
 import sonde
 from sonde.model.specfile import KeptSetting, from_text, to_text
@@ -50,6 +51,7 @@ def test_a_damaged_spec_file_is_an_error(tmp_path):
             run.wait()
 
 
+@needs("CAP_BPF", "CAP_PERFMON")
 def test_samples_of_a_recording_are_counted(tmp_path):
     """They are no events, and their absence is told."""
     path = str(tmp_path / "perf.data")

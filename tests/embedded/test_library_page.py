@@ -5,11 +5,15 @@ import os
 from pathlib import Path
 
 import pytest
+from access import needs
 
 PAGES = Path(__file__).parents[2] / "docs"
 
 
-@pytest.mark.parametrize(("name", "least"), [("library.md", 30), ("python-probes.md", 10)])
+@pytest.mark.parametrize(
+    ("name", "least"),
+    [pytest.param("library.md", 30, marks=needs("CAP_BPF", "CAP_PERFMON")), ("python-probes.md", 10)],
+)
 def test_the_examples_are_as_they_say(name, least, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("NO_COLOR", "1")

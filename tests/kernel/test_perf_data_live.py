@@ -8,7 +8,7 @@ import packages
 import pytest
 from command import sonde, start, unwrapped
 
-packages.require("perf")
+pytestmark = packages.needs("perf")
 
 WORK = ["sh", "-c", "ls / >/dev/null; cat /etc/passwd >/dev/null & wait; (exit 3); grep -c root /etc/passwd >/dev/null"]
 EVENTS = ["-e", "sched:*,syscalls:*", "-g"]

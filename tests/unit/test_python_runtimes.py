@@ -28,8 +28,8 @@ print(sys.hexversion >> 16, *(paths or {sys.executable}))
 def file_of(version):
     """The version of an interpreter as it tells itself, and the file that has it."""
     done = subprocess.run([interpreter(version), "-c", WHERE], capture_output=True, text=True, check=True)
-    number, path = done.stdout.split()
-    return int(number), path
+    number, path = done.stdout.split(maxsplit=1)
+    return int(number), path.rstrip()
 
 
 def known(path):

@@ -89,9 +89,6 @@ def compile_error(error: ProgramError) -> CompileError:
     )
 
 
-_OF_PYTHON = (".py", ">")
-"""How names of files with functions in Python end: those of what is typed, or run in cells, are in angle brackets."""
-
 _COMMAND_LINE = "<command line>"
 """What stands for a file where a program in D has none."""
 
@@ -99,7 +96,9 @@ _COMMAND_LINE = "<command line>"
 def engine_error(error: EngineError, language: str = "") -> TracingError:
     """What the engine could not do, with the line of source the kernel refused and the end of the verifier's log."""
     file = error.place.rpartition(":")[0]
-    language = language or ("Python" if file.endswith(_OF_PYTHON) and file != _COMMAND_LINE else "D")
+    # What is typed, or run in cells, has names as <stdin>, <python-input-0> and <stdin>-1.
+    is_python = file.endswith(".py") or (file.startswith("<") and file != _COMMAND_LINE)
+    language = language or ("Python" if is_python else "D")
     parts = [f"the {language} code it was made from is at {error.place}"] if error.place else []
     if error.log:
         parts += ["the end of the verifier's log:", *error.log.removesuffix("\n").split("\n")]

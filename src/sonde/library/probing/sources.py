@@ -40,7 +40,7 @@ def source_of(function: FunctionType) -> FunctionSource:
     file = code.co_filename
     if not file.startswith("<"):
         linecache.checkcache(file)
-    lines = linecache.getlines(file, function.__globals__)
+    lines = linecache.getlines(file, function.__globals__) or _typed(function)
     if not lines:
         raise CompileError(f"{file}: the source of {code.co_name}() is not to be had", _remedy(file), file=file)
     first = code.co_firstlineno
@@ -57,6 +57,14 @@ def source_of(function: FunctionType) -> FunctionSource:
         remedy = "probes are functions made by def; if the file was changed, import it again"
         raise CompileError(told, remedy, file=file, line=first)
     return FunctionSource(os.fspath(file), first, text, tree)
+
+
+def _typed(function: FunctionType) -> list[str]:
+    """The lines of what was typed: Python 3.13.1 and later keeps them by functions, not by files."""
+    try:
+        return inspect.findsource(function)[0]
+    except (OSError, TypeError):
+        return []
 
 
 def _remedy(file: str) -> str:
