@@ -1,9 +1,11 @@
 """The charts of quantize, lquantize and llquantize, column by column."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sonde.frontends.d.report.histogram import histogram
+from sonde.model.aggregating import FUNCTIONS
 from sonde.model.aggregation_words import MASK
 from sonde.model.buckets import llquantize_values
 from sonde.model.records import AggregationSpec
@@ -121,3 +123,19 @@ def test_every_row_has_the_same_width_up_to_the_count(counts):
         width = max(len(label), 16) + 1 + 41 + 1
         assert line[width - 1] == " "
         assert int(line[width:]) in {0, *counts.values()}
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("quantize", ()), *(("quantize", (bits,)) for bits in range(1, 6)),
+        ("lquantize", (-3, 20, 7)), ("lquantize", (0, 1, 1)), ("llquantize", (10, 0, 3, 20)),
+        ("llquantize", (2, 0, 10, 2)), ("llquantize", (10, 1, 2, 5)),
+    ],
+)  # fmt: skip
+def test_each_number_is_in_one_bucket(name, parameters):
+    """Of 64 bits with a sign: nothing lies below the first, above the last, or between two."""
+    buckets = FUNCTIONS[name].buckets(*parameters)
+    assert buckets[0].low in (None, -1 << 63)
+    assert buckets[-1].high in (None, (1 << 63) - 1)
+    assert [each.low for each in buckets[1:]] == [each.high + 1 for each in buckets[:-1]]

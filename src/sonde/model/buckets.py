@@ -73,7 +73,11 @@ def are_bits(parameters: Sequence[int]) -> bool:
 def _power(value: int) -> BucketRange:
     if value > 0:
         return BucketRange(value, 2 * value - 1, value)
-    return BucketRange(2 * value + 1, value, value) if value < 0 else BucketRange(0, 0, 0)
+    if not value:
+        return BucketRange(0, 0, 0)
+    # The lowest has the least number as well, which no power's end comes to.
+    low = 2 * value if value == -1 << QUANTIZE_ZERO - 1 else 2 * value + 1
+    return BucketRange(low, value, value)
 
 
 def lquantize_values(base: int, limit: int, step: int) -> list[int]:
