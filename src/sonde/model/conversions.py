@@ -14,7 +14,7 @@ MOST_WRITTEN = 1 << 24
 class Conversion(NamedTuple):
     """Literal text, then one conversion (none at the end of the format, where `letters` is "").
 
-    `text` comes first in the output. `flags` are those of `#0-+ '?@`. `width` and `precision` are numbers, None when
+    `text` comes first in the output. `flags` are those of `#0-+ ',?@`. `width` and `precision` are numbers, None when
     absent, or "*" when they come from the arguments. `letters` is the conversion without `%` and flags: `d`, `lld`,
     `s`, `Y`. `offset` is where the `%` stands in the format, for messages.
     """

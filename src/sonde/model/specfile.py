@@ -46,7 +46,7 @@ _FIELD_KINDS = frozenset(
     )
 )
 _STAMPS = frozenset(("cookie", "realtime_offset", "namespace_device", "namespace_inode", "symbol", "target", "tracer"))
-_FLAGS = frozenset("#0-+ '?@")
+_FLAGS = frozenset("#0-+ ',?@")
 _FRAMES = re.compile("[0-9]{0,4}")
 """Nothing that a file says may get into the source of a formatter but numbers and what is quoted there."""
 _INSTRUCTION = 8

@@ -14,8 +14,8 @@ def c_integer(value: int, letter: str, flags: str, width: int, precision: int) -
     A negative width means left-aligned. A precision below 1 counts as none, as DTrace has it.
     """
     digits = _DIGITS[letter] % abs(value)
-    if "'" in flags and letter in "du":
-        digits = _grouped(digits)
+    if letter in "du" and ("'" in flags or "," in flags):
+        digits = _grouped(digits, b"," if "," in flags else _separator())
     if precision > 0:
         digits = digits.rjust(precision, b"0")
     prefix = _sign(value, flags) if letter == "d" else b""
@@ -36,9 +36,8 @@ def _sign(value: int, flags: str) -> bytes:
     return b"+" if "+" in flags else b" " if " " in flags else b""
 
 
-def _grouped(digits: bytes) -> bytes:
-    """Thousands separated as the user's locale wants it; the C locale wants nothing."""
-    separator = _separator()
+def _grouped(digits: bytes, separator: bytes) -> bytes:
+    """Thousands separated."""
     if not separator:
         return digits
     head = len(digits) % 3
@@ -47,6 +46,7 @@ def _grouped(digits: bytes) -> bytes:
 
 
 def _separator() -> bytes:
+    """What the user's locale wants between thousands; the C locale wants nothing."""
     # Rarely wanted, and the import costs milliseconds.
     import locale
 

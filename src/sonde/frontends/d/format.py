@@ -7,7 +7,7 @@ from sonde.model.conversions import MOST_WRITTEN, Conversion
 from sonde.model.errors import Position
 from sonde.typed import NoReturn
 
-_FLAGS = "#-+ '?@"
+_FLAGS = "#-+ ',?@"
 _MODIFIERS = "hlLw"
 _LETTER_LIST = (
     "a A c C d e E f g G hd hi ho hu hx hX i k lc ld li lo ls lu lx lX lld lli llo llu llx llX Le LE Lf Lg LG o p s S "

@@ -136,8 +136,8 @@ def _integer(conversion: Conversion, size: _Size, argument: ConversionArgument, 
         letter = "u"
     if letter != "d" and argument.signed:
         source = code("({} & {})", source, constant(_MASKS.get(argument.size, _MASKS[8])))
-    differs = ("#" in flags and letter in "oxX") or "'" in flags or ("0" in flags and is_dynamic(conversion))
-    if differs:
+    is_grouped = "'" in flags or "," in flags
+    if is_grouped or ("#" in flags and letter in "oxX") or ("0" in flags and is_dynamic(conversion)):
         form = constant(letter), constant(flags), _expression(size.width), _expression(size.precision)
         return FormatPiece(b"%s", (code("c_integer({}, {}, {}, {}, {})", source, *form),))
     wanted = "-+ " if letter == "d" else "-"

@@ -18,7 +18,8 @@ from sonde.typed import Node, NoReturn
 
 class ShownPart(Node):
     """A value of a line, and how it is to be shown: `flags`, `width` and `precision` are printf's, `align` one of `<`,
-    `>` and "", `letter` one of d, x, X, o, s, c and "". `quoted`: a text between quotes."""
+    `>` and "", `letter` one of d, x, X, o, s, c and "". `quoted`: a text between quotes; `converted`: by `!s` or
+    `!r`."""
 
     position: Position
     value: Expr
@@ -28,6 +29,12 @@ class ShownPart(Node):
     precision: str = ""
     letter: str = ""
     quoted: bool = False
+    converted: bool = False
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the value is shown as it is."""
+        return not (self.flags or self.align or self.width or self.precision or self.letter)
 
 
 class PrintedLine(Node):
@@ -70,7 +77,7 @@ class Joined(Node):
     def _text(self, part: str | ShownPart, scope: Scope) -> Operand:
         if isinstance(part, str):
             return tree.StringConst(STRING, self.position, part.encode("utf-8", "surrogateescape"))
-        if part != ShownPart(part.position, part.value):
+        if not part.is_plain or part.quoted:
             hint = "as a value an f-string has no formats: use them in print(), or leave them out"
             raise PythonError("this f-string is a value, not a record", part.position, hint)
         operand = whole(scope.evaluate(part.value, scope))
@@ -95,24 +102,54 @@ def _formed(part: ShownPart, operand: Operand, scope: Scope) -> tuple[str, Opera
         return _text(part, operand)
     if is_pointer(operand.type) or is_array(operand.type):
         address = casts.cast(ULONG, operand, part.position)
-        return _number(part._replace(letter="x", flags=part.flags + "#") if not part.letter else part, address)
+        return _number(part._replace(letter="x", flags=f"#{part.flags}") if not part.letter else part, address)
     return _refused(operand.type, part.position)
 
 
 def _number(part: ShownPart, operand: Operand) -> tuple[str, Operand]:
-    if part.letter == "s" or part.precision:
-        raise PythonError("this is a number, and the format is one for texts", part.position, "{n:8d} is for numbers")
+    _require_of_python(part)
     value = casts.cast(INT, operand, part.position) if part.letter == "c" else whole(operand)
-    letter = part.letter or "d"
+    letter, flags, width, before = part.letter or "d", part.flags, part.width, ""
     if letter == "d" and not is_signed(value.type):
         letter = "u"
-    flags = part.flags.replace("0", "") + ("0" if "0" in part.flags and part.align != "<" else "")
-    return f"%{'-' * (part.align == '<')}{flags}{part.width}{letter}", value
+    if "#" in flags and letter in "xX":
+        # Also of 0, which C's printf() shows without.
+        flags, before = flags.replace("#", ""), f"0{letter}"
+        width = str(max(int(width) - len(before), 0) or "") if width else ""
+    return f"{before}%{'-' * (part.align == '<')}{flags}{width}{letter}", value
+
+
+_FOR_NUMBERS = "{n:8d} is for numbers"
+
+
+def _require_of_python(part: ShownPart) -> None:
+    """Raises PythonError for a format of a number that Python does not have, or whose meaning is another one in C."""
+    digits, is_left = part.letter in ("x", "X", "o"), part.align == "<"
+    mistakes = (
+        (part.letter == "s" or part.precision, "this is a number, and the format is one for texts", _FOR_NUMBERS),
+        (part.converted and not part.is_plain, "!s and !r make a text of a number", "leave them out, or the format"),
+        ("0" in part.flags and part.align, "zeros stand before a number, whatever its place", "{n:08d} or {n:<8d}"),
+        ("," in part.flags and ("0" in part.flags or digits), "commas are for decimal numbers", "{n:,} or {n:12,}"),
+        (digits and ("+" in part.flags or " " in part.flags), "signs are for decimal numbers", "{n:+d}"),
+        (
+            part.letter in ("x", "X") and "#" in part.flags and part.width and "0" not in part.flags and not is_left,
+            "0x stands at the left of a place", "{n:<#10x} or {n:#010x}",
+        ),
+        (part.letter == "o" and "#" in part.flags, "octal numbers have no 0o in a probe", "write it before: 0o{n:o}"),
+        (part.letter == "c" and part.flags, "a letter has no sign and no digits", "{n:c} or {n:4c}"),
+    )  # fmt: skip
+    for is_one, told, hint in mistakes:
+        if is_one:
+            raise PythonError(told, part.position, hint)
 
 
 def _text(part: ShownPart, operand: Operand) -> tuple[str, Operand]:
     if part.flags or part.letter not in ("", "s"):
         raise PythonError("this is a text, and the format is one for numbers", part.position, "{s:<8} is for texts")
+    if part.quoted and not part.is_plain:
+        raise PythonError("a text between quotes is shown whole", part.position, "leave !r out, or the format")
+    if part.precision.strip("0") == "" != part.precision:
+        raise PythonError("this shows nothing of the text", part.position, "{s:.5} shows five bytes")
     precision = f".{part.precision}" if part.precision else ""
     form = f"%{'-' * (part.align != '>' and part.width != '')}{part.width}{precision}s"
     value = value_of(operand)

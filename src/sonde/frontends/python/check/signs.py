@@ -13,11 +13,16 @@ from sonde.frontends.python.errors import PythonError
 from sonde.model import program as tree
 from sonde.model.errors import Position
 from sonde.model.kinds import is_integer, is_string
-from sonde.model.types import is_signed, size_of
+from sonde.model.types import LONG, is_signed, size_of
 from sonde.typed import Node
 
 Name = tuple[str, str]
 """Of a variable: whose it is (`global`, `self` or `this`), and what it is called."""
+
+
+NUMBERS_AT_FIRST: Name = ("", "")
+"""Among the names of variables that are unsigned: what is only set to something made of itself is a number, with a
+sign. It is there where no function sets such a variable otherwise."""
 
 
 class NeedsSignError(PythonError):
@@ -54,6 +59,20 @@ class Stored(Node):
         if given and isinstance(made, tree.Assign) and has_sign(given[0]):
             _require_sign(made, self, scope)
         return made
+
+
+
+class Beginning(Node):
+    """Stands before `target` is set to something made of itself: where nothing else sets it, it is a number."""
+
+    position: Position
+    target: Expr
+    typed: set[Name]
+
+    def checked(self, scope: Scope) -> Operand:
+        if NUMBERS_AT_FIRST in self.typed and name_of(self.target) not in scope.variables:
+            expressions.brought_into_being(self.target, scope)
+        return tree.Const(LONG, self.position, 0)
 
 
 class _Noted(Node):

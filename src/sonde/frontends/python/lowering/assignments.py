@@ -7,7 +7,7 @@ import ast
 from sonde.frontends.d import syntax
 from sonde.frontends.python.check.numbers import Narrow
 from sonde.frontends.python.check.objects import Current, Freed
-from sonde.frontends.python.check.signs import Compound, Stored, name_of
+from sonde.frontends.python.check.signs import Beginning, Compound, Stored, name_of
 from sonde.frontends.python.lowering.arithmetic import SPELLED, operation
 from sonde.frontends.python.lowering.context import Lowering, is_simple
 from sonde.frontends.python.lowering.names import global_name
@@ -32,6 +32,8 @@ def assign(target: ast.expr, node: ast.expr, context: Lowering) -> None:
     if isinstance(target, (ast.Tuple, ast.List)):
         _unpack(target, node, context)
         return
+    if _is_of_itself(target, node, context):
+        context.run(Beginning(context.at(node), _place(target, context), context.typed))
     found = context.value(node)
     if isinstance(found, Nothing):
         found = computed(found, node, context)
@@ -39,6 +41,14 @@ def assign(target: ast.expr, node: ast.expr, context: Lowering) -> None:
         _bind(target, cast("Value", found), node, context)
         return
     _store(target, found, context)
+
+
+def _is_of_itself(target: ast.expr, node: ast.expr, context: Lowering) -> bool:
+    """Whether a variable that outlives the firing is set to something made of it, or of another element of its."""
+    if isinstance(target, ast.Name) and target.id not in context.frame.function.shared:
+        return False
+    own = ast.unparse(target.value if isinstance(target, ast.Subscript) else target)
+    return any(ast.unparse(each) == own for each in ast.walk(node) if isinstance(each, (ast.Name, ast.Attribute)))
 
 
 def assign_all(node: ast.Assign, context: Lowering) -> None:

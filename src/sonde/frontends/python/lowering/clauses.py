@@ -7,7 +7,7 @@ import ast
 from sonde.frontends.d import syntax
 from sonde.frontends.d.descriptions import split_description
 from sonde.frontends.python.captured import CapturedProgram
-from sonde.frontends.python.check.signs import Name, Stored
+from sonde.frontends.python.check.signs import NUMBERS_AT_FIRST, Name, Stored
 from sonde.frontends.python.errors import PythonError
 from sonde.frontends.python.lowering.context import FunctionFrame, Lowering, encoded, integer
 from sonde.frontends.python.lowering.expression_rules import value
@@ -34,6 +34,10 @@ class Clauses:
         self._written = frozenset(
             global_name(each.captured, name) for each in self._functions.values() for name in each.shared
         )
+
+    def take_for_numbers(self) -> None:
+        """From here on variables that are only set to something made of themselves are numbers."""
+        self._typed.add(NUMBERS_AT_FIRST)
 
     def initial(self) -> syntax.ProbeClause | None:
         """What sets the variables of modules as they are now, None where all are 0."""

@@ -114,7 +114,8 @@ def _formatted(node: ast.FormattedValue, parts: list[str | ShownPart], names: li
     specification = _specification(node, context)
     if isinstance(last, str):
         if specification or node.conversion == ord("r"):
-            parts[-1] = format(repr(last) if node.conversion == ord("r") else last, specification)
+            text = repr(last) if node.conversion == ord("r") else last
+            parts[-1] = _formatted_now(text, specification, node, context)
         return
     if node.conversion not in (-1, ord("s"), ord("r")):
         raise context.mistake(node, "!a is not for probes", "leave it out")
@@ -122,11 +123,19 @@ def _formatted(node: ast.FormattedValue, parts: list[str | ShownPart], names: li
     if found is None:
         raise context.mistake(node, f"'{specification}' is no format of a probe", _FORMS)
     given = {name: text or "" for name, text in found.groupdict().items()}
-    flags = given["sign"].strip("-") + given["alternate"] + given["zero"] + ("'" if given["comma"] else "")
+    flags = given["sign"].strip("-") + given["alternate"] + given["zero"] + given["comma"]
     parts[-1] = last._replace(
         flags=flags, align=given["align"], width=given["width"], precision=given["precision"], letter=given["letter"],
-        quoted=node.conversion == ord("r"),
+        quoted=node.conversion == ord("r"), converted=node.conversion != -1,
     )  # fmt: skip
+
+
+def _formatted_now(text: str, specification: str, node: ast.FormattedValue, context: Lowering) -> str:
+    """A text that is known now."""
+    try:
+        return format(text, specification)
+    except ValueError:
+        raise context.mistake(node, f"'{specification}' is no format of a text", "{s:<8} is for texts") from None
 
 
 def _specification(node: ast.FormattedValue, context: Lowering) -> str:

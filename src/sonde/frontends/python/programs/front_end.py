@@ -74,13 +74,16 @@ def _checked(
     """Functions may use what later ones set, and give a sign to what others have set: they are checked again with the
     variables that have been found, until no more are."""
     written: list[tuple[str, syntax.ProbeClause]] = []
+    sources: list[Clauses] = []
     for number, program in enumerate(captured):
         clauses = Clauses(program, process, number)
+        sources.append(clauses)
         initial = clauses.initial()
         if initial is not None:
             written.append(("variables of the module", initial))
         written += [(f"function {program.functions[n].name}", clauses.clause(n)) for n in program.clauses]
     known: dict[tuple[str, str], Variable] = {}
+    tried_all = False
     while True:
         checker = checker_of(options, catalog, process)
         for each in known.values():
@@ -93,7 +96,11 @@ def _checked(
         if missing is None:
             return _Made(checker, tuple(parts))
         if checker.variables.keys() <= known.keys():
-            raise missing
+            if tried_all:
+                raise missing
+            tried_all = True
+            for clauses in sources:
+                clauses.take_for_numbers()
         known = dict(checker.variables)
 
 
