@@ -9,7 +9,7 @@ from sonde.frontends.d.check.operands import Operand, value_of
 from sonde.frontends.d.check.scope import Scope
 from sonde.frontends.d.parser import parse_expression
 from sonde.frontends.d.syntax import Cast as CastSyntax
-from sonde.frontends.d.syntax import Expr, SizeofType, StringLiteral
+from sonde.frontends.d.syntax import Expr, Identifier, SizeofType, StringLiteral
 from sonde.frontends.python.errors import PythonError
 from sonde.model import program as tree
 from sonde.model.errors import Position
@@ -191,6 +191,10 @@ class Comparison(Node):
 
     def checked(self, scope: Scope) -> Operand:
         left, right = scope.evaluate(self.left, scope), scope.evaluate(self.right, scope)
+        for of, text, other in ((self.left, left, self.right), (self.right, right, self.left)):
+            if self.op in ("==", "!=") and other == StringLiteral(other.position, b"") and is_string(text.type):
+                found = _is_text(of, text, scope)
+                return found if self.op == "!=" else operators.unary("!", found, self.position)
         known = _known(self.op, whole(left), whole(right))
         if known is not None:
             return tree.Const(INT, self.position, int(known))
@@ -211,6 +215,23 @@ def _is_unsigned(operand: Operand) -> bool:
     return is_integer(operand.type) and not is_signed(operand.type)
 
 
+def _is_text(node: Expr, operand: Operand, scope: Scope) -> Operand:
+    """Whether a text is not empty; that of a variable which nobody has set is NULL."""
+    empty = scope.evaluate(StringLiteral(node.position, b""), scope)
+    found = operators.binary("!=", operand, empty, node.position, scope.strsize)
+    if not _may_be_unset(operand):
+        return found
+    is_set = operators.binary("!=", operand, scope.evaluate(Identifier(node.position, "NULL"), scope), node.position, 0)
+    return operators.binary("&&", is_set, found, node.position, scope.strsize)
+
+
+def _may_be_unset(operand: Operand) -> bool:
+    """Whether it is a variable of a thread or of all, or an element of an array."""
+    if isinstance(operand, tree.Var):
+        return operand.variable.scope != "this"
+    return isinstance(operand, tree.Element)
+
+
 class Truth(Node):
     """What an `if` asks for: a number that is not 0, an address that is not NULL, a text that is not empty."""
 
@@ -220,8 +241,7 @@ class Truth(Node):
     def checked(self, scope: Scope) -> Operand:
         operand = scope.evaluate(self.operand, scope)
         if is_string(operand.type) or (is_string_like(operand.type) and not is_pointer(operand.type)):
-            empty = scope.evaluate(StringLiteral(self.position, b""), scope)
-            return operators.binary("!=", operand, empty, self.position, scope.strsize)
+            return _is_text(self.operand, operand, scope)
         if not operators.is_scalar_test(operand):
             told = "only numbers, addresses and texts are true or false"
             raise PythonError(told, self.operand.position, "compare it with something")

@@ -61,7 +61,6 @@ class Stored(Node):
         return made
 
 
-
 class Beginning(Node):
     """Stands before `target` is set to something made of itself: where nothing else sets it, it is a number."""
 
