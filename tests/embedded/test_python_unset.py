@@ -15,7 +15,7 @@ def nobody_has_set(p):
     print(
         1 if thread.text else 0, 1 if not thread.text else 0, thread.text == "", thread.text != "", thread.text == "a"
     )
-    print(1 if named[5] else 0, named[5] == "", "" != named[5], 1 if title else 0, thread.number)
+    print(1 if named[5] else 0, named[5] == "", named[5] != "", 1 if title else 0, thread.number)
     if thread.text and thread.text == "a":
         print("never")
 
