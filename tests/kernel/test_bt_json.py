@@ -74,7 +74,18 @@ def test_the_schema_takes_each_kind_and_nothing_else():
         "benchmark_result": {"a": {"average": 5, "iters": 7}}, "attached_probes": {"probes": 1},
         "lost_events": {"events": 1},
     }  # fmt: skip
-    assert sorted(data) == sorted(KINDS)
+    messages = {
+        kind: {"type": kind, "msg": "x", "filename": "stdin", "line": 1, "col": 2}
+        for kind in ("errorf", "warnf", "runtime_error")
+    }
+    messages["helper_error"] = {**messages["errorf"], "type": "helper_error", "helper": "x", "retcode": -2}
+    assert sorted([*data, *messages]) == sorted(KINDS)
+    for kind, whole in messages.items():
+        assert mistakes(whole, kind) == []
+        assert mistakes({**whole, "more": 1}, kind)
+        for name in whole:
+            assert mistakes({k: v for k, v in whole.items() if k != name}, kind)
+        assert all(mistakes(whole, other) for other in KINDS if other != kind)
     for kind, value in data.items():
         whole = {"type": kind, "data": value} | ({"count": 1} if kind in ("attached_probes", "lost_events") else {})
         assert mistakes(whole, kind) == []
@@ -82,6 +93,34 @@ def test_the_schema_takes_each_kind_and_nothing_else():
         for name in whole:
             assert mistakes({k: v for k, v in whole.items() if k != name}, kind)
         assert all(mistakes(whole, other) for other in KINDS if other != kind)
+
+
+SAYING = r"""
+    begin {
+        errorf("wrong: %d\n", 7); warnf("a \"%s\"", "b");
+        @m[1] = 1; $x = @m[2]; delete(@m, 3); $y = (uint64)5 / ((uint64)$x * 0);
+        exit();
+    }
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_a_program_says_of_itself_is_objects(engine):
+    """At the places that the text form has, and nothing beside them."""
+    words = "--engine", engine, "-k", "-q", "-e", SAYING, "-c", "true"
+    done = sonde("bt", "-f", "json", *words)
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [text for each in found for text in mistakes(each, each["type"])] == []
+    assert done.stderr == ""
+    text = sonde("bt", *words).stderr
+    told = [each for each in found if "msg" in each]
+    assert [each["type"] for each in told] == ["errorf", "warnf", "helper_error", "helper_error", "runtime_error"]
+    assert [each["msg"] for each in told[:2]] == ["wrong: 7", 'a "b"']
+    assert [(each["helper"], each["retcode"], each["msg"]) for each in told[2:4]] == [
+        ("map_lookup_elem", 0, "Success"), ("map_delete_elem", -2, "No such file or directory"),
+    ]  # fmt: skip
+    places = re.findall(r"^stdin:(\d+):(\d+)-\d+: ", text, re.MULTILINE)
+    assert [(str(each["line"]), str(each["col"])) for each in told] == places
 
 
 def test_records_that_are_lost_are_told_in_an_object():

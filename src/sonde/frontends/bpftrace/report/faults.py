@@ -29,16 +29,21 @@ _COLUMN_BITS = 10
 
 def fault_text(fault: Fault, programs: Iterable[ProgramSpec], source: BtSource) -> str:
     """What went wrong, with the line and a mark below it where the place is known."""
+    message, span = told(fault, programs, source)
+    return f"{_KIND}: {message}" if span is None else placed(_KIND, message, span, source.text)
+
+
+def told(fault: Fault, programs: Iterable[ProgramSpec], source: BtSource) -> tuple[str, SourceSpan | None]:
+    """What went wrong, and where, if that is known."""
     text = _GOES_ON.get(fault.code)
     if text is None:
         text = FAULTS.get(fault.code, "fault {code}") + ": the rest of the probe's program was not run"
     message = text.format(value=fault.value & (1 << 64) - 1, code=fault.code)
     place = _place(fault, programs)
     if place is None or not 0 < place[0] <= len(source.text.lines):
-        return f"{_KIND}: {message}"
+        return message, None
     line, column = place
-    end_line, end = source.spans.get(place, (line, column + 1))
-    return placed(_KIND, message, SourceSpan(line, column, end_line, end), source.text)
+    return message, SourceSpan(line, column, *source.spans.get(place, (line, column + 1)))
 
 
 def _place(fault: Fault, programs: Iterable[ProgramSpec]) -> tuple[int, int] | None:

@@ -130,11 +130,10 @@ class BtReport:
         if name in ("warnf", "errorf"):
             if name == "warnf" and not self._ending.warns:
                 return
-            self._complain(text.decode(errors="surrogateescape").rstrip("\n"))
+            self._tell(name, text.rstrip(b"\n"))
             return
         if name == "helper_error":
-            for line in text.decode(errors="surrogateescape").split("\n"):
-                self._complain(line)
+            self._tell(name, text)
             return
         from sonde.frontends.bpftrace.report.outside import content, time_of_day  # few programs have them
 
@@ -153,6 +152,15 @@ class BtReport:
         self._show(found)
         if mistake:
             self._complain(f"ERROR: {mistake}")
+
+    def _tell(self, name: str, text: bytes) -> None:
+        """What the program says of itself."""
+        if not self._ending.is_json:
+            self._complain(text.decode(errors="surrogateescape"))
+            return
+        from sonde.frontends.bpftrace.report.json_messages import message_line  # few ask for it
+
+        self._show(message_line(name, text))
 
     # Maps
 
@@ -184,10 +192,15 @@ class BtReport:
     # Messages
 
     def fault(self, fault: Fault) -> None:
-        from sonde.frontends.bpftrace.report.faults import fault_text  # few programs have any
-
         if self._trials is not None:
             self._trials.mistaken()
+        if self._ending.is_json:
+            from sonde.frontends.bpftrace.report.json_messages import fault_line  # few ask for it
+
+            self._show(fault_line(fault, self._spec, self._ending.source))
+            return
+        from sonde.frontends.bpftrace.report.faults import fault_text  # few programs have any
+
         self._complain(fault_text(fault, self._spec.programs, self._ending.source))
 
     def drop(self, drop: Drop) -> None:
