@@ -80,8 +80,8 @@ def test_sums_are_the_counters(tmp_path):
         if counted == expected or attempt == 2:
             break
     # On a busy machine a thread takes in packets of other namespaces, too, and acknowledges them, and others take in
-    # its own.
-    exact = {name for name in SAME if "In" not in name and name not in ("udpNoPorts", "tcpOutSegs")}
+    # its own, or are interrupted by the clock that has a segment sent again.
+    exact = {name for name in SAME if "In" not in name and name not in ("udpNoPorts", "tcpOutSegs", "tcpRetransSegs")}
     assert {name: counted[name] for name in exact} == {name: expected[name] for name in exact}
     assert counted == pytest.approx(expected, rel=0.1, abs=3)
     assert counted["tcpAttemptFails"] == 3

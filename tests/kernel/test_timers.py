@@ -63,7 +63,8 @@ def test_one_of_the_program_counters_is_zero(tmp_path):
     with busy(tmp_path, online_cpus()[:1]):
         out = sonde("-qn", text).stdout
     seen = table(out)
-    assert seen[("0", "1")] > 100
+    # A quarter of a second has 125 of them; others want the CPU, too.
+    assert seen[("0", "1")] > 10
     assert not {key for key in seen if key in (("0", "0"), ("1", "1"))}
 
 

@@ -8,6 +8,11 @@ import pytest
 from sonde.machine import proc
 
 
+def _device_and_inode(path):
+    status = os.stat(path)
+    return status.st_dev, status.st_ino
+
+
 def test_of_this_process():
     stat = proc.stat(os.getpid())
     assert (stat.ppid, stat.group, stat.session) == (os.getppid(), os.getpgrp(), os.getsid(0))
@@ -15,7 +20,7 @@ def test_of_this_process():
     status = proc.status(os.getpid())
     assert int(status["Tgid"]) == os.getpid()
     assert int(status["Uid"].split()[1]) == os.geteuid()
-    assert proc.namespace(os.getpid(), "pid") == proc.namespace(os.getppid(), "pid")
+    assert proc.namespace(os.getpid(), "pid") == _device_and_inode("/proc/self/ns/pid")
 
 
 def test_threads_begin_with_the_first():
