@@ -1,5 +1,7 @@
 """Maps of bpftrace's language in programs: loops over them, and what they have counted, on both engines."""
 
+import re
+
 import pytest
 from command import sonde
 
@@ -163,3 +165,29 @@ UNKNOWN_AT_FIRST = [
 @pytest.mark.parametrize(("program", "lines", "maps"), UNKNOWN_AT_FIRST, ids=[each[0] for each in UNKNOWN_AT_FIRST])
 def test_a_map_may_be_asked_before_it_is_known(program, lines, maps):
     assert run("embedded", f"begin {{ {program} }}") == (lines, maps)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_rows_of_a_divided_histogram_are_all_shown(engine):
+    program = """
+        begin { @h = hist(100); unroll(25) { @h = hist(1000); } print(@h, 0, 10); @l = lhist(5, 0, 10, 1);
+                print(@l, 0, 10); @few[1] = hist(3); print(@few, 0, 7); clear(@h); clear(@l); clear(@few); }
+    """
+    bar = "@" * 52
+    rows = [
+        "@h:", f"[64, 128)              0 |{'':52}|", f"[128, 256)             0 |{'':52}|",
+        f"[256, 512)             0 |{'':52}|", f"[512, 1K)              2 |{bar}|", "",
+        "@l:", f"[5, 6)                 1 |{bar}|", "", "@few[1]:", f"[2, 4)                 0 |{'':52}|",
+    ]  # fmt: skip
+    assert run(engine, program)[0] == rows
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_elements_are_divided_as_in_c(form):
+    values = (-7, -6, 0, 5, 7, -(1 << 40))
+    body = "".join(f"@i[{at}] = {v}; @s[{at}] = sum({v});" for at, v in enumerate(values))
+    done = sonde(
+        "bt", "-q", "-f", form, "-e", f"begin {{ {body} print(@i, 0, 2); print(@s, 0, 2); clear(@i); clear(@s); }}"
+    )
+    shown = sorted(int(each) for each in re.findall(r"(?:\]|\d\"): (-?\d+)", done.stdout))
+    assert shown == sorted(2 * [int(v / 2) for v in values])

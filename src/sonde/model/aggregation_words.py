@@ -105,7 +105,7 @@ def _merged(merging: Merging, each: Sequence[Words]) -> Words:
     return each[0] if len(each) == 1 else merging.total(each)
 
 
-def _divided(number: int, divisor: int) -> int:
+def divided(number: int, divisor: int) -> int:
     """Division that truncates toward zero, as in C."""
     if divisor == 1:
         return number
@@ -115,13 +115,13 @@ def _divided(number: int, divisor: int) -> int:
 
 def only(words: Words, factor: int = 1) -> int:
     """The first word, divided by the normalization factor as all these are."""
-    return _divided(signed(words[0]), factor)
+    return divided(signed(words[0]), factor)
 
 
 def average(words: Words, factor: int = 1) -> int:
     """Of how many and their sum."""
     count = words[0]
-    return _divided(_divided(signed(words[1]), factor), count) if count else 0
+    return divided(divided(signed(words[1]), factor), count) if count else 0
 
 
 def deviation(words: Words, factor: int = 1) -> int:
@@ -138,32 +138,32 @@ def deviation(words: Words, factor: int = 1) -> int:
 
 def least(words: Words, factor: int = 1) -> int:
     """Of how many and the distance of the least from the greatest number; 0 of none."""
-    return _divided(_INT64_MAX - words[1], factor) if words[0] else 0
+    return divided(_INT64_MAX - words[1], factor) if words[0] else 0
 
 
 def greatest(words: Words, factor: int = 1) -> int:
     """Of how many and the distance of the greatest from the least number; 0 of none."""
-    return _divided(words[1] + _INT64_MIN, factor) if words[0] else 0
+    return divided(words[1] + _INT64_MIN, factor) if words[0] else 0
 
 
 def only_unsigned(words: Words, factor: int = 1) -> int:
     """As `only`, of unsigned numbers, as the following ones are."""
-    return _divided(words[0], factor)
+    return divided(words[0], factor)
 
 
 def average_unsigned(words: Words, factor: int = 1) -> int:
     """Of how many and their sum."""
-    return _divided(_divided(words[1], factor), words[0]) if words[0] else 0
+    return divided(divided(words[1], factor), words[0]) if words[0] else 0
 
 
 def least_unsigned(words: Words, factor: int = 1) -> int:
     """Of how many and the distance of the least from the greatest number; 0 of none."""
-    return _divided(MASK - words[1], factor) if words[0] else 0
+    return divided(MASK - words[1], factor) if words[0] else 0
 
 
 def greatest_unsigned(words: Words, factor: int = 1) -> int:
     """Of how many and the greatest; 0 of none."""
-    return _divided(words[1], factor) if words[0] else 0
+    return divided(words[1], factor) if words[0] else 0
 
 
 def second_unsigned(words: Words) -> int:
@@ -178,7 +178,7 @@ def second(words: Words) -> int:
 
 def counts(words: Words, factor: int = 1) -> list[int]:
     """The signed, normalized counts of a histogram's buckets."""
-    return [_divided(signed(word), factor) if word else 0 for word in words]
+    return [divided(signed(word), factor) if word else 0 for word in words]
 
 
 def all_counts(words: Words) -> int:

@@ -23,8 +23,9 @@ class Bar(NamedTuple):
 
 
 def bars(spec: AggregationSpec, words: Sequence[int], is_linear: bool, divisor: int = 1) -> list[Bar]:
-    """The buckets from the first to the last that has counted anything; none if nothing has."""
-    values = counts(tuple(words), divisor)
+    """The buckets from the first to the last that has counted anything; none if nothing has. Those of lhist() are not
+    divided."""
+    values = counts(tuple(words))
     used = [place for place, value in enumerate(values) if value]
     if not used:
         return []
@@ -34,7 +35,8 @@ def bars(spec: AggregationSpec, words: Sequence[int], is_linear: bool, divisor: 
         ranges, values = _without_signs(ranges, values)
         used = [place for place, value in enumerate(values) if value]
     shown = zip(ranges[used[0] : used[-1] + 1], values[used[0] : used[-1] + 1], strict=True)
-    return [Bar(each.low, None if each.high is None else each.high + 1, count) for each, count in shown]
+    by = 1 if is_linear else divisor
+    return [Bar(each.low, None if each.high is None else each.high + 1, count // by) for each, count in shown]
 
 
 def _without_signs(ranges: Sequence[BucketRange], values: Sequence[int]) -> tuple[Sequence[BucketRange], list[int]]:
@@ -45,7 +47,8 @@ def _without_signs(ranges: Sequence[BucketRange], values: Sequence[int]) -> tupl
 
 def histogram(found: Sequence[Bar], is_linear: bool) -> bytes:
     """One line for each bar."""
-    most = max((bar.counted for bar in found), default=0)
+    # What is divided may come to 0 everywhere.
+    most = max((bar.counted for bar in found), default=0) or 1
     return b"".join(
         b"%-16s%8d |%-52s|\n" % (_label(bar, is_linear).encode(), bar.counted, b"@" * (bar.counted * _WIDTH // most))
         for bar in found

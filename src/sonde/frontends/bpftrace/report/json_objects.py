@@ -20,6 +20,7 @@ from sonde.frontends.bpftrace.report.typed_values import (
     own_keyword,
 )
 from sonde.model.aggregating import HISTOGRAMS, number_of, sum_of
+from sonde.model.aggregation_words import divided
 from sonde.model.records import AggregationSpec, ArraySpec
 from sonde.report.number import REALS, real_text, real_value
 from sonde.typed import TYPE_CHECKING, Any
@@ -175,7 +176,7 @@ class MapJson:
     def _element(self, contents: Contents, data: bytes, divisor: int | None) -> Any:
         spec = contents.array
         value = json_value(self._types, spec.type, data[: spec.value.size])
-        return value // divisor if divisor and spec.value.kind == "int" and isinstance(value, int) else value
+        return divided(value, divisor) if divisor and spec.value.kind == "int" and isinstance(value, int) else value
 
 
 def _aggregated(spec: AggregationSpec | Any, function: str, words: Sequence[int], divisor: int) -> tuple[str, Any]:
@@ -183,7 +184,7 @@ def _aggregated(spec: AggregationSpec | Any, function: str, words: Sequence[int]
     if spec.function in HISTOGRAMS:
         found = bars(spec, words, function == "lhist", divisor)
         return "hist", [_bar(each) for each in found]
-    number = number_of(spec.function, tuple(words), divisor, spec.is_unsigned)
+    number = number_of(spec.function, tuple(words), 1 if function == "stats" else divisor, spec.is_unsigned)
     if function == "stats":
         total = sum_of(spec, tuple(words))
         return "stats", {"count": words[0], "average": number, "total": json_number(total)}

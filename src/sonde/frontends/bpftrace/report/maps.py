@@ -8,6 +8,7 @@ from sonde.consume.events import Contents, ShownMap, Table, Value
 from sonde.frontends.bpftrace.report.histograms import bars, histogram
 from sonde.frontends.bpftrace.report.typed_values import LanguageTypes, number_text, value_text
 from sonde.model.aggregating import HISTOGRAMS, number_of, sum_of
+from sonde.model.aggregation_words import divided
 from sonde.model.records import AggregationSpec, ArraySpec, Field
 from sonde.report.stack import Addresses
 from sonde.typed import TYPE_CHECKING, Any, NamedTuple
@@ -80,7 +81,7 @@ class MapText:
         field = spec.value
         if field.kind == "int" and divisor:
             value = int.from_bytes(data[: field.size], "little", signed=field.signed)
-            return number_text(self._types[spec.type], value // divisor)
+            return number_text(self._types[spec.type], divided(value, divisor))
         return value_text(self._types, spec.type, data[: field.size])
 
     def _aggregation(self, table: Table, shown: ShownMap) -> bytes:
