@@ -18,6 +18,7 @@ PACKAGES = {
     "bpf/usdt.bpf.h": "libbpf-dev",
     "bpftool": "bpftool",
     "bpftrace": "bpftrace",
+    "cc": "gcc",
     "chromedriver": "chromium-driver",
     "chromium": "chromium",
     "clang": "clang",

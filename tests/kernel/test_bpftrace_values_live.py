@@ -77,7 +77,7 @@ int main(void) { volatile int sum = take(&o, -7, true, FIVE); return sum == coun
 def test_all_arguments_and_the_types_that_they_lead_to(engine, tmp_path):
     (tmp_path / "take.c").write_text(SOURCE)
     binary = str(tmp_path / "take")
-    subprocess.run(["cc", "-g", "-O1", "-o", binary, f"{binary}.c"], check=True)
+    subprocess.run(["gcc", "-g", "-O1", "-o", binary, f"{binary}.c"], check=True)
     program = f"""
         u:{binary}:take {{
             $all = args; print(($all.n, $all.yes)); @kept = args; printf("%s\\n", args);

@@ -222,10 +222,6 @@ class RecordLayout(NamedTuple):
     time: Field | None = None
     others: tuple[tuple[int, int], ...] = ()
 
-    def clause_of(self, probe: int) -> int:
-        """The clause's number where that probe, by its identifier, has fired."""
-        return dict(self.others).get(probe, self.clause)
-
 
 class AggregationSpec(NamedTuple):
     """How one aggregation is kept: map `map`, keys at the offsets of `keys`, `words` u64 words a value.

@@ -74,7 +74,8 @@ def absence_text(fault: Fault) -> str:
 
 def refusal_text(record: Record, reason: str) -> str:
     """An action that could not be carried out, in the form of a fault."""
-    return f"{_where(record.layout.clause_of(record.probe.id), record.probe)}: {reason}"
+    clause = dict(record.layout.others).get(record.probe.id, record.layout.clause)
+    return f"{_where(clause, record.probe)}: {reason}"
 
 
 def tells_of_mishap(text: str, may_lose: bool) -> bool:
