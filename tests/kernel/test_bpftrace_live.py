@@ -210,7 +210,7 @@ def test_functions_of_texts_and_of_types(engine):
             if (is_str($x)) { print(strcontains($x, "dab")); } else { fail("a string is %s", "none"); }
             static_assert(is_str($x), "a string");
             assert_str($x);
-            printf("%d %d\\n", tid == tid(curr_ns), is_err((void *)-5));
+            printf("%d %d\\n", tid == tid(curr_ns), is_err((void *)(int64)-5));
             assert(strlen($x) == 11, "not here");
             assert(strlen($x) != 11, "eleven");
         }

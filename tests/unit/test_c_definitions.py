@@ -200,7 +200,7 @@ def test_included_files_are_found_in_order_and_others_keep_nobody_waiting(tmp_pa
         each.mkdir(parents=True)
     monkeypatch.setenv("CPATH", str(second))
     os.mkfifo(first / "one.h")
-    (second / "one.h").write_bytes(b"struct \xff\0")
+    (second / "one.h").write_bytes(b"struct \xff")
     (second / "linux" / "two.h").mkdir()
     files = HeaderFiles([str(first)], has_btf=True)
     path, text = files.find("one.h", False, "definitions.h")
@@ -210,9 +210,10 @@ def test_included_files_are_found_in_order_and_others_keep_nobody_waiting(tmp_pa
     assert files.find("one.h", True, str(second / "linux" / "it.h"))[0] == path
     assert files.find("linux/two.h", False, "definitions.h") == ("linux/two.h", "")
     assert HeaderFiles([], has_btf=False).find("linux/two.h", False, "definitions.h") is None
-    (second / "one.h").write_bytes(b" " * ((4 << 20) + 1))
-    with pytest.raises(ProgramError, match=r"one\.h"):
-        files.find("one.h", False, "definitions.h")
+    for content in (b" " * ((4 << 20) + 1), b"struct \0"):
+        (second / "one.h").write_bytes(content)
+        with pytest.raises(ProgramError, match=r"one\.h"):
+            files.find("one.h", False, "definitions.h")
 
 
 DOUBLING = "\n".join(f"#define a{n} " + f"a{n - 1} " * 9 for n in range(1, 9)) + "\n#if a8\n#endif"
