@@ -85,3 +85,11 @@ def test_what_follows_a_failed_assertion_is_not_run():
 def test_addresses_have_no_sign():
     program = "begin { $x = (int32)-2; print((uint8*)$x); print((uint8*)-1); print((uint8*)(int64)-1); }"
     assert bt("-q", "-e", program).stdout.split() == ["0xfffffffe", "0xff", "0xffffffffffffffff"]
+
+
+def test_a_word_of_a_list_is_a_type_or_a_name():
+    listed = bt("-l", "sys_enter_getpid").stdout
+    assert listed == bt("-l", "*:sys_enter_getpid").stdout == "tracepoint:syscalls:sys_enter_getpid\n"
+    assert bt("-l", "software").stdout == bt("-l", "software:*").stdout != ""
+    done = bt("-l", "nosuch.bt")
+    assert (done.stdout, done.stderr.count("is a filename but the file does not exist")) == ("", 1)

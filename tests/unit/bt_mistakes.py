@@ -341,6 +341,7 @@ begin { for ($i : «"x"..5») { } } ;; Loop range requires an integer for the st
 begin { for ($i : 0.."x") { } } ;; Loop range requires an integer for the end value ;; 1:9-25
 begin { «unroll(101) { }» } ;; unroll maximum value is 100
 begin { «unroll(0) { }» } ;; unroll minimum value is 1
+begin { $x = «(string[2])»"abc"; } ;; Cannot cast from "string[4]" to "string[2]"
 fn f($a : int64): int64 { return «f($a)»; } begin { print(f(1)); } ;; Recursive function call detected: f
 fn f($a : int64): int64 { return «$b»; } begin { $b = 1; print(f(1)); } ;; Undefined or undeclared variable: $b
 fn f($a : int64): int64 { return $a; } begin { print(«f()»); } ;; Function f() takes 1 argument (0 provided)

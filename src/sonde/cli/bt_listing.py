@@ -34,6 +34,9 @@ def list_bt(arguments: BtArguments, options: OptionTable, messages: BtMessages) 
     if program is None and word.startswith(STRUCTURES):
         show("".join(f"{text}\n" for text in declared_structures(word, is_verbose)))
         return 0
+    if program is None and "." in word and not set(word) & set(":*"):
+        text = f"It appears that '{word}' is a filename but the file does not exist. Treating '{word}' as a search "
+        messages.warning(f"{text}pattern.")
     engine = listed_engine(options, messages.warning)
     with holding(engine, (), arguments.pids(), options, messages.warning) as held:
         if program is not None:

@@ -246,6 +246,7 @@ def _cast(node: nodes.Cast, scope: BtScope) -> Expr:
             kind = resolve(kind)._replace(user=True)  # type: ignore[union-attr]
         return _kept(kind, node, operand, scope)
     if is_text(kind) and is_text(operand.type):
+        _require_room(kind, operand, node, scope)
         return operand
     if is_bool(kind) and is_text(operand.type):
         empty = tree.StringConst(STRING, operand.position, b"")
@@ -268,6 +269,14 @@ def _warn_of_same(node: nodes.Cast, kind: Type, operand: Expr, scope: BtScope) -
         of = written(operand, scope)
     if spelled(kind) == spelled(of):
         scope.remark(f"Unnecessary cast: expression is already of type {spelled(of)}", node.at)
+
+
+def _require_room(kind: Type, operand: Expr, node: nodes.Cast, scope: BtScope) -> None:
+    """Raises BtError for a literal, or an array, that is longer than the string that it is to be."""
+    base, of = resolve(kind), resolve(operand.type)
+    has = len(operand.value) + 1 if isinstance(operand, tree.StringConst) else getattr(of, "length", None)
+    if isinstance(base, Array) and base.length and has and has > base.length:
+        raise scope.mistake(f'Cannot cast from "string[{has}]" to "{spelled(kind)}"', node.at)
 
 
 def _require_variant(kind: Type, operand: Expr, node: nodes.Cast, scope: BtScope) -> None:

@@ -43,14 +43,26 @@ class DescribedProbe(NamedTuple):
 
 
 def listed(search: str, machine: Machine, parameters: Parameters) -> Iterator[DescribedProbe]:
-    """Those that a description finds, or several with commas between them; without a colon it is a type of probes or,
-    with a wildcard, what a probe's name has. Raises BtError for a type that there is not."""
+    """Those that a description finds, or several with commas between them; without a colon it is a type of probes or
+    else what a probe's name is. Raises BtError for a type that there is not."""
     for each in search.split(","):
         kind, colon, rest = each.strip().partition(":")
         if not colon:
-            kind, rest = ("*", kind) if is_glob(kind) else (kind, "*")
+            if kind and kind not in KINDS:
+                yield from _of_name(kind, machine, parameters)
+                continue
+            rest = "*"
         for name in _types(kind, rest, machine):
             yield from _of_type(name, rest, machine, parameters)
+
+
+def _of_name(name: str, machine: Machine, parameters: Parameters) -> Iterator[DescribedProbe]:
+    """Those of a name, which may be a glob. A word that is the name of none may have been meant as a type, but for one
+    with a dot, as files have."""
+    found = [each for kind in _types("*", name, machine) for each in _of_type(kind, name, machine, parameters)]
+    if not found and not is_glob(name) and "." not in name:
+        raise BtError(f"Invalid probe type: {name}", _LIST)
+    yield from found
 
 
 def of_points(
