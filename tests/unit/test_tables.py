@@ -1,6 +1,8 @@
 """Tables of Arrow: the records that the library gives, for layouts drawn by chance, and files cut anywhere."""
 
+import errno
 import io
+import os
 from types import SimpleNamespace
 
 import pyarrow as pa
@@ -17,6 +19,7 @@ from sonde.library.arrow_schema import FIXED, table_columns
 from sonde.library.arrow_values import fitting, object_type
 from sonde.library.data import table_files
 from sonde.library.data.table_files import ParquetParts, StreamFile
+from sonde.library.errors import Error
 from sonde.library.events import Aggregation
 from sonde.library.histograms import Quantize
 from sonde.library.objects import object_value
@@ -113,8 +116,21 @@ def test_parts_have_their_names_when_they_are_whole(schema, tmp_path):
     file.close()
     assert pa.parquet.read_table(folder).column("number").to_pylist() == [*range(8)]
     assert len([*folder.iterdir()]) == 2
-    ParquetParts(str(folder), schema).close()
+    file = ParquetParts(str(folder), schema)
+    file.settle()
+    # A folder that takes no files is told before anything is written to it.
+    assert [each.suffix for each in folder.iterdir()] == [".open"]
+    file.close()
     assert pa.parquet.read_table(folder).num_rows == 0
+
+
+def test_a_folder_that_takes_no_files_is_told_at_once(schema, tmp_path, monkeypatch):
+    def refused(path, flags):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+
+    monkeypatch.setattr(table_files, "create_named", refused)
+    with pytest.raises(Error, match=r"failed to open output file .*\.open': Permission denied"):
+        ParquetParts(str(tmp_path / "a.parquet"), schema)
 
 
 def test_events_are_rows_among_the_records():

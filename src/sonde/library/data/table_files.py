@@ -168,7 +168,7 @@ class ParquetParts:
         self._folder = path
         self._schema = schema
         self._number = 0
-        self._part: ParquetFile | None = None
+        self._has_rows = False
         try:
             os.makedirs(path, _FOLDER_MODE, exist_ok=True)
             for each in os.listdir(path):
@@ -176,12 +176,18 @@ class ParquetParts:
                     os.unlink(os.path.join(path, each))
         except OSError as error:
             raise Error(f"failed to make folder '{path}': {error.strerror}") from None
+        # A folder that takes no files is told before anything is traced.
+        self._part: ParquetFile | None = self._begun()
+
+    def _begun(self) -> ParquetFile:
+        self._number += 1
+        return ParquetFile(self._open_name, self._schema)
 
     def write(self, table: Any) -> None:
         if self._part is None:
-            self._number += 1
-            self._part = ParquetFile(self._open_name, self._schema)
+            self._part = self._begun()
         self._part.write(table)
+        self._has_rows = True
 
     @property
     def _open_name(self) -> str:
@@ -189,16 +195,18 @@ class ParquetParts:
         return os.path.join(self._folder, f".part-{self._number:06}.open")
 
     def settle(self) -> None:
-        part, self._part = self._part, None
+        if self._has_rows:
+            self._finish()
+
+    def _finish(self) -> None:
+        part, self._part, self._has_rows = self._part, None, False
         if part is not None:
             part.close()
             os.rename(self._open_name, os.path.join(self._folder, f"part-{self._number:06}.parquet"))
 
     def close(self) -> None:
-        if not self._number:
-            # A folder without a file has no columns.
-            self.write(self._schema.empty_table())
-        self.settle()
+        """A folder without a file would have no columns: the first part is there, whatever it has."""
+        self._finish()
 
 
 def close_all(files: list[TableFile]) -> None:
