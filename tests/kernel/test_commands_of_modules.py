@@ -55,7 +55,15 @@ TEXTS = {
     "codegen.records.kernel_log": (["bt", "--no-warnings", "-e", 'begin { debugf("x"); print(7); }'], "7"),
     "codegen.subroutines.numbered_tasks": (["bt", "-e", "begin { print(comm(2)); }"], "kthreadd"),
     "frontends.bpftrace.check.held_values": (["bt", "-e", "begin { print(comm(2)); }"], "kthreadd"),
-    "frontends.bpftrace.check.refusals": (["bt", "-e", 'begin { skboutput("x", 1, 2, 3); }'], "not supported"),
+    **dict.fromkeys(
+        (
+            "frontends.bpftrace.check.saved_packets", "frontends.bpftrace.report.packet_files", "model.packet_files",
+            "report.pcap", "codegen.records.captured_packets",
+        ),
+        (["bt", "-e", 'rawtracepoint:net_dev_queue { $r = skboutput("/dev/null", args.skb, 9, 0); } '
+          "begin { print(7); exit(); }"], "7"),
+    ),
+    "frontends.bpftrace.check.refusals": (["bt", "-e", "begin { override(5); }"], "can only be used inside kprobes"),
     "machine.control_groups": (
         ["bt", "--engine", "embedded", "-e", "tracepoint:syscalls:sys_enter_openat { print(cgroup > 0); exit(); }",
          "-c", "cat /dev/null"], "1",

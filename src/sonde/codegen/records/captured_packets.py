@@ -15,13 +15,12 @@ from sonde.codegen.intermediate.ir import Imm, Operand
 from sonde.codegen.records import writing
 from sonde.model import firing_record
 from sonde.model import program as tree
-from sonde.model.records import Field
 from sonde.model.types import LONG, Struct, size_of
 
 
 def record(g: Generation, s: tree.Act) -> None:
     """The fields of a `PacketAction`, in its order."""
-    packet, link = s.arguments
+    packet, link, *most = s.arguments
     time, length, captured, kind, data = (writing.next_field(g) for _ in range(5))
     assert g.record is not None
     base = g.record.base
@@ -29,11 +28,15 @@ def record(g: Generation, s: tree.Act) -> None:
     g.b.store(base, kind.offset, kind.size, g.value(link))
     address = g.value(packet)
     whole = _member(g, s, address, "len")
+    wanted = _limited(g, whole, g.value(most[0])) if most else whole
     if g.record.appended is not None and data.kind == "long_bytes":
-        _append(g, s, whole, length)
+        g.b.store(base, length.offset, length.size, whole)
+        _append(g, s, wanted)
         return
     start = _member(g, s, address, "data")
     linear = g.b.copy(g.b.alu("sub", whole, _member(g, s, address, "data_len")))
+    if most:
+        g.b.move(linear, _limited(g, linear, wanted))
     with g.b.when("gt", linear, Imm(data.size)):
         g.b.move(linear, Imm(data.size))
     g.b.store(base, length.offset, length.size, whole)
@@ -47,18 +50,23 @@ def record(g: Generation, s: tree.Act) -> None:
         fault(g, BAD_ADDRESS, start)
 
 
-def _append(g: Generation, s: tree.Act, whole: Operand, length: Field) -> None:
+def _limited(g: Generation, length: Operand, most: Operand) -> Operand:
+    """A length that is not more than wanted."""
+    most = g.b.in_register(most)
+    return g.b.choose("gt", length, most, lambda: most, lambda: length)
+
+
+def _append(g: Generation, s: tree.Act, wanted: Operand) -> None:
     """Have the kernel put the packet behind the record, pages and all (bpf_skb_output)."""
     assert g.clause is not None
     assert g.record is not None
     assert g.record.appended is not None
     number = known_packet(s, g.clause.probes)
     assert number is not None
-    g.b.store(g.record.base, length.offset, length.size, whole)
     if g.firing_packet is not None:
-        g.b.move(g.firing_packet.wanted, whole)
-    g.b.move(g.record.appended, whole)
-    with g.b.when("gt", whole, Imm(g.shared.settings.pcapsize)):
+        g.b.move(g.firing_packet.wanted, wanted)
+    g.b.move(g.record.appended, wanted)
+    with g.b.when("gt", wanted, Imm(g.shared.settings.pcapsize)):
         g.b.move(g.record.appended, Imm(g.shared.settings.pcapsize))
     if REPLAYS in g.shared.target.features:
         # The packet of the firing is the one, as far as it was recorded.

@@ -101,6 +101,12 @@ def _parameters() -> Mapping[str, ValueCall]:
     return VALUES
 
 
+def _packets() -> Mapping[str, ValueCall]:
+    from sonde.frontends.bpftrace.check.saved_packets import VALUES
+
+    return VALUES
+
+
 def _predicates() -> Mapping[str, ValueCall]:
     from sonde.frontends.bpftrace.check.predicates import VALUES
 
@@ -164,6 +170,7 @@ VALUES: dict[str, Values] = {
     **dict.fromkeys(("len", "find"), _elements),
     **dict.fromkeys(("bswap", "uptr", "kptr", "nsecs"), _numbers),
     **dict.fromkeys(("getopt",), _parameters),
+    **dict.fromkeys(("skboutput",), _packets),
     **dict.fromkeys(
         ("is_ptr", "is_array", "is_str", "is_integer", "is_unsigned_integer", "is_literal", "is_scalar", "is_err"),
         _predicates,

@@ -6,7 +6,6 @@ _OVERRIDE = "override"
 
 REASONS = {
     _OVERRIDE: "no probe of sonde lets a function return without being run; inject() of D gives system calls results",
-    "skboutput": "pcap() of D writes packets into files",
 }
 """By their names."""
 

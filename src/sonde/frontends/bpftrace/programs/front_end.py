@@ -93,7 +93,19 @@ def _checked(
             file, files.text, arguments, machine, is_unsafe, settings.values, types, words.named, names, given.tells
         ),
     )
+    if _has_packets(checked.program):
+        options.set_in_program("pcapsize", str(_PACKET))
     return checked._replace(warnings=(*settings.warnings, *checked.warnings))
+
+
+_PACKET = 65535
+"""Bytes of a packet: what is wanted of it the program itself says."""
+
+
+def _has_packets(program: tree.Program) -> bool:
+    return any(
+        isinstance(each, tree.Act) and each.name == "pcap" for clause in program.clauses for each in nodes(clause)
+    )
 
 
 def _types(found: Sequence[tree_of.Item], catalog: Catalog, options: OptionTable) -> KnownTypes:

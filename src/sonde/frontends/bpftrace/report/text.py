@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from sonde.consume.events import Drop, Fault, Record, ShownMap, Table, Value
 from sonde.consume.options import Options
 from sonde.frontends.bpftrace.program_text import BtSource, ProgramText
+from sonde.model.packet_files import PACKET_FILE
 from sonde.model.probe import Probe
-from sonde.model.records import Action, AggregationSpec, ArraySpec, CommandAction, RecordLayout
+from sonde.model.records import Action, AggregationSpec, ArraySpec, CommandAction, PacketAction, RecordLayout
 from sonde.model.spec import TracingSpec
 from sonde.report.output import Output
 from sonde.typed import TYPE_CHECKING, NamedTuple, NoReturn
@@ -16,6 +17,7 @@ from sonde.visible import single_line
 
 if TYPE_CHECKING:
     from sonde.frontends.bpftrace.report.maps import MapText
+    from sonde.frontends.bpftrace.report.packet_files import PacketFiles
     from sonde.frontends.bpftrace.report.records import Formatter
     from sonde.frontends.bpftrace.report.shown_values import ShownValues
     from sonde.frontends.bpftrace.report.trials import BtTrials
@@ -61,6 +63,7 @@ class BtReport:
         self._has_ended = False
         self._shown: ShownValues | None = None
         self._maps: MapText | None = None
+        self._packets = _packet_files(spec)
 
     def _values(self) -> ShownValues:
         if self._shown is None:
@@ -99,6 +102,10 @@ class BtReport:
         """Nothing stands behind what a record shows."""
 
     def action(self, record: Record, action: Action) -> None:
+        if isinstance(action, PacketAction):
+            assert self._packets is not None
+            self._packets.save(action, record.data)
+            return
         text = self._formatter((action,), len(record.data))(record.data)[0]
         if not isinstance(action, CommandAction):
             self._show(text)
@@ -127,6 +134,9 @@ class BtReport:
             return
         if name == "errorf" and self._trials is not None:
             self._trials.mistaken()
+        if name == PACKET_FILE and self._packets is not None:
+            self._packets.choose(text)
+            return
         if name in ("warnf", "errorf"):
             if name == "warnf" and not self._ending.warns:
                 return
@@ -253,9 +263,22 @@ class BtReport:
 
     def flush(self) -> None:
         self._output.flush()
+        if self._packets is not None:
+            self._packets.flush()
 
     def blank_line(self) -> None:
         """What sets the rest off stands there in any case."""
 
     def close(self) -> None:
         self._output.close()
+        if self._packets is not None:
+            self._packets.close()
+
+
+def _packet_files(spec: TracingSpec) -> PacketFiles | None:
+    """Those of a program that has any. Raises OSError."""
+    if not any(isinstance(action, PacketAction) for layout in spec.records for action in layout.actions):
+        return None
+    from sonde.frontends.bpftrace.report.packet_files import PacketFiles  # few programs have any
+
+    return PacketFiles(spec)
