@@ -69,8 +69,10 @@ def compiled(text, registry, features=ALL, refused=()):
     return compiled_program(program, text, registry, features, refused)
 
 
-def bt_compiled(text, registry, features=ALL, refused=()):
-    found = front_end("bpftrace").check((("text", text),), options(), registry, (), 0, "bpftrace")
+def bt_compiled(text, registry, features=ALL, refused=(), unsafe=False):
+    given = options()
+    given.set_in_program("destructive", "yes" if unsafe else "no")
+    found = front_end("bpftrace").check((("text", text),), given, registry, (), 0, "bpftrace")
     return compiled_program(found.program, text, registry, features, refused)
 
 
@@ -319,6 +321,20 @@ def test_a_helper_gives_what_the_verifier_lets_no_program_load(registry):
     (program,) = bt_compiled("fexit:vague { @[args.object, args.count, retval] = count(); }", registry).programs
     called = {each.imm for each in decode(program.code) if each == call(each.imm)}
     assert {NUMBERS["get_func_arg"], NUMBERS["get_func_ret"]} <= called
+
+
+def test_a_function_is_overridden_by_a_kprobe_of_its_own(registry):
+    """Its other clauses, too, are of that kprobe; the helper takes the registers first."""
+    text = "kprobe:plain { if (arg1 > 5) { override(-13); } @ = count(); } kprobe:nothing { @n = count(); }"
+    spec = bt_compiled(text, registry, unsafe=True)
+    found = {each.attach_to: each for each in spec.programs}
+    assert found["nothing"].attach_type == programs.TRACE_FENTRY
+    code = decode(found[None].code)
+    assert (found[None].kind, found[None].attach_type) == (programs.KPROBE, programs.ATTACH_NONE)
+    at = code.index(call(NUMBERS["override_return"]))
+    assert any(each.dst == 2 and each.imm == -13 for each in code[:at])
+    with pytest.raises(ProgramError, match="unsafe"):
+        bt_compiled(text, registry)
 
 
 def test_the_list_has_the_arguments_and_the_result(registry):

@@ -468,7 +468,8 @@ class FormattedCommand(Node):
 
 
 class Act(Node):
-    """Any other action, by name: `raise(sig)`, `speculate(id)`, `commit(id)`, `discard(id)`, `ftruncate()` ..., and
+    """Any other action, by name: `raise(sig)`, `speculate(id)`, `commit(id)`, `discard(id)`, `ftruncate()` ...,
+    `override(result)`, by which the function of the kernel that a kprobe is at the begin of returns at once, and
     `pcap(packet, link type)` with, perhaps, the most bytes that are wanted of the packet."""
 
     position: Position

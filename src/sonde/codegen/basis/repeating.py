@@ -30,7 +30,7 @@ _DIFFERENT = frozenset({"rand", "speculation"})
 
 _COPIERS = frozenset({"bcopy", "copyinto"})
 _WRITERS = frozenset({"copyout", "copyoutstr"})
-_SENT = frozenset({"breakpoint", "chill", "delay", "inject", "panic", "printk", "raise", "stop"})
+_SENT = frozenset({"breakpoint", "chill", "delay", "inject", "override", "panic", "printk", "raise", "stop"})
 """Actions that the program itself carries out."""
 
 _CLOSING = frozenset({"commit", "discard"})

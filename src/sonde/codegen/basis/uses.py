@@ -171,6 +171,11 @@ def arguments_from(first: int, clauses: Sequence[Clause]) -> Position | None:
     return next((node.position for node in used if node.number >= first), None)
 
 
+def overrides(clauses: Iterable[Clause]) -> bool:
+    """Whether any of the clauses may have the function that is probed return at once."""
+    return any(isinstance(node, tree.Act) and node.name == "override" for clause in clauses for node in nodes(clause))
+
+
 def locates(clauses: Iterable[Clause]) -> bool:
     """Whether any of the clauses looks at a variable where registers lead to it."""
     return any(isinstance(node, tree.ProbeVariable) for clause in clauses for node in nodes(clause))

@@ -152,7 +152,7 @@ _SIGNAL_NS = 8000
 _OBJECT_NS = 4000
 _PATH_NS = 40_000
 _PATHS = frozenset({"d_path", "progenyof", "__open_file", "__cpu_time"})
-_ACTS = frozenset({"breakpoint", "chill", "delay", "inject", "panic", "printk", "raise", "stop"})
+_ACTS = frozenset({"breakpoint", "chill", "delay", "inject", "override", "panic", "printk", "raise", "stop"})
 _COPIES = frozenset({"bcopy", "copyin", "copyinto", "copyout", "copyoutstr"})
 
 

@@ -5,7 +5,7 @@ each to be detached; they have no registers, so clauses with variables that regi
 attached to in one link where the kernel has kprobe_multi. Whatever neither takes gets kprobes, one by one.
 
 What a function was called with is known at its return by fexit alone, so clauses that ask for it have a program for
-each function, however many.
+each function, however many. What returns in the place of a function does so by a kprobe of its own.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from sonde.arch import convention
 from sonde.codegen.basis.generation import Context
-from sonde.codegen.basis.uses import arguments_from, arguments_used, locates, typed_arguments
+from sonde.codegen.basis.uses import arguments_from, arguments_used, locates, overrides, typed_arguments
 from sonde.codegen.firings.function import FunctionContext, KprobeContext, Signature, is_loaded
 from sonde.model.errors import UNSUPPORTED, Position, SourceError
 from sonde.model.probe import KernelFunction, Probe
@@ -31,7 +31,10 @@ def contexts(probes: Sequence[Probe], clauses: Sequence[Clause], signature: Sign
     found: list[Context] = []
     rest: dict[tuple[convention.ParameterPlace, ...], list[Probe]] = {}
     typed = typed_arguments(clauses)
-    direct = by_entry(probes, clauses) if "fentry" in target.features and not locates(clauses) else ()
+    features = target.features
+    if overrides(clauses):
+        features = features - {"fentry", "kprobe_multi"}
+    direct = by_entry(probes, clauses) if "fentry" in features and not locates(clauses) else ()
     entered = looks_back(probes, clauses)
     used = arguments_used(clauses) if direct else frozenset[int]()
     for probe in probes:
@@ -46,7 +49,7 @@ def contexts(probes: Sequence[Probe], clauses: Sequence[Clause], signature: Sign
             places = convention.parameters(kind.parameters)[:typed] if kind else ()
             rest.setdefault(places, []).append(probe)
     for places, together in rest.items():
-        found.append(KprobeContext(tuple(together), places, target.features))
+        found.append(KprobeContext(tuple(together), places, features))
     return found
 
 

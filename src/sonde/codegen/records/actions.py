@@ -174,6 +174,8 @@ def act(g: Generation, s: tree.Statement) -> None:
         from sonde.codegen.records import interventions  # few programs have them
 
         interventions.act(g, s)
+    elif s.name == "override":
+        g.call("override_return", g.ctx, g.value(s.arguments[0]))
     elif s.name == "printk":
         from sonde.codegen.records import kernel_log  # as above
 

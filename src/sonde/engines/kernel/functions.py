@@ -7,6 +7,8 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 
 from sonde.bpf import programs
+from sonde.bpf.helpers import NUMBERS
+from sonde.bpf.instructions import call, decode
 from sonde.engines.kernel import commands, perf_events
 from sonde.engines.kernel.failures import NOT_SUPPORTED, explain
 from sonde.engines.kernel.programs import LoadedProgram
@@ -118,9 +120,17 @@ def _attach_kprobes(
         except OSError as error:
             if error.errno not in _NOT_THERE:
                 raise _failure(probe, error, kallsyms) from None
+            if error.errno == errno.EINVAL and _overrides(program):
+                raise EngineError(f"cannot attach {probe.probe}: {_NOT_OVERRIDDEN}") from None
             refused = error
     if not attached:
         raise _failure(probes[0], refused, kallsyms)
+
+
+def _overrides(program: LoadedProgram) -> bool:
+    """Whether it may return in the place of the function (perf_event_attach_bpf_prog, kernel/trace/bpf_trace.c, refuses
+    it then where that is not permitted)."""
+    return call(NUMBERS["override_return"]) in decode(program.spec.code)
 
 
 def _open(kallsyms: Kallsyms, probe: ProbeSpec) -> Iterator[int]:
@@ -151,6 +161,9 @@ def _is_return(probes: Sequence[ProbeSpec]) -> bool:
     return _firing(probes[0]).is_return
 
 
+_NOT_OVERRIDDEN = (
+    "the kernel lets no program return in its place, or not there in it: /sys/kernel/debug/error_injection/list"
+)
 _NOT_PROBED = "the kernel lets no such function be probed"
 _NOT_PROBED_THERE = "the kernel lets no probe be at this place of the function"
 

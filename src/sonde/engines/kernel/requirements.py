@@ -50,6 +50,7 @@ _HELPERS = {
     "probe_read_user_str": ("reads of a process's memory", "5.5"),
     "send_signal": ("calls of raise()", "5.3"),
     "get_stack": ("stack() and ustack()", "4.18"),
+    "override_return": ("calls of override(), on kernels with CONFIG_BPF_KPROBE_OVERRIDE,", "4.16"),
     "probe_write_user": ("copyout() and copyoutstr()", "4.8"),
 }
 """Purpose and version by a helper's name."""

@@ -101,11 +101,6 @@ def action(call: nodes.Call, scope: BtScope) -> Statement | None:
 
 
 def _unknown(name: str, span: SourceSpan, scope: BtScope) -> BtError:
-    from sonde.frontends.bpftrace.check.refusals import refusal  # for a mistake
-
-    why = refusal(name, scope.attached.kind, scope.is_unsafe)
-    if why:
-        return scope.mistake(why, span)
     return scope.mistake(f"Unknown function: '{name}'", span)
 
 

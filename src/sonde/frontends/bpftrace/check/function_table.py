@@ -101,6 +101,12 @@ def _parameters() -> Mapping[str, ValueCall]:
     return VALUES
 
 
+def _overriding_actions() -> Mapping[str, Action]:
+    from sonde.frontends.bpftrace.check.overriding import ACTIONS
+
+    return ACTIONS
+
+
 def _packets() -> Mapping[str, ValueCall]:
     from sonde.frontends.bpftrace.check.saved_packets import VALUES
 
@@ -191,6 +197,7 @@ ACTIONS: dict[str, Actions] = {
     **dict.fromkeys(("assert", "fail"), _failing_actions),
     **dict.fromkeys(("join",), _joining_actions),
     **dict.fromkeys(("debugf",), _kernel_log_actions),
+    **dict.fromkeys(("override",), _overriding_actions),
     **dict.fromkeys(("unwatch",), _unwatched_actions),
     **dict.fromkeys(("static_assert", "assert_str"), _predicates_actions),
     **dict.fromkeys(("signal", "signal_thread"), _signals_actions),

@@ -173,7 +173,7 @@ def _is_destructive(program: tree.Program) -> bool:
     """Whether it does more to the system than look at it."""
     return any(
         (isinstance(node, tree.FormattedCommand) and node.name == "system")
-        or (isinstance(node, tree.Act) and node.name == "raise")
+        or (isinstance(node, tree.Act) and node.name in ("raise", "override"))
         or (isinstance(node, tree.Call) and node.name in ("copyout", "copyoutstr"))
         for clause in program.clauses
         for node in nodes(clause)
