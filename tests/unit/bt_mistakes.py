@@ -122,7 +122,7 @@ PROBES = """
 «fentry:bpf:7:f» { } ;; programs of BPF are not traced
 «fentry:a:b:c» { } ;; Only the 'bpf' variant of this probe supports 4 arguments
 «kprobe:vfs_*+4» { } ;; wildcards and offsets do not go together
-«kprobe:0xffffffff81000000» { } ;; addresses of the kernel are not probed
+«kprobe:0xffffffff81000000» { } ;; Probing by address requires --unsafe
 «nosuch*:x» { } ;; No probe type matched for nosuch*
 «own=nosuch:x» { } ;; Invalid probe type: nosuch
 «rt:nosuch:sched_switch» { } ;; No matches for rawtracepoint nosuch:sched_switch.

@@ -13,7 +13,7 @@ from sonde.frontends.d.source import Macros, ProgramSource
 from sonde.model.catalog import Derivation, KernelSymbol, Located, TypedArgument
 from sonde.model.errors import UNKNOWN_VARIABLE, SourceError
 from sonde.model.location import InMemory, InRegister, Piece, Register
-from sonde.model.probe import Internal, Probe, RawTracepoint, Syscall, Timer, Uprobe
+from sonde.model.probe import Internal, KernelFunction, Probe, RawTracepoint, Syscall, Timer, Uprobe
 from sonde.model.program import Clause, Expr, Program, Statement
 from sonde.model.types import CHAR, INT, LONG, STRING, UINT, ULONG, Array, Enum, Member, Pointer, Struct, Type, Typedef
 
@@ -153,6 +153,9 @@ class FakeCatalog:
     def symbol(self, name: str, module: str | None = None) -> KernelSymbol | None:
         known = {"max_pfn": ULONG, "untyped": None}
         return KernelSymbol(name, "vmlinux", 0xFFFF0000, known[name]) if name in known else None
+
+    def place_at(self, address: int) -> KernelFunction | None:
+        return None
 
 
 def check(text: str, *, libraries: tuple[str, ...] = (), macros: Macros | None = None, **options: Any) -> Program:

@@ -337,6 +337,34 @@ def test_a_function_is_overridden_by_a_kprobe_of_its_own(registry):
         bt_compiled(text, registry)
 
 
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("kprobe:0xffffffff81000000", ("secret", "0", KernelFunction("vmlinux", "secret", False, True, True, 0))),
+        ("kprobe:0xffffffff81000004", ("secret", "4", KernelFunction("vmlinux", "secret", False, True, True, 4))),
+        ("kretprobe:0xffffffff81000000", ("secret", "return", KernelFunction("vmlinux", "secret", True, True, True))),
+    ],
+)
+def test_an_address_is_a_place_in_a_function(registry, text, place):
+    (program,) = bt_compiled(f"{text} {{ print(probe); }}", registry, unsafe=True).programs
+    ((probe, _),) = program.probes
+    assert (probe.function, probe.name, probe.firing) == place
+    assert program.attach_type == programs.ATTACH_NONE
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("kprobe:0x1234", "no code of the kernel is at 0x1234"),
+        ("kprobe:0xffffffff81000010", "no code of the kernel"),
+        ("kretprobe:0xffffffff81000004", "no function's first instruction but secret.4"),
+    ],
+)
+def test_an_address_that_cannot_be_probed_is_told(registry, text, why):
+    with pytest.raises(ProgramError, match=why):
+        bt_compiled(f"{text} {{ }}", registry, unsafe=True)
+
+
 def test_the_list_has_the_arguments_and_the_result(registry):
     (found,) = listed("fexit:plain", Machine(registry, 0), lambda _: ())
     assert found.arguments() == ("struct file * file", "unsigned long count", "int retval")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sonde.model.probe import Probe
+from sonde.model.probe import KernelFunction, Probe
 from sonde.model.types import Type
 from sonde.typed import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -130,3 +130,6 @@ class Catalog(Protocol):
 
     def symbol(self, name: str, module: str | None = None) -> KernelSymbol | None:
         """Kernel data by name."""
+
+    def place_at(self, address: int) -> KernelFunction | None:
+        """The instruction of the kernel at an address, None where no function of its own or of a module is."""

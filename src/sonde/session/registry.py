@@ -379,6 +379,19 @@ class Registry:
             return None
         return KernelSymbol(name, found.module, found.address, self._symbol_type(name, found.module))
 
+    def place_at(self, address: int) -> KernelFunction | None:
+        """See `Catalog.place_at`."""
+        kallsyms = self._known.kallsyms
+        found = kallsyms.symbolize(address) if kallsyms is not None else None
+        if kallsyms is None or found is None:
+            return None
+        module, name, offset = found
+        same = sorted({each.address for each in kallsyms.all(name, module) if each.kind in "tTwW"})
+        if address - offset not in same:
+            return None
+        which = same.index(address - offset) if len(same) > 1 else None
+        return KernelFunction(module, name, False, which is None, True, offset, which)
+
     def _symbol_type(self, name: str, module: str | None) -> Type | None:
         found = self.types.variable(name, module)
         function = None if found else self.types.function(name, module)

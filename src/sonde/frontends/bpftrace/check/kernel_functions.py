@@ -18,12 +18,17 @@ _PROGRAMS = "bpf"
 """In the place of a module: programs of BPF."""
 
 
-def functions(point: nodes.AttachPoint, kind: str, fields: Sequence[str], catalog: Catalog) -> list[AttachedProbes]:
-    """The probes of a description. Raises BtError."""
+def functions(
+    point: nodes.AttachPoint, kind: str, fields: Sequence[str], catalog: Catalog, is_unsafe: bool
+) -> list[AttachedProbes]:
+    """The probes of a description; `is_unsafe` permits addresses. Raises BtError."""
     if kind in _BY_BTF:
         _refuse_programs(point, fields)
     if len(fields) not in (1, 2):
         raise BtError(f"{kind} probe type requires 1 or 2 arguments, found {len(fields)}", point.at)
+    address = integer_of(fields[-1])
+    if address is not None and kind not in _BY_BTF:
+        return [_at_address(point, kind, address, catalog, is_unsafe)]
     module = fields[0] if len(fields) == 2 else ""
     function, offset = _place(point, kind, fields[-1])
     name = "return" if kind in _RETURNS else "entry"
@@ -63,10 +68,24 @@ def _place(point: nodes.AttachPoint, kind: str, text: str) -> tuple[str, int]:
         raise BtError(f"Invalid offset: {wrong}: {offset}", point.at)
     if value and is_glob(function):
         raise BtError("wildcards and offsets do not go together", point.at)
-    if integer_of(function) is not None:
-        text = "addresses of the kernel are not probed"
-        raise BtError(text, point.at, "name the function, and an offset in it: kprobe:FUNCTION+OFFSET")
     return function, value
+
+
+def _at_address(point: nodes.AttachPoint, kind: str, address: int, catalog: Catalog, is_unsafe: bool) -> AttachedProbes:
+    """An instruction of the kernel, by its address, or the return from the function that begins there."""
+    if not is_unsafe:
+        raise BtError("Probing by address requires --unsafe", point.at)
+    found = catalog.place_at(address)
+    if found is None:
+        raise BtError(f"no code of the kernel is at {address:#x}", point.at, "/proc/kallsyms has its functions")
+    is_return = kind in _RETURNS
+    if is_return and found.offset:
+        text = f"{address:#x} is no function's first instruction but {found.name}+{found.offset}"
+        raise BtError(text, point.at, "functions return, their instructions do not")
+    name = "return" if is_return else f"{found.offset:x}"
+    firing = found._replace(is_return=is_return)
+    probe = Probe(_OF_ADDRESSES | address & _LOW, "rawfbt", found.module, found.name, name, firing)
+    return AttachedProbes(point, f"{kind}:{address:#x}", kind, (probe,))
 
 
 def _inside(entries: Sequence[Probe], offset: int) -> list[Probe]:
@@ -79,6 +98,9 @@ def _at(probe: Probe, firing: KernelFunction, offset: int) -> Probe:
     inside = firing._replace(is_raw=True, offset=offset)
     return probe._replace(id=_OF_PLACES | probe.id + offset, name=f"{offset:x}", firing=inside)
 
+
+_OF_ADDRESSES, _LOW = 0x7000_0000, 0x0FFF_FFFF
+"""Likewise of addresses, which differ in their lower bits."""
 
 _OF_PLACES = 0x6000_0000
 """In identifiers of places in the kernel's functions, which no provider gives: so many of its own there are not."""

@@ -38,12 +38,14 @@ _SPECIAL = {"begin": "BEGIN", "end": "END"}
 
 class Machine(NamedTuple):
     """What descriptions are looked up in; `process` is that of -p or -c, 0 without one. `trials` are the tests and
-    measurements of the program. `told` takes warnings."""
+    measurements of the program. `told` takes warnings. `is_unsafe`: the kernel may be told places that nobody has
+    looked at."""
 
     catalog: Catalog
     process: int
     trials: TrialProbes | None = None
     told: Callable[[BtError], None] = lambda _: None
+    is_unsafe: bool = False
 
 
 def attached(point: nodes.AttachPoint, machine: Machine) -> list[AttachedProbes]:
@@ -216,7 +218,7 @@ def _function(point: nodes.AttachPoint, kind: str, fields: list[str], machine: M
     """Of the kernel."""
     from sonde.frontends.bpftrace.check.kernel_functions import functions  # likewise
 
-    found = functions(point, kind, fields, machine.catalog)
+    found = functions(point, kind, fields, machine.catalog, machine.is_unsafe)
     if not found:
         _missing(point, kind, ":".join(fields), machine.catalog.mismatch("fbt", "", fields[-1], "entry"))
     return found

@@ -44,7 +44,7 @@ def check(
     file = given.file
     words = parameters(arguments)
     files = ProgramFiles(given.given if file is None else content(file), file, words.numbered)
-    machine = Machine(catalog, process or 0)
+    machine = Machine(catalog, process or 0, is_unsafe=options.on("destructive"))
     try:
         made = _checked(files, given, words, machine, options)
     except SourceError as error:

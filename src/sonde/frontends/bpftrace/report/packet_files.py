@@ -12,7 +12,6 @@ from sonde.report.output import Output
 from sonde.report.pcap import header, packet
 
 _MODE = 0o666
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
 
 
 class PacketFiles:
@@ -29,12 +28,15 @@ class PacketFiles:
 
     def _open(self, path: str) -> None:
         if path not in self._files:
-            self._files[path] = Output(os.open(path, _NEW, _MODE))
+            opened = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, _MODE)
+            self._files[path] = Output(opened)
             self._files[path].write(header(RAW_IP))
 
-    def choose(self, text: bytes) -> None:
-        """The next packet's file and offset, by the text of a command."""
-        self._next = filed_at(text.decode(errors="surrogateescape"))
+    def chooses(self, name: str, text: bytes) -> bool:
+        """Whether a command, by its name and text, says where the next packet goes to."""
+        if name == PACKET_FILE:
+            self._next = filed_at(text.decode(errors="surrogateescape"))
+        return name == PACKET_FILE
 
     def save(self, action: PacketAction, record: memoryview) -> None:
         """A packet of a whole record as the ring has it; nothing of one that ends before the offset. Raises OSError."""

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from sonde.consume.events import Drop, Fault, Record, ShownMap, Table, Value
 from sonde.consume.options import Options
 from sonde.frontends.bpftrace.program_text import BtSource, ProgramText
-from sonde.model.packet_files import PACKET_FILE
 from sonde.model.probe import Probe
 from sonde.model.records import Action, AggregationSpec, ArraySpec, CommandAction, PacketAction, RecordLayout
 from sonde.model.spec import TracingSpec
@@ -134,8 +133,7 @@ class BtReport:
             return
         if name == "errorf" and self._trials is not None:
             self._trials.mistaken()
-        if name == PACKET_FILE and self._packets is not None:
-            self._packets.choose(text)
+        if self._packets is not None and self._packets.chooses(name, text):
             return
         if name in ("warnf", "errorf"):
             if name == "warnf" and not self._ending.warns:
