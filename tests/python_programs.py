@@ -54,7 +54,7 @@ def _sign(name):
     return lambda self: Word(plain(self.value))
 
 
-for _name in ("add", "sub", "mul", "and", "or", "xor", "lshift", "rshift", "floordiv", "mod"):
+for _name in ("add", "sub", "mul", "and", "or", "xor", "lshift", "rshift", "floordiv", "mod", "pow"):
     for _prefix in ("", "r"):
         setattr(Word, f"__{_prefix}{_name}__", _operator(f"__{_prefix}{_name}__"))
 for _name in ("lt", "le", "gt", "ge", "eq", "ne"):

@@ -5,8 +5,8 @@ import pytest
 import sonde
 from sonde import exit, probe, thread
 
-named, counted, peaks = {}, {}, {}
-total, title = 0, ""
+named, counted, peaks, by_number = {}, {}, {}, {}
+total, later, untouched, title = 0, 0, 0, ""
 
 
 @probe("BEGIN")
@@ -76,3 +76,34 @@ def test_variables_made_of_themselves_are_numbers():
 def test_variables_made_of_others_are_not():
     with pytest.raises(sonde.CompileError, match=r"no probe sets thread\.other"):
         sonde.compile(made_of_another, engine="embedded")
+
+
+@probe("BEGIN")
+def told_of_what_nobody_sets(p):
+    global total, title, untouched
+    print(untouched, untouched + 1)
+
+
+def test_a_shared_variable_that_nobody_sets_is_as_it_is():
+    with sonde.run(told_of_what_nobody_sets, done, engine="embedded", duration=30) as run:
+        assert [event.values for event in run if isinstance(event, sonde.Record)] == [(0, 1)]
+
+
+@probe("BEGIN")
+def set_later(p):
+    global later
+    if thread.last:
+        print("since", thread.count, thread.last == "x", by_number[1], later)
+    for number in (1, 2):
+        thread.count = thread.count + number * thread.step
+        thread.step = 1
+    thread.last = "x"
+    by_number[1] = by_number[2] - 1
+    by_number[2] += 10
+    later = thread.count * 2
+
+
+def test_variables_that_are_set_behind_their_use():
+    with sonde.run(set_later, set_later, set_later, done, engine="embedded", duration=30) as run:
+        found = [event.values for event in run if isinstance(event, sonde.Record)]
+    assert found == [(2, 1, -1, 4), (5, 1, 9, 10)]

@@ -32,7 +32,7 @@ class Clauses:
         self._typed: set[Name] = set()
         self._functions, self._unread = _parsed(program)
         self._written = frozenset(
-            global_name(each.captured, name) for each in self._functions.values() for name in each.shared
+            global_name(each.captured, name) for each in self._functions.values() for name in _set_by(each)
         )
 
     def take_for_numbers(self) -> None:
@@ -44,7 +44,7 @@ class Clauses:
         values: dict[str, syntax.Statement] = {}
         for each in self._functions.values():
             at = Position(each.captured.file, each.captured.line, 1)
-            for name in sorted(each.shared):
+            for name in sorted(_set_by(each)):
                 found = self._first_value(each, name, at)
                 if found is not None:
                     target = syntax.Identifier(at, global_name(each.captured, name))
@@ -115,6 +115,13 @@ class Clauses:
 
     def _macro(self, name: str) -> str | None:
         return str(self._target) if name == "target" and self._target is not None else None
+
+
+def _set_by(function: ParsedFunction) -> frozenset[str]:
+    """Which of the variables that it shares a function sets: those that nobody sets are constants."""
+    found = {each.id for each in ast.walk(function.tree) if isinstance(each, ast.Name)
+             and not isinstance(each.ctx, ast.Load)}  # fmt: skip
+    return function.shared & found
 
 
 _WHAT = {

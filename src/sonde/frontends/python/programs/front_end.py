@@ -14,6 +14,7 @@ from sonde.frontends.languages import Checked, Part, Remark
 from sonde.frontends.python.captured import CapturedProgram, program_of
 from sonde.frontends.python.check.signs import NeedsSignError
 from sonde.frontends.python.lowering.clauses import Clauses
+from sonde.frontends.python.programs.later import set_later
 from sonde.frontends.python.programs.lines import CapturedLines
 from sonde.model.catalog import Catalog
 from sonde.model.errors import ProgramError, SourceError
@@ -72,7 +73,8 @@ def _checked(
     lines: CapturedLines,
 ) -> _Made:  # fmt: skip
     """Functions may use what later ones set, and give a sign to what others have set: they are checked again with the
-    variables that have been found, until no more are."""
+    variables that have been found, until no more are. Then those are looked for that a function sets behind where it
+    uses them; and what is made of nothing but itself is a number."""
     written: list[tuple[str, syntax.ProbeClause]] = []
     sources: list[Clauses] = []
     for number, program in enumerate(captured):
@@ -95,6 +97,8 @@ def _checked(
             continue
         if missing is None:
             return _Made(checker, tuple(parts))
+        if checker.variables.keys() <= known.keys():
+            set_later(written, checker)
         if checker.variables.keys() <= known.keys():
             if tried_all:
                 raise missing
