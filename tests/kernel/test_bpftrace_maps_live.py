@@ -171,13 +171,15 @@ def test_a_map_may_be_asked_before_it_is_known(program, lines, maps):
 def test_rows_of_a_divided_histogram_are_all_shown(engine):
     program = """
         begin { @h = hist(100); unroll(25) { @h = hist(1000); } print(@h, 0, 10); @l = lhist(5, 0, 10, 1);
-                print(@l, 0, 10); @few[1] = hist(3); print(@few, 0, 7); clear(@h); clear(@l); clear(@few); }
+                print(@l, 0, 10); @few[1] = hist(3); print(@few, 0, 7); clear(@h); clear(@l); clear(@few);
+                @s = avg(70); @s = avg(1); print(@s, 0, 7); clear(@s); }
     """
     bar = "@" * 52
     rows = [
         "@h:", f"[64, 128)              0 |{'':52}|", f"[128, 256)             0 |{'':52}|",
         f"[256, 512)             0 |{'':52}|", f"[512, 1K)              2 |{bar}|", "",
-        "@l:", f"[5, 6)                 1 |{bar}|", "", "@few[1]:", f"[2, 4)                 0 |{'':52}|",
+        "@l:", f"[5, 6)                 1 |{bar}|", "", "@few[1]:", f"[2, 4)                 0 |{'':52}|", "",
+        "@s: 5",
     ]  # fmt: skip
     assert run(engine, program)[0] == rows
 

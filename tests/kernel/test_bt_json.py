@@ -64,6 +64,19 @@ def test_what_commands_write_is_an_object(engine):
     assert done.stderr == "lost\n"
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_empty_maps_are_no_objects(engine):
+    program = """
+        begin {
+            @c[1] = count(); @h[1] = hist(2); @l = lhist(3, 0, 5, 1); @s[1] = stats(4); @k["a"] = 5; @x = 6;
+            @t[1] = tseries(7, 1s, 2); clear(@c); clear(@h); clear(@l); clear(@s); clear(@t); clear(@x);
+            delete(@k, "a"); print(@c); print(@k); exit();
+        }
+    """
+    done = sonde("bt", "-q", "--engine", engine, "-f", "json", "-e", program)
+    assert done.stdout == ""
+
+
 def test_the_schema_takes_each_kind_and_nothing_else():
     """One object of each kind is right; without a member, or with one more, it is not."""
     data = {

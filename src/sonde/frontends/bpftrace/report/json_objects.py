@@ -128,7 +128,7 @@ class MapJson:
         self._rows = rows
 
     def show(self, shown: ShownMap) -> bytes:
-        """A map is an object by its keys or, without keys, its value."""
+        """A map is an object by its keys or, without keys, its value; an empty one is not shown, as in text."""
         series = self._rows.series(shown)
         if series is not None:
             return self._series(series, shown)
@@ -141,9 +141,11 @@ class MapJson:
             else:
                 kind, value = _aggregated(spec, found.function, content, shown.divisor or 1)
                 values.append(value)
+        if not values:
+            return b""
         name = f"@{'' if spec.name == '_' else spec.name}"
         if not spec.keys:
-            return json_line(kind, {name: values[0]}) if values else b""
+            return json_line(kind, {name: values[0]})
         return json_line(kind, {name: self._members(spec, [key for key, _ in found.rows], values)})
 
     def _series(self, series: Series, shown: ShownMap) -> bytes:
@@ -152,9 +154,11 @@ class MapJson:
         spec = shown.of.array if isinstance(shown.of, Contents) else shown.of.aggregations[0]
         own = spec._replace(keys=spec.keys[:-1], key_types=spec.key_types[:-1])
         found = lines(series, shown)
+        if not found:
+            return b""
         name = f"@{'' if spec.name == '_' else spec.name}"
         if not own.keys:
-            return json_line("tseries", {name: objects(found[0].points)}) if found else b""
+            return json_line("tseries", {name: objects(found[0].points)})
         points = [objects(each.points) for each in found]
         return json_line("tseries", {name: self._members(own, [each.key for each in found], points)})
 
@@ -184,7 +188,7 @@ def _aggregated(spec: AggregationSpec | Any, function: str, words: Sequence[int]
     if spec.function in HISTOGRAMS:
         found = bars(spec, words, function == "lhist", divisor)
         return "hist", [_bar(each) for each in found]
-    number = number_of(spec.function, tuple(words), 1 if function == "stats" else divisor, spec.is_unsigned)
+    number = number_of(spec.function, tuple(words), divisor, spec.is_unsigned)
     if function == "stats":
         total = sum_of(spec, tuple(words))
         return "stats", {"count": words[0], "average": number, "total": json_number(total)}

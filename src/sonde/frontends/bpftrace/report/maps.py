@@ -150,6 +150,7 @@ def _aggregated(spec: AggregationSpec, function: str, words: Sequence[int], show
         return b"\n" + histogram(bars(spec, words, is_linear, divisor), is_linear) + b"\n"
     if function == "stats":
         total = sum_of(spec, tuple(words))
-        average = number_of("avg", tuple(words), 1, spec.is_unsigned)
+        # What was counted is not divided, nor is the sum.
+        average = number_of("avg", tuple(words), divisor, spec.is_unsigned)
         return b" { .count = %d, .average = %d, .total = %d }\n" % (words[0], average, total)
     return b" %d\n" % number_of(spec.function, tuple(words), divisor, spec.is_unsigned)
