@@ -6,7 +6,7 @@ import sonde
 from sonde import exit, probe, thread
 
 named, counted, peaks, by_number = {}, {}, {}, {}
-total, later, untouched, title = 0, 0, 0, ""
+total, later, inner, untouched, title = 0, 0, 0, 0, ""
 
 
 @probe("BEGIN")
@@ -89,9 +89,20 @@ def test_a_shared_variable_that_nobody_sets_is_as_it_is():
         assert [event.values for event in run if isinstance(event, sonde.Record)] == [(0, 1)]
 
 
+def setting(number):
+    """In a function that is copied, as it returns in the midst of it."""
+    global inner
+    if number > 100:
+        return inner
+    before = inner
+    inner = number
+    return before
+
+
 @probe("BEGIN")
 def set_later(p):
     global later
+    setting(setting(7))
     if thread.last:
         print("since", thread.count, thread.last == "x", by_number[1], later)
     for number in (1, 2):

@@ -30,5 +30,7 @@ def _single(statements: Iterable[syntax.Statement]) -> Iterator[syntax.Statement
             if each.initial is not None:
                 yield syntax.ExpressionStatement(each.position, each.initial)
             yield from _single(each.body)
+        elif isinstance(each, syntax.Inlined):
+            yield from _single(each.body)
         elif isinstance(each, syntax.ExpressionStatement):
             yield each
