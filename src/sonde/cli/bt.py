@@ -107,7 +107,8 @@ def _run(arguments: BtArguments, messages: BtMessages, export: ExportRequest | N
             take_name,
         )
 
-        wanted = pairs(program, arguments.values.get("--probe-filter", ""), "errors" in arguments.flags, arguments.mode)
+        filter_, tells = arguments.values.get("--probe-filter", ""), "errors" in arguments.flags
+        wanted = pairs(program, filter_, tells, arguments.mode, next(iter(arguments.pids()), 0))
         made = compile_program(wanted, options, arguments.operands, held, export is not None, saved is not None)
         messages.warnings(made.warnings())
         if "-d" in arguments.values:

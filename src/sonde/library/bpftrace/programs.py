@@ -9,7 +9,7 @@ from sonde.consume.options import Options
 from sonde.frontends.bpftrace.check.checker import CheckedProgram
 from sonde.frontends.bpftrace.program_text import BtSource
 from sonde.frontends.bpftrace.programs.imports import LARGEST_PROGRAM
-from sonde.frontends.bpftrace.programs.wanted import FILTER, MODE, TELLS
+from sonde.frontends.bpftrace.programs.wanted import FILTER, MODE, PROCESS, TELLS
 from sonde.frontends.bpftrace.report.text import BtReport, Ending
 from sonde.library.compiling import Compiled, For, compiled
 from sonde.library.compiling import refuse_without_processes as refuse_without_processes
@@ -75,12 +75,14 @@ class BtMaps(NamedTuple):
 
 
 def pairs(
-    program: tuple[str, str], probe_filter: str = "", tells: bool = False, mode: str = ""
+    program: tuple[str, str], probe_filter: str = "", tells: bool = False, mode: str = "", process: int = 0
 ) -> tuple[tuple[str, str], ...]:
     """A program, a `text` or a `file`, and what is wanted of it, as the front end takes it: the filter of its probes,
-    whether it `tells` of elements that are not there, and the `mode`, `test` or `bench`, that has those run."""
+    whether it `tells` of elements that are not there, the `mode`, `test` or `bench`, that has those run, and the one
+    `process` that is traced, if it is one."""
     more: tuple[tuple[str, str], ...] = ((FILTER, probe_filter),) if probe_filter else ()
     more += ((MODE, mode),) if mode else ()
+    more += ((PROCESS, str(process)),) if process else ()
     return (program, *more, *(((TELLS, ""),) if tells else ()))
 
 

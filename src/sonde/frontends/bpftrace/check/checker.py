@@ -37,7 +37,8 @@ _HIDDEN = SourceSpan(1, 1, 1, 2)
 class CheckInput(NamedTuple):
     """What a program is checked with: `arguments` are $1 ..., `settings` those of the program and the environment,
     `options` what follows `--`. Of the probes only those are wanted that `filter` finds, and begin and
-    end. With `tells` elements that are not there are told with their place."""
+    end. With `tells` elements that are not there are told with their place. `process` is the one that is traced, 0
+    for all."""
 
     file: str | None
     text: ProgramText
@@ -49,6 +50,7 @@ class CheckInput(NamedTuple):
     options: Mapping[str, str | None] = {}
     filter: re.Pattern[str] | None = None
     tells: bool = False
+    process: int = 0
 
 
 class CheckedProgram(NamedTuple):
@@ -126,7 +128,7 @@ def _scope(
     scope.types, scope.settings = given.types, given.settings
     scope.stack_mode = str(given.settings["stack_mode"])
     scope.macros, scope.options, scope.source = macros, given.options, given.text if given.tells else None
-    scope.functions = functions
+    scope.functions, scope.process = functions, given.process
     scope.strsize = int(given.settings["max_strlen"])
     scope.entries = int(given.settings["max_map_keys"])
     scope.kept = {each.name: _kept(each, given) for each in items if isinstance(each, nodes.MapDeclaration)}
@@ -224,7 +226,19 @@ def _checked(
     scope.end_clause()
     if predicate is not None and before:
         body, predicate = (*before, tree.If(at, predicate, body, ())), None
+    if scope.process and attached_to.kind not in _OF_ALL:
+        mine = _is_process(item.at, scope)
+        predicate = mine if predicate is None else tree.Binary(INT32, at, "&&", mine, predicate)
     return Clause(identifier, attached_to.probes, predicate, body, scope.at(attached_to.point.at))
+
+
+_OF_ALL = ("special", "self", "interval", "iter", "test", "bench", "watchpoint")
+"""Kinds of probes that -p leaves as they are; memory is watched for that process alone."""
+
+
+def _is_process(span: SourceSpan, scope: BtScope) -> Expr:
+    pid = scope.expression(nodes.Name(span, "pid"), scope)
+    return tree.Binary(INT32, pid.position, "==", pid, tree.Const(pid.type, pid.position, scope.process))
 
 
 def _whole(

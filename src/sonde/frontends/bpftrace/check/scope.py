@@ -153,6 +153,8 @@ class BtScope:
         """What stands behind `--` on the command line, None for what has no value."""
         self.source: ProgramText | None = None
         """The program's text, where elements that are not there are told with their place."""
+        self.process = 0
+        """The one that is traced, 0 for all."""
         self.entries = MAP_KEYS
         self.settings: Mapping[str, int | str] = {}
         self.stack_mode = ""

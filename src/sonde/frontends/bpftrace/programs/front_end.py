@@ -90,7 +90,17 @@ def _checked(
     checked = check_items(
         found,
         CheckInput(
-            file, files.text, arguments, machine, is_unsafe, settings.values, types, words.named, names, given.tells
+            file,
+            files.text,
+            arguments,
+            machine,
+            is_unsafe,
+            settings.values,
+            types,
+            words.named,
+            names,
+            given.tells,
+            given.process,
         ),
     )
     if _has_packets(checked.program):

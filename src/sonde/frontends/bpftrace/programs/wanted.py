@@ -21,6 +21,10 @@ MODE = "mode"
 """The kind whose text says what is to be run, `test` or `bench`, in the place of what is traced."""
 
 
+PROCESS = "process"
+"""The kind whose text is the number of the one process that is traced."""
+
+
 class Wanted(NamedTuple):
     """`tells` of elements that are not there. `file` is None for a program of the command line; `given` is its text, or
     the file's name."""
@@ -30,10 +34,12 @@ class Wanted(NamedTuple):
     filter: str = ""
     tells: bool = False
     mode: str = ""
+    process: int = 0
 
 
 def wanted(pairs: Sequence[tuple[str, str]]) -> Wanted:
     """From the pairs, of which the program is the first."""
     (kind, given), *others = pairs
     found = dict(others)
-    return Wanted(given, given if kind == FILE else None, found.get(FILTER, ""), TELLS in found, found.get(MODE, ""))
+    file, process = given if kind == FILE else None, int(found.get(PROCESS, 0))
+    return Wanted(given, file, found.get(FILTER, ""), TELLS in found, found.get(MODE, ""), process)
