@@ -26,6 +26,10 @@ _ABBREVIATED = frozenset(
 )
 """Names for which there are abbreviations (Itanium C++ ABI, 5.1.10)."""
 
+_ARGUMENTS = re.compile(r"<([^<>]*)>")
+_PLAIN = frozenset(("bool", "char", "double", "float", "int", "long", "short"))
+"""Types that are spelled in one way."""
+
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _GENERIC, _AS = "$LT$", " as "
 _CLOSING = {"(": ")", "<": ">", "{": "}", "[": "]"}
@@ -49,9 +53,27 @@ def _identifiers(name: str) -> list[str]:
 
 
 def named(symbols: Iterable[str], name: str) -> Iterator[str]:
-    """Those of some symbols that are functions of the name."""
+    """Those of some symbols that are functions of the name. A template's instances are all meant, or only that with
+    the arguments which the name has, if there is one that is spelled so."""
     wanted = [each.partition("<")[0] if not each.startswith("operator") else each for each in components(name)]
-    return _those(symbols, lambda parts: _is_called(parts, wanted))
+    found = _those(symbols, lambda parts: _is_called(parts, wanted))
+    arguments = [] if "operator" in name else _ARGUMENTS.findall(name)
+    if not arguments:
+        return found
+    instances = [*found]
+    exact = _spelled_so(instances, name)
+    # Types that have other names as well may be spelled in another way.
+    return iter(exact if exact or _PLAIN.issuperset(_WORD.findall(" ".join(arguments))) else instances)
+
+
+def _spelled_so(symbols: Iterable[str], name: str) -> list[str]:
+    """Those of the symbols that have the name with these arguments of templates."""
+    demangler = Demangler()
+    try:
+        end = f"{name}(".replace(" ", "")
+        return [each for each in symbols if end in demangler.name(each).replace(" ", "")]
+    finally:
+        demangler.close()
 
 
 def matching(symbols: Iterable[str], test: Callable[[str], bool]) -> Iterator[str]:
