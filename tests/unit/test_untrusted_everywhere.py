@@ -39,6 +39,7 @@ JUSTIFIED = {
     "launch.problem": "a pipe from a child that is still sonde's",
     "engines.embedded.tracer.turns._read": "a short text of /proc, which a thread waits for",
     "private_files.create": "a file to be written",
+    "report.commands.captured": "memory of its own, which a command of the program has written to",
 }  # fmt: skip
 """Functions that open something by themselves to read it, and why that is no file of others."""
 
