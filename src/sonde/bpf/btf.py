@@ -111,7 +111,7 @@ class _Steps(dict[int, int]):
 _KERNELS_OWN = "/sys/"
 """Only the kernel's own BTF is mapped: whoever may write to a mapped file could end sonde by making it shorter."""
 
-_MANY = 32
+_MANY = 64
 """Names that are looked for one by one, which takes some ms each."""
 
 _LARGEST = 64 << 20
