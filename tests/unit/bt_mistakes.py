@@ -187,6 +187,7 @@ begin { @m = count(); @m = «sum(4)»; } ;; Type mismatch for @m
 begin { @m = max(4); @m = «min(4)»; } ;; Type mismatch for @m
 begin { @m = count(); «@m = 4»; } ;; Type mismatch for @m
 begin { print(«1 - "x"»); } ;; Type mismatch for '-': comparing int8 with string[2]
+begin { $x = «-9223372036854775809»; } ;; negative value will underflow
 begin { print(«"abc" - "b"»); } ;; illegal literal operation with strings
 begin { print(«comm + "x"»); } ;; The + operator can not be used on expressions of types string[16], string[2]
 begin { $x = "abc"; print(«$x.y»); } ;; Can not access field 'y' on expression of type 'string[4]'

@@ -53,9 +53,7 @@ def unary(stream: Stream) -> nodes.Expr:
         ):
             text = "syntax: address-of operator (&) can only be used on a map or variable"
             stream.fail(text, behind)
-        if sign.text == "-" and isinstance(operand, nodes.Number):
-            if operand.value > _LARGEST_INT64 + 1:
-                stream.fail(f"Failed to parse integer: value too small: -{operand.value}", sign)
+        if sign.text == "-" and isinstance(operand, nodes.Number) and operand.value <= _LARGEST_INT64 + 1:
             return nodes.Number(stream.since(start), -operand.value)
         return nodes.Unary(stream.since(start), sign.text, operand)
     if sign := stream.accept("++", "--"):
