@@ -120,6 +120,7 @@ TEXTS = {
     "frontends.bpftrace.check.listing": (["bt", "-l", "software:*"], "software:cpu:"),
     "frontends.bpftrace.check.user_probes": (["bt", "-l", "-e", "uprobe:libc:fopen { }"], ":fopen"),
     "frontends.bpftrace.report.json_objects": (["bt", "-f", "json", "-e", "begin { print(7); }"], '"data": 7'),
+    "frontends.bpftrace.check.folded_texts": (["bt", "-e", 'begin { print("a" + "b"); }'], "ab"),
     "frontends.bpftrace.check.number_names": (["bt", "-e", "begin { print(strerror(22)); }"], "Invalid argument"),
     "frontends.bpftrace.report.number_forms": (["bt", "-e", 'begin { print(strftime("%%", 0)); }'], "%"),
     "frontends.bpftrace.report.outside": (["bt", "-e", 'begin { time("at %%H"); }'], "at %H"),
