@@ -193,3 +193,11 @@ def test_older_variables_of_the_environment_are_heeded_and_told(given, shown, re
     assert done.stdout.startswith(shown), done
     names = re.findall(r"WARNING: BPFTRACE_(\w+) has been renamed, please use BPFTRACE_(\w+)", done.stderr)
     assert names == ([tuple(renamed)] if renamed else [])
+
+
+def test_a_link_says_how_it_is_called(tmp_path):
+    link = tmp_path / "bpftrace"
+    link.symlink_to(SONDE)
+    told = subprocess.run([link, "--help"], env=environment(), capture_output=True, text=True, check=True).stdout
+    assert "bpftrace [OPTIONS] -e PROGRAM" in told
+    assert "bpftrace bt" not in told

@@ -63,6 +63,7 @@ TEXTS = {
         (["bt", "-e", 'rawtracepoint:net_dev_queue { $r = skboutput("/dev/null", args.skb, 9, 0); } '
           "begin { print(7); exit(); }"], "7"),
     ),
+    "frontends.bpftrace.check.unstable": (["bt", "-e", "begin { @ = tseries(1, 1s, 5); }"], "an unstable feature"),
     "frontends.bpftrace.check.overriding": (["bt", "-e", "begin { override(5); }"], "can only be used inside kprobes"),
     "machine.control_groups": (
         ["bt", "--engine", "embedded", "-e", "tracepoint:syscalls:sys_enter_openat { print(cgroup > 0); exit(); }",

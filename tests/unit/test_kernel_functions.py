@@ -30,7 +30,7 @@ MANY = [f"many_{number}" for number in range(20)]
 LIST = (
     (
         "__ftrace_invalid_address___0 plain twice __probestub_x twice clone.isra.0 clone.isra.0.cold wide wine unknown "
-        f"vague nothing {' '.join(MANY)} shared shared,[ext4] twice,[ext4] inner,[ext4] "
+        f"vague _raw_spin_lock nothing {' '.join(MANY)} shared shared,[ext4] twice,[ext4] inner,[ext4] "
     )
     .replace(" ", "\n")
     .replace(",", " ")
@@ -363,6 +363,16 @@ def test_an_address_is_a_place_in_a_function(registry, text, place):
 def test_an_address_that_cannot_be_probed_is_told(registry, text, why):
     with pytest.raises(ProgramError, match=why):
         bt_compiled(f"{text} {{ }}", registry, unsafe=True)
+
+
+@pytest.mark.parametrize("kind", ["fentry", "fexit", "kprobe"])
+def test_locks_that_programs_take_themselves_are_warned_of(registry, kind):
+    program = f"{kind}:_raw_spin_* {{ }} {kind}:plain {{ }}"
+    found = front_end("bpftrace").check((("text", program),), options(), registry, (), 0, "bpftrace").warnings(False)
+    told = [str(each.text) for each in found if "dangerous" in str(each.text)]
+    assert [each.partition(". ")[0] for each in told] == (
+        [] if kind == "kprobe" else ["WARNING: Attaching to dangerous function: vmlinux:_raw_spin_lock"]
+    )
 
 
 def test_the_list_has_the_arguments_and_the_result(registry):

@@ -42,5 +42,4 @@ def what_it_takes(option: str) -> str:
 def usage(words: Sequence[str], program: str) -> str:
     """How the command that the words began with is written, and what tells more."""
     of = (command(words[0]) if words else None) or TRACING
-    name = " ".join(filter(None, (program, of.name)))
-    return text.usage(of, program) + f"`{name} --help` tells more.\n"
+    return text.usage(of, program) + f"`{text.command_name(of, program)} --help` tells more.\n"

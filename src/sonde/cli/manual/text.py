@@ -11,9 +11,14 @@ _INDENT = 22
 """Where what an option means begins."""
 
 
+def command_name(of: Command, program: str) -> str:
+    """As it is called by that program: one that has the name bpftrace is `bt` by itself."""
+    return program if program == "bpftrace" and of.name == "bt" else " ".join(filter(None, (program, of.name)))
+
+
 def usage(of: Command, program: str) -> str:
     """The lines that say how it is written."""
-    name = " ".join(filter(None, (program, of.name)))
+    name = command_name(of, program)
     if of.heading:
         return f"{of.heading}\n" + "".join(f"    {name} {line}\n" for line in of.usage)
     return "".join(f"{head:<6} {name} {line}\n" for head, line in zip(("Usage:", *_BLANK), of.usage, strict=False))

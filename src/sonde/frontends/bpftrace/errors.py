@@ -31,6 +31,10 @@ class BtError(SourceError):
         """What is told below it: a compiler's message for C text."""
 
 
+NOWHERE = SourceSpan(0, 0, 0, 0)
+"""The place of what is said of a program as a whole."""
+
+
 def position(span: SourceSpan, file: str | None) -> Position:
     """Where code of this place says that it comes from."""
     return Position(file, span.line, span.column)
@@ -46,6 +50,8 @@ def spelled_place(span: SourceSpan) -> str:
 def placed(kind: str, what: str, span: SourceSpan, source: ProgramText) -> str:
     """A message of that kind, with its place, and the line there with a mark below it, or all lines of a place that
     goes on. A tab is four spaces wide."""
+    if span == NOWHERE:
+        return f"{kind}: {what}"
     name, before = source.origin(span.line)
     local = SourceSpan(span.line - before, span.column, span.end_line - before, span.end_column)
     shown = [_untabbed(each) for each in source.lines[span.line - 1 : span.end_line]] or [""]

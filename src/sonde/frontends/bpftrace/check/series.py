@@ -21,6 +21,7 @@ from sonde.frontends.bpftrace.check.conversions import (
 from sonde.frontends.bpftrace.check.maps import keys_of
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.check.types import UINT64
+from sonde.frontends.bpftrace.check.unstable import require_enabled
 from sonde.frontends.bpftrace.series import FUNCTIONS, LAST, MODEL, MOST_ELEMENTS
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model import program as tree
@@ -38,8 +39,7 @@ def series(target: nodes.MapName, call: nodes.Call, scope: BtScope) -> Statement
         few = "at least" if len(arguments) < 3 else "up to"
         wanted = f"{few} {arguments_spelled(3 if len(arguments) < 3 else 4)}"
         raise scope.mistake(f"tseries() requires {wanted} ({len(arguments)} provided)", call.at)
-    if scope.settings["unstable_tseries"] == "error":
-        raise scope.mistake("tseries is refused by the setting unstable_tseries", call.at)
+    require_enabled("tseries", "unstable_tseries", call.at, scope)
     use = scope.map(target.name, target.at)
     keys = keys_of(target, scope, use)
     scope.learn_function(use, "tseries", _parameters(call, arguments, scope), call.at)

@@ -62,9 +62,9 @@ _STACKS = {"kstack": "kstack", "ustack": "ustack", _BY_TABLES: "ustack"}
 
 
 def _require_ready(span: SourceSpan, scope: BtScope) -> None:
-    if scope.settings["unstable_dw_ustack"] == "error":
-        text = "dw_ustack (DWARF stack unwinding) feature is not enabled by default. To enable this unstable feature, "
-        raise scope.mistake(f"{text}set the config flag to enable. unstable_dw_ustack=enable", span)
+    from sonde.frontends.bpftrace.check.unstable import require_enabled  # few programs have it
+
+    require_enabled("dw_ustack (DWARF stack unwinding)", "unstable_dw_ustack", span, scope)
 
 
 def _mode(call: nodes.Call, node: nodes.Name, scope: BtScope) -> str:

@@ -8,6 +8,7 @@ from sonde.frontends.bpftrace.check.types import (
     base_name,
     spelled,
 )
+from sonde.frontends.bpftrace.check.unstable import require_enabled
 from sonde.frontends.bpftrace.errors import SourceSpan
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model import program as tree
@@ -33,9 +34,7 @@ _PARTS = ("btf_id", "base_type", "full_type")
 
 
 def _record(call: nodes.Call, scope: BtScope) -> nodes.RecordExpression:
-    if scope.settings["unstable_typeinfo"] == "error":
-        text = "typeinfo feature is not enabled by default. To enable this unstable feature, set the config flag to "
-        raise scope.mistake(f"{text}enable. unstable_typeinfo=enable", call.at)
+    require_enabled("typeinfo", "unstable_typeinfo", call.at, scope)
     if len(call.arguments) != 1:
         raise scope.mistake(f"typeinfo() requires one argument ({len(call.arguments)} provided)", call.at)
     kind = type_of(call.arguments[0], scope)
