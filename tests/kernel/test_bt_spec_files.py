@@ -7,7 +7,7 @@ import pytest
 from command import sonde
 
 PROGRAM = r"""
-config = { max_strlen = 16; str_trunc_trailer = "~" }
+config = { max_strlen = 16; str_trunc_trailer = "~"; unstable_tseries = enable }
 begin {
     @h = hist(5); @h = hist(70); @l["x"] = lhist(3, 0, 10, 2); @s = stats(7); @c[comm] = count();
     @t = tseries(5, 1s, 3); @pair = (1, "abc"); print((1, "two")); printf("%s|%r\n", str("abc"), buf("x\x01", 2));

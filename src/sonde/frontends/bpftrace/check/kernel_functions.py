@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from sonde.frontends.bpftrace.check.globs import is_glob
 from sonde.frontends.bpftrace.check.scope import AttachedProbes
@@ -11,10 +11,10 @@ from sonde.frontends.bpftrace.syntax import nodes
 from sonde.frontends.bpftrace.syntax.lexer import integer_of
 from sonde.model.catalog import Catalog
 from sonde.model.probe import KernelFunction, Probe
-from sonde.typed import TYPE_CHECKING
+from sonde.typed import TypeAlias
 
-if TYPE_CHECKING:
-    from sonde.frontends.bpftrace.check.probes import Machine
+Told: TypeAlias = Callable[[BtError], None]
+"""Takes a warning."""
 
 _BY_BTF = ("fentry", "fexit")
 _RETURNS = ("kretprobe", "fexit")
@@ -22,16 +22,17 @@ _PROGRAMS = "bpf"
 """In the place of a module: programs of BPF."""
 
 
-def functions(point: nodes.AttachPoint, kind: str, fields: Sequence[str], machine: Machine) -> list[AttachedProbes]:
-    """The probes of a description. Raises BtError."""
-    catalog = machine.catalog
+def functions(
+    point: nodes.AttachPoint, kind: str, fields: Sequence[str], catalog: Catalog, is_unsafe: bool, told: Told
+) -> list[AttachedProbes]:
+    """The probes of a description; `is_unsafe` permits addresses. Raises BtError."""
     if kind in _BY_BTF:
         _refuse_programs(point, fields)
     if len(fields) not in (1, 2):
         raise BtError(f"{kind} probe type requires 1 or 2 arguments, found {len(fields)}", point.at)
     address = integer_of(fields[-1])
     if address is not None and kind not in _BY_BTF:
-        return [_at_address(point, kind, address, catalog, machine.is_unsafe)]
+        return [_at_address(point, kind, address, catalog, is_unsafe)]
     module = fields[0] if len(fields) == 2 else ""
     function, offset = _place(point, kind, fields[-1])
     name = "return" if kind in _RETURNS else "entry"
@@ -40,7 +41,7 @@ def functions(point: nodes.AttachPoint, kind: str, fields: Sequence[str], machin
     else:
         found = catalog.match("fbt", module, function, name)
     if kind in _BY_BTF:
-        _warn_of_locks(found, machine)
+        _warn_of_locks(found, told)
     added = f"+{offset}" if offset else ""
     named = [(f"{probe.module}:{probe.function}" if module else probe.function, probe) for probe in found]
     return [AttachedProbes(point, f"{kind}:{text}{added}", kind, (probe,)) for text, probe in named]
@@ -50,12 +51,12 @@ _LOCKS = ("_raw_spin_lock", "_raw_spin_lock_irqsave", "_raw_spin_unlock_irqresto
 """Functions of the kernel that programs call, too."""
 
 
-def _warn_of_locks(found: Iterable[Probe], machine: Machine) -> None:
+def _warn_of_locks(found: Iterable[Probe], told: Told) -> None:
     """One warning for all, without a place, as bpftrace's."""
     lock = next((each for each in found if each.function in _LOCKS and each.module == "vmlinux"), None)
     if lock is not None:
         text = f"Attaching to dangerous function: vmlinux:{lock.function}. sonde runs no program within another one"
-        machine.told(BtError(f"{text} there, against a deadlock of the kernel, so some events may be lost.", NOWHERE))
+        told(BtError(f"{text} there, against a deadlock of the kernel, so some events may be lost.", NOWHERE))
 
 
 def _refuse_programs(point: nodes.AttachPoint, fields: Sequence[str]) -> None:

@@ -218,7 +218,7 @@ def _function(point: nodes.AttachPoint, kind: str, fields: list[str], machine: M
     """Of the kernel."""
     from sonde.frontends.bpftrace.check.kernel_functions import functions  # likewise
 
-    found = functions(point, kind, fields, machine)
+    found = functions(point, kind, fields, machine.catalog, machine.is_unsafe, machine.told)
     if not found:
         _missing(point, kind, ":".join(fields), machine.catalog.mismatch("fbt", "", fields[-1], "entry"))
     return found
