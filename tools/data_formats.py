@@ -78,10 +78,10 @@ def tables(folder):
 def run(script, engine, compiled, output, *words):
     """Run the script over its command; sonde's status."""
     first, _, rest = script.command.partition(" ")
-    options = [each for each in shlex.split(script.options) if each != "-w" or "json" not in words]
+    traced = ("-c", f"{compiled.get(first, first)} {rest}")
     command = [
-        sys.executable, "-c", START, "--engine", engine, *options, *words, "-o", output, "-s", script.path,
-        "-c", f"{compiled.get(first, first)} {rest}",
+        sys.executable, "-c", START, "--engine", engine, *shlex.split(script.options), *words, "-o", output,
+        "-s", script.path, *traced,
     ]  # fmt: skip
     done = subprocess.run(
         command, capture_output=True, timeout=PATIENCE, env={**os.environ, "PYTHONPATH": f"{ROOT}/src"}, check=False
