@@ -71,14 +71,23 @@ def _integer_type(bits, is_signed):
     return cut
 
 
-def _range(*ends):
-    yield from map(Word, range(*map(int, ends)))
+class _Range:
+    """Of words, which is looked into without going through it."""
+
+    def __init__(self, *ends):
+        self.numbers = range(*map(int, ends))
+
+    def __iter__(self):
+        return map(Word, self.numbers)
+
+    def __contains__(self, number):
+        return int(number) in self.numbers
 
 
 MODEL = {
     **{f"i{bits}": _integer_type(bits, True) for bits in (8, 16, 32, 64)},
     **{f"u{bits}": _integer_type(bits, False) for bits in (8, 16, 32)},
-    "range": _range,
+    "range": _Range,
 }
 """What names mean to Python where it evaluates a function itself."""
 

@@ -126,7 +126,8 @@ class States(Functions):
     def _set(self, indent, depth):
         if self.random.random() < 0.5:
             return super()._set(indent, depth)
-        return [f"{indent}{self._place()} = {self.number(2)}"]
+        # What is set to a narrow number alone has its type.
+        return [f"{indent}{self._place()} = {self.number(2)} + 0"]
 
     def _changed(self, indent, depth):
         found = super()._changed(indent, depth)

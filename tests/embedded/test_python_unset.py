@@ -44,8 +44,9 @@ def made_of_themselves(p):
     counted[p.pid] = counted[p.pid] - 5
     peaks[p.pid, "a"] = max(peaks[p.pid, "a"], 7)
     total = total * 2 + 3
+    thread.doubled += thread.doubled + 1
     thread.most = thread.most if thread.most > 4 else 4
-    print(thread.calls, counted[p.pid], peaks[p.pid, "a"], total, thread.most)
+    print(thread.calls, counted[p.pid], peaks[p.pid, "a"], total, thread.most, thread.doubled)
 
 
 @probe("BEGIN")
@@ -70,7 +71,7 @@ def test_what_nobody_has_set():
 def test_variables_made_of_themselves_are_numbers():
     with sonde.run(made_of_themselves, made_of_themselves, done, engine="embedded", duration=30) as run:
         found = [event.values for event in run if isinstance(event, sonde.Record)]
-    assert found == [(1, -5, 7, 3, 4), (2, -10, 7, 9, 4)]
+    assert found == [(1, -5, 7, 3, 4, 1), (2, -10, 7, 9, 4, 3)]
 
 
 def test_variables_made_of_others_are_not():

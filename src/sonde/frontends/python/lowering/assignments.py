@@ -176,6 +176,8 @@ def augmented(node: ast.AugAssign, context: Lowering) -> None:
     if isinstance(node.target, ast.Name) and node.target.id in context.frame.function.own:
         context.value(ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target))
     place = _place(node.target, context)
+    if _is_of_itself(node.target, node.value, context):
+        context.run(Beginning(context.at(node), place, context.typed))
     before = len(context.out)
     operand = expression(node.value, context)
     is_changed = len(context.out) > before
