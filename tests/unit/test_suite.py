@@ -41,7 +41,7 @@ def start(directory, one, two):
         (directory / name).mkdir()
         (directory / name / f"test_{name}.py").write_text(text)
     (directory / "pytest.ini").write_text("[pytest]\naddopts = -p no:cacheprovider\n")
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "tests")}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "tests"), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     return subprocess.Popen(
         [sys.executable, "-c", PROGRAM], cwd=directory, env=environment, stdout=subprocess.PIPE, text=True
     )

@@ -3,6 +3,7 @@
 import os
 import struct
 import subprocess
+import sys
 import time
 
 import pytest
@@ -87,6 +88,16 @@ def maps():
     return Maps()
 
 
+@pytest.fixture(scope="module")
+def process():
+    """One with libraries of all sizes, whatever the tests before have loaded into their own."""
+    words = [sys.executable, "-c", "import ctypes, ssl; print(flush=True); input()"]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        child.stdout.readline()
+        yield child.pid
+        child.kill()
+
+
 def of(maps, room, proc="/proc"):
     return UnwindTables(room, maps.read, maps.write, proc)
 
@@ -109,11 +120,11 @@ def name_of(mapping):
     return UNWIND_FILE.pack(status.st_ino, seconds, device, nanoseconds)
 
 
-def test_files_of_a_process(maps):
+def test_files_of_a_process(maps, process):
     """Each has its tables before anything fires, once, whoever has mapped it, and they are those of the file."""
     tables = of(maps, BY_FILE)
-    tables.take(os.getpid())
-    mappings = objects_of(os.getpid())
+    tables.take(process)
+    mappings = objects_of(process)
     assert len({each.path for each in mappings}) > 2
     # By descriptions at least, at once.
     early = {each.path: maps.words(maps.file(name_of(each))) for each in mappings}
@@ -125,16 +136,16 @@ def test_files_of_a_process(maps):
     for path, number in numbers.items():
         assert maps.object(number) == tuple(unwind_rows(ElfFile.open(path)))
     before = len(maps.read(UNWIND_OBJECTS))
-    tables.take(os.getpid())
+    tables.take(process)
     assert len(maps.read(UNWIND_OBJECTS)) == before
     assert (tables.lost, tables.cut) == (0, 0)
 
 
-def test_files_of_processes_that_run_already(maps):
+def test_files_of_processes_that_run_already(maps, process):
     """Programs know them before they have met one, as far as there is time, and without waiting for their rows."""
     tables = of(maps, BY_FILE)
-    tables.prepare([os.getpid(), 1 << 30], 60)
-    mappings = objects_of(os.getpid())
+    tables.prepare([process, 1 << 30], 60)
+    mappings = objects_of(process)
     early = [maps.words(maps.file(name_of(each))) for each in mappings]
     assert all(blocks or pairs for _, _, blocks, _, _, pairs, *_ in early)
     assert tables.patience == 0
@@ -143,36 +154,36 @@ def test_files_of_processes_that_run_already(maps):
         assert maps.object(maps.file(name_of(each))) == tuple(unwind_rows(ElfFile.open(each.path)))
 
 
-def test_what_runs_already_is_not_waited_for_without_end(maps):
+def test_what_runs_already_is_not_waited_for_without_end(maps, process):
     tables = of(maps, BY_FILE)
-    tables.prepare([os.getpid()], 0)
+    tables.prepare([process], 0)
     assert not maps.writes
-    tables.prepare([os.getpid()], 0.01)
+    tables.prepare([process], 0.01)
     first = maps.writes
-    tables.prepare([os.getpid()], 60)
+    tables.prepare([process], 60)
     assert maps.writes > first
 
 
-def test_what_programs_have_met_comes_first(maps):
+def test_what_programs_have_met_comes_first(maps, process):
     """Before what they may meet, of which there may be a lot."""
     tables = of(maps, BY_FILE)
-    *others, largest = sorted(objects_of(os.getpid()), key=lambda each: os.path.getsize(each.path))
+    *others, largest = sorted(objects_of(process), key=lambda each: os.path.getsize(each.path))
     for each in (*others, largest):
-        tables.expect(os.getpid(), each)
-    maps.want(b"a" * 24, struct.pack("<QQ", os.getpid(), largest.start))
+        tables.expect(process, each)
+    maps.want(b"a" * 24, struct.pack("<QQ", process, largest.start))
     tables.answer()
     tables._step()
     assert maps.file(b"a" * 24)
     assert {maps.file(name_of(each)) for each in others if each.path != largest.path} == {None}
 
 
-def test_files_that_programs_have_met(maps):
+def test_files_that_programs_have_met(maps, process):
     """A file is known by what the program calls it, whatever that is: in containers numbers differ. What else the
     process has mapped is soon met too."""
     tables = of(maps, BY_FILE)
-    *others, mapping = objects_of(os.getpid())
+    *others, mapping = objects_of(process)
     for number, key in enumerate((b"a" * 24, b"b" * 24)):
-        maps.want(key, struct.pack("<QQ", os.getpid(), mapping.start))
+        maps.want(key, struct.pack("<QQ", process, mapping.start))
         tables.poll([])
         assert maps.file(key) is not None
         settled(tables)
@@ -183,10 +194,10 @@ def test_files_that_programs_have_met(maps):
     assert maps.file(b"a" * 24) == maps.file(b"b" * 24) == maps.file(name_of(mapping))
 
 
-def test_processes_that_have_ended(maps, tmp_path):
+def test_processes_that_have_ended(maps, process, tmp_path):
     """What they had mapped is asked of whoever has followed them."""
     tables = of(maps, BY_FILE, str(tmp_path))
-    mapping = objects_of(os.getpid())[-1]
+    mapping = objects_of(process)[-1]
     tables.follow([], lambda pid, address: mapping if (pid, address) == (9, mapping.start) else None)
     maps.want(b"a" * 24, struct.pack("<QQ", 9, mapping.start))
     maps.want(b"b" * 24, struct.pack("<QQ", 8, mapping.start))
@@ -234,29 +245,29 @@ def test_the_family_of_a_traced_process(maps):
     assert maps.file(name_of(last))
 
 
-def test_objects_for_which_there_is_no_room(maps):
+def test_objects_for_which_there_is_no_room(maps, process):
     """Rows that have no room leave what has descriptions with these."""
     for name, room in ((UNWIND_OBJECTS, 1), (UNWIND_ROWS, 0), (UNWIND_BLOCKS, 0), (UNWIND_RULES, 0)):
         maps.written = {(UNWIND_CUT, bytes(4)): bytes(8)}
         tables = of(maps, {**BY_FILE, name: room})
-        tables.poll([os.getpid()])
+        tables.poll([process])
         settled(tables)
         assert tables.lost > 0
-        numbers = {maps.file(name_of(each)) for each in objects_of(os.getpid())} - {0}
+        numbers = {maps.file(name_of(each)) for each in objects_of(process)} - {0}
         assert all(maps.words(number)[5] for number in numbers)
         assert bool(numbers) == (name in (UNWIND_BLOCKS, UNWIND_RULES))
 
 
-def test_what_may_be_met_leaves_room_for_what_is_met(maps):
+def test_what_may_be_met_leaves_room_for_what_is_met(maps, process):
     """A busy machine has more objects than there is room for; those in stacks get their tables all the same."""
-    mappings = objects_of(os.getpid())
+    mappings = objects_of(process)
     tables = of(maps, {**BY_FILE, UNWIND_OBJECTS: 4})
-    tables.prepare([os.getpid()], 60)
+    tables.prepare([process], 60)
     settled(tables)
     assert tables.lost == 0
     left = [each for each in mappings if maps.file(name_of(each)) is None]
     assert len({each.path for each in left}) > 1
-    maps.want(b"a" * 24, struct.pack("<QQ", os.getpid(), left[0].start))
+    maps.want(b"a" * 24, struct.pack("<QQ", process, left[0].start))
     tables.answer()
     settled(tables)
     assert maps.object(maps.file(b"a" * 24)) == tuple(unwind_rows(ElfFile.open(left[0].path)))
