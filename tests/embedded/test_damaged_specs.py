@@ -106,7 +106,7 @@ def ended(words):
 def test_any_value_may_be_wrong(saved, tmp_path, capfd):
     chance, ways = random.Random(3), ways_of(saved)
     refused = ran = 0
-    for number in range(count_of(150)):
+    for number in range(count_of(75)):
         path = tmp_path / "changed.spec"
         path.write_text(json.dumps(signed(changed(saved, chance, ways))))
         capfd.readouterr()
@@ -119,8 +119,8 @@ def test_any_value_may_be_wrong(saved, tmp_path, capfd):
             refused += 1
         else:
             ran += 1
-    assert refused > count_of(150) / 4
-    assert ran > count_of(150) / 20
+    assert refused > count_of(75) / 4
+    assert ran > count_of(75) / 20
 
 
 def test_the_file_itself_runs(saved, tmp_path):
