@@ -30,8 +30,9 @@ PROCESSES = tuple(
         "embedded_pointers_agree", "embedded_strings_agree", "instruction_semantics_live", "large_programs",
         "loop_bounds", "machine_differential", "malformed_live", "memory_not_resident", "named_variables",
         "object_fetch", "object_values_against_gdb", "objects_on_both_engines", "odd_static_programs",
-        "parameters_at_entry", "pid_probes", "random_programs", "registers_on_both_engines", "replayed_packet_files",
-        "same_on_both_engines", "static_probes_everywhere", "unwinding", "verifier_differential", "whole_programs",
+        "parameters_at_entry", "perf_data_live", "pid_probes", "python_stacks", "random_programs",
+        "registers_on_both_engines", "replayed_packet_files", "same_on_both_engines", "static_probes_everywhere",
+        "unwinding", "verifier_differential", "whole_programs",
     )
 )  # fmt: skip
 """As well those of programs and processes of their own."""

@@ -166,7 +166,7 @@ def is_usual(line):
     has lost."""
     return bool(
         re.match(
-            r"sonde: (flame graph: |heat map: |perf\.data: |pid \d+ exited|\d+ [\w ]+ drops\b|\d+ shortened stacks?\b)",
+            r"sonde: (flame graph: |heat map: |perf\.data: |pid \d+ exited|\d+ [\w ]+ (drops?|stacks?)\b)",
             line,
         )
     )
