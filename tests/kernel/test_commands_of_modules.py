@@ -63,6 +63,10 @@ TEXTS = {
         (["bt", "-e", 'rawtracepoint:net_dev_queue { $r = skboutput("/dev/null", args.skb, 9, 0); } '
           "begin { print(7); exit(); }"], "7"),
     ),
+    "library.bpftrace.dry_runs": (["bt", "--dry-run", "-e", "begin { print(7); }"], ""),
+    "frontends.bpftrace.report.json_messages": (
+        ["bt", "-f", "json", "-e", 'begin { warnf("seven"); }'], '"msg": "seven"'),
+    "frontends.bpftrace.check.called_types": (["bt", "-e", "begin { $x = 1; print($x[0]); }"], "found int8"),
     "frontends.bpftrace.check.unstable": (["bt", "-e", "begin { @ = tseries(1, 1s, 5); }"], "an unstable feature"),
     "frontends.bpftrace.check.overriding": (["bt", "-e", "begin { override(5); }"], "can only be used inside kprobes"),
     "machine.control_groups": (
@@ -268,3 +272,25 @@ def test_texts_have_methods_in_probes_of_python(tmp_path):
     shown, found = executed(tmp_path, ["texts.py"], sys.executable)
     assert shown.strip() in ("[0]", "[1]")
     assert "frontends.python.lowering.text_methods" in found
+
+
+VARIABLES_OF_PYTHON = """
+import sonde
+from sonde import probe, thread
+
+@probe("BEGIN")
+def begun(p):
+    print(thread.last)
+    thread.last = 5
+    exit(0)
+
+with sonde.run(begun) as run:
+    print([event[0] for event in run if isinstance(event, sonde.Record)])
+"""
+
+
+def test_probes_of_python_use_variables_before_they_set_them(tmp_path):
+    (tmp_path / "variables.py").write_text(VARIABLES_OF_PYTHON)
+    shown, found = executed(tmp_path, ["variables.py"], sys.executable)
+    assert shown.strip() == "[0]"
+    assert "frontends.python.programs.later" in found
