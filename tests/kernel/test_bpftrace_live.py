@@ -352,3 +352,19 @@ def test_exit_ends_its_clause_and_not_those_at_the_end(engine):
     program = "begin { @[1] = 5; for ($kv : @) { if ($kv.1 == 5) { exit(7); print(1); } } print(2); } end { print(3); }"
     done = sonde("bt", "-q", "--engine", engine, "-e", program, status=7)
     assert done.stdout.split("\n\n\n") == ["3", "@[1]: 5\n"]
+
+
+HELD = """
+struct work { int number; void (*done)(struct work *); int (*next)(int, int); void *data; };
+begin {
+    $work = (struct work *)0; $any = (void *)0;
+    if (pid == 0) { $any = $work->done; $any = $work->next; $any = $work->data; @last = $work->done; @last = $any; }
+    print($any);
+}
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_pointers_to_functions_are_pointers_to_void(engine):
+    done = sonde("bt", "-q", "--engine", engine, "-e", HELD, "-c", "true")
+    assert (done.stdout.strip(), done.stderr) == ("0x0", "")

@@ -186,11 +186,12 @@ def merged(old: Type, new: Type) -> Type | None:
 
 
 def _are_compatible(one: Type, other: Type) -> bool:
-    """Whether pointers to both are of one type: numbers of all sizes are alike, structures by their names."""
+    """Whether pointers to both are of one type: numbers of all sizes are alike, structures by their names, and all
+    that has one name, as functions, which are void to the language."""
     first, second = resolve(one), resolve(other)
     if isinstance(first, Struct) and isinstance(second, Struct) and not is_composed(first):
         return (first.keyword, first.name) == (second.keyword, second.name)
-    return merged(first, second) is not None
+    return spelled(first) == spelled(second) or merged(first, second) is not None
 
 
 def _are_texts(one: Array, other: Array) -> bool:
