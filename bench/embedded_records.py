@@ -18,9 +18,9 @@ import record_page
 import record_programs as ways
 from common import Table, ratio, show
 
-sys.path += [str(Path(__file__).parent.parent / "tests"), str(Path(__file__).parent.parent / "tests" / "embedded")]
+sys.path += [str(Path(__file__).parent.parent / "tests")]
 
-from embedded_world import World
+from support.bpf.embedded_world import World
 
 from sonde.bpf import maps, programs
 from sonde.bpf.assembler import assemble

@@ -16,7 +16,7 @@ from common import Table, median, ratio, show
 
 sys.path.append(str(Path(__file__).parent.parent / "tests"))
 
-from bpf_interpreter import Interpreter, bare
+from support.bpf.bpf_interpreter import Interpreter, bare
 
 from sonde.bpf.assembler import assemble
 from sonde.runtime.machine.memory import MachineMemory

@@ -19,7 +19,7 @@ from stacks import MORE, STACKS, built
 
 sys.path.insert(0, str(HERE.parent / "tests"))
 
-from browser import Browser, missing
+from support.command.browser import Browser, missing
 
 DRAWN = "document.querySelector('g.frame')"
 

@@ -1,7 +1,7 @@
-"""The whole suite: `python tests [OPTIONS OF PYTEST]`."""
+"""The short suite: `python tests [OPTIONS OF PYTEST]`; with `--all` the long one, which has the other tests."""
 
 import sys
 
-from suite import main
+from support.suite.suite import main
 
 sys.exit(main(sys.argv[1:]))

@@ -32,7 +32,7 @@ def printed(engine: str, text: str) -> str:
 
 def agree(first: int, count: int) -> int:
     """How many runs print something else than they should."""
-    from bt_programs import made, shown
+    from support.bpftrace.bt_programs import made, shown
 
     different = 0
     for number in range(first, first + count, AT_ONCE):
@@ -50,8 +50,8 @@ def agree(first: int, count: int) -> int:
 
 def mutations(first: int, count: int) -> int:
     """How many programs end otherwise than they should."""
-    from bt_compiling import outcome
-    from bt_mutations import mutated
+    from support.bpftrace.bt_compiling import outcome
+    from support.bpftrace.bt_mutations import mutated
 
     wrong = 0
     for number in range(first, first + count):

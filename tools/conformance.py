@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 sys.path.append(str(Path(__file__).parent.parent / "tests"))
 
-from bpf_interpreter import Interpreter, bare
+from support.bpf.bpf_interpreter import Interpreter, bare
 from ubpf_assembly import AssemblyError, assemble
 
 from sonde.bpf.instructions import Instruction, decode

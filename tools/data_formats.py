@@ -24,10 +24,10 @@ import pyarrow.dataset
 from jsonschema import Draft202012Validator
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path += [str(ROOT / "tests"), str(ROOT / "tests" / "kernel")]
+sys.path += [str(ROOT / "tests")]
 
-from json_schema import SCHEMA  # noqa: E402
-from same_run import programs, scripts  # noqa: E402
+from support.command.same_run import programs, scripts  # noqa: E402
+from support.files.json_schema import SCHEMA  # noqa: E402
 
 ENGINES = ["embedded", "kernel"] if not os.geteuid() else ["embedded"]
 START = "import sys; from sonde.cli.start import main; sys.exit(main())"

@@ -21,16 +21,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from compiled_programs import Compiled
+    from support.bpf.compiled_programs import Compiled
 
 TESTS = Path(__file__).parent.parent / "tests"
-sys.path[:0] = [str(TESTS), str(TESTS / "unit"), str(TESTS / "kernel")]
+sys.path[:0] = [str(TESTS)]
 
 
 def machine(first: int, count: int) -> int:
-    from bpf_programs import from_seed, touches_memory
-    from embedded_runs import EXECUTIONS, single_processor
-    from machine_differential import LEFT_OUT, REFUSED, SAME, compare
+    from support.bpf.bpf_programs import from_seed, touches_memory
+    from support.bpf.embedded_runs import EXECUTIONS, single_processor
+    from support.bpf.machine_differential import LEFT_OUT, REFUSED, SAME, compare
 
     found: Counter[str] = Counter()
     with single_processor():
@@ -65,7 +65,7 @@ class Verdicts(NamedTuple):
             self.kinds.setdefault((verdict, kind), []).append(name)
 
     def show(self, title: str, kinds: int) -> None:
-        from verifier_differential import BOTH_ACCEPT, OVER_REFUSAL
+        from support.bpf.verifier_differential import BOTH_ACCEPT, OVER_REFUSAL
 
         total = self.counts.total()
         accepted = self.counts[BOTH_ACCEPT] + self.counts[OVER_REFUSAL]
@@ -79,9 +79,9 @@ class Verdicts(NamedTuple):
 
 
 def verifier(first: int, count: int, verbose: bool) -> int:
-    from bpf_mutations import mutated
-    from bpf_programs import from_seed
-    from verifier_differential import WRONG, compare_by
+    from support.bpf.bpf_mutations import mutated
+    from support.bpf.bpf_programs import from_seed
+    from support.bpf.verifier_differential import WRONG, compare_by
 
     from sonde.runtime.verifier.rules import KERNEL, USUAL
 
@@ -113,7 +113,7 @@ def _tried(compare: Callable[[], list[tuple[str, str]]], count: int) -> list[tup
 
 
 def _accepted_by_kernel(one: Compiled) -> list[tuple[str, str]]:
-    from verifier_differential import judge, refusal
+    from support.bpf.verifier_differential import judge, refusal
 
     from sonde.runtime.verifier.rules import STRICT
 
@@ -122,8 +122,8 @@ def _accepted_by_kernel(one: Compiled) -> list[tuple[str, str]]:
 
 def _compiled() -> Verdicts:
     """What the kernel of this machine takes is taken by the engine's verifier too."""
-    from compiled_programs import distinct, examples, of_tests
-    from verifier_differential import BOTH_ACCEPT
+    from support.bpf.compiled_programs import distinct, examples, of_tests
+    from support.bpf.verifier_differential import BOTH_ACCEPT
 
     verdicts = Verdicts(Counter(), {})
     for one in distinct(examples() + of_tests()):

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Tell the modules of sonde of which no command of the examples executes anything. `executed_modules.py [NOTES]`.
 
-The commands are those of the tests that tests/executed.py names: they start `sonde` as users do, with the scripts and
-objects of examples/ and what README and docs/ show, or are users of the library. NOTES is what the suite has written
-with SONDE_EXECUTED=NOTES in its environment; without it the tests run here, for some minutes. The status is 1 if
-nothing was executed of a module that is not in LEFT_OUT. Needs root and compilers.
+The commands are those of the tests that tests/support/suite/executed.py names: they start `sonde` as users do, with
+the scripts and objects of examples/ and what README and docs/ show, or are users of the library. NOTES is what the
+suite has written with SONDE_EXECUTED=NOTES in its environment; without it the tests run here, for some minutes. The
+status is 1 if nothing was executed of a module that is not in LEFT_OUT. Needs root and compilers.
 """
 
 import ast
@@ -17,8 +17,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
-import executed  # noqa: E402
-import packages  # noqa: E402
+from support.machine import packages  # noqa: E402
+from support.suite import executed  # noqa: E402
 
 _DEBUG = "this machine may have no debug information of its kernel"
 _FUNCTIONS = "this kernel may not let its functions be probed"

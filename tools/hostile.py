@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Give hostile files to everything that reads files: `hostile.py [COUNT [SEED]]`; needs no root, but gcc and binutils.
 
-First comes every case of the table in tests/unit/hostile_run.py: sections, notes and files of sizes that nobody has,
-contents that become very many, files that are none. Then COUNT files (5,000) are drawn: mutated, cut off, growing,
-shrinking, or swapped for something else while they are opened. A case ends well within 5 seconds of CPU time and 512
-MiB with a result or an error that is documented, and costs nobody else's names. The status is 1 if one does not.
+First comes every case of the table in tests/support/files/hostile_run.py: sections, notes and files of sizes that
+nobody has, contents that become very many, files that are none. Then COUNT files (5,000) are drawn: mutated, cut
+off, growing, shrinking, or swapped for something else while they are opened. A case ends well within 5 seconds of CPU
+time and 512 MiB with a result or an error that is documented, and costs nobody else's names. The status is 1 if one
+does not.
 """
 
 import json
@@ -14,10 +15,10 @@ import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-PATHS = [f"{ROOT}/src", f"{ROOT}/tests", f"{ROOT}/tests/unit"]
+PATHS = [f"{ROOT}/src", f"{ROOT}/tests"]
 sys.path[:0] = PATHS
 
-import hostile_samples  # noqa: E402 - of the tests
+from support.files import hostile_samples  # noqa: E402 - of the tests
 
 
 def run(directory, seed, count):

@@ -20,10 +20,10 @@ from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "unit")]
+sys.path[:0] = [str(ROOT / "tests")]
 
-import gdb_scopes  # noqa: E402
-from gdb_comparison import of_kernel  # noqa: E402
+from support.symbols import gdb_scopes  # noqa: E402
+from support.symbols.gdb_comparison import of_kernel  # noqa: E402
 
 from sonde.symbols.dwarf.information import DebugInformation  # noqa: E402
 from sonde.symbols.dwarf.places import Places  # noqa: E402

@@ -22,10 +22,10 @@ import time
 from pathlib import Path
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-sys.path[:0] = [f"{ROOT}/src", f"{ROOT}/tests", f"{ROOT}/tests/embedded", f"{ROOT}/tools"]
+sys.path[:0] = [f"{ROOT}/src", f"{ROOT}/tests", f"{ROOT}/tools"]
 
-import targets  # noqa: E402 - of the tests
 from kernel_maps import map_names  # noqa: E402
+from support.command import targets  # noqa: E402 - of the tests
 
 ROUNDS, ROUNDS_ATTACHED = 40, 1500
 PATIENCE = 5

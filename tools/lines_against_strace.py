@@ -20,7 +20,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-import strace_lines
+from support.files import strace_lines
 
 SONDE = str(Path(sys.executable).parent / "sonde")
 

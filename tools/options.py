@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests" / "unit")]
+sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
 
-from option_page import section  # noqa: E402
+from support.d.option_page import section  # noqa: E402
 
 PAGE = ROOT / "docs" / "reference.md"
 HEADING = "\n## Options\n\n"

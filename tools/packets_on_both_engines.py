@@ -14,10 +14,10 @@ import tempfile
 from pathlib import Path
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-sys.path[:0] = [f"{ROOT}/src", f"{ROOT}/tests", f"{ROOT}/tests/kernel", f"{ROOT}/tests/unit"]
+sys.path[:0] = [f"{ROOT}/src", f"{ROOT}/tests"]
 
-from network import network  # noqa: E402 - of the tests
-from replayed_packets import compare  # noqa: E402
+from support.packets.network import network  # noqa: E402 - of the tests
+from support.packets.replayed_packets import compare  # noqa: E402
 
 SHOWN = 20
 

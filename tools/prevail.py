@@ -69,10 +69,10 @@ def kernel_verdict(translated: Translated) -> str:
     """`accepts`, `refuses: why`, or `?` where there is no asking it."""
     if os.geteuid():
         return "?"
-    sys.path[:0] = [str(TESTS), str(TESTS / "kernel")]
-    from bpf_programs import Sample
-    from kernel_machine import log_of
-    from refusal_classes import reason
+    sys.path[:0] = [str(TESTS)]
+    from support.bpf.bpf_programs import Sample
+    from support.bpf.kernel_machine import log_of
+    from support.bpf.refusal_classes import reason
 
     from sonde.bpf.instructions import decode
 

@@ -22,10 +22,10 @@ import time
 from pathlib import Path
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-sys.path[:0] = [f"{ROOT}/src", f"{ROOT}/tests", f"{ROOT}/tests/embedded"]
+sys.path[:0] = [f"{ROOT}/src", f"{ROOT}/tests"]
 
-import targets  # noqa: E402 - of the tests
-from processes import children  # noqa: E402 - of the tests
+from support.command import targets  # noqa: E402 - of the tests
+from support.machine.processes import children  # noqa: E402 - of the tests
 
 ROUNDS = 60
 PATIENCE = 60

@@ -23,12 +23,12 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "unit"), str(ROOT / "tests" / "kernel")]
+sys.path[:0] = [str(ROOT / "tests")]
 
-from compiled_objects import SOURCES, compiled  # noqa: E402
-from gdb_comparison import compared, of_program  # noqa: E402
-from live_points import Subject, in_lists  # noqa: E402
-from live_points import compared as compared_live  # noqa: E402
+from support.symbols.compiled_objects import SOURCES, compiled  # noqa: E402
+from support.symbols.gdb_comparison import compared, of_program  # noqa: E402
+from support.symbols.live_points import Subject, in_lists  # noqa: E402
+from support.symbols.live_points import compared as compared_live  # noqa: E402
 
 FLAGS = {
     "c": (("-O0",), ("-O2",), ("-O3",)),

@@ -5,6 +5,6 @@ counted, too."""
 import os
 import sys
 
-from executed import pytest_runtest_protocol  # noqa: F401 - a hook of pytest
+from support.suite.executed import pytest_runtest_protocol  # noqa: F401 - a hook of pytest
 
 os.environ["PATH"] = os.pathsep.join((os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath)))

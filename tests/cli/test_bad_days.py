@@ -5,15 +5,15 @@ import subprocess
 import sys
 from pathlib import Path
 
-import packages
 import pytest
-from access import needs
+from support.machine import packages
+from support.machine.access import needs
 
 TOOLS = Path(__file__).parent.parent.parent / "tools"
 
 
 def run(*words):
-    done = subprocess.run([sys.executable, *words], cwd=TOOLS.parent, capture_output=True, text=True, timeout=300)
+    done = subprocess.run([sys.executable, *words], cwd=TOOLS.parent, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

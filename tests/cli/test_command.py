@@ -3,9 +3,9 @@
 import re
 import subprocess
 
-import packages
 import pytest
-from running import SONDE, environment, run
+from support.command.running import SONDE, environment, run
+from support.machine import packages
 
 from sonde.formats.raw_file import MAGIC
 

@@ -2,10 +2,10 @@
 
 import re
 
-import other_user
 import pytest
-from access import needs
-from running import environment, run
+from support.command import other_user
+from support.command.running import environment, run
+from support.machine.access import needs
 
 import sonde
 from sonde.cli.doctor import doctor

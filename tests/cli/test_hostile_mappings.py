@@ -6,8 +6,8 @@ import sys
 import time
 
 import pytest
-from access import needs
-from running import run
+from support.command.running import run
+from support.machine.access import needs
 
 CODE = bytes.fromhex("b827000000 0f05 c3 ff2500000000 9090")
 """getpid(), and behind it what a procedure linkage table has."""

@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from running import environment
+from support.command.running import environment
 
 CODE = """
 import atexit, os, signal, sys
@@ -27,7 +27,7 @@ def start(number):
     # What ignores the signal, as a shell's background does, starts with it ignored.
     reset = "import signal, os, sys; signal.signal(2, signal.SIG_DFL); os.execv(sys.executable, sys.argv[1:])"
     words = [sys.executable, "-c", reset, sys.executable, "-c", CODE.format(number=number)]
-    return subprocess.run(words, capture_output=True, text=True, timeout=30, env=environment())
+    return subprocess.run(words, capture_output=True, text=True, env=environment())
 
 
 def test_it_imports_more_than_the_numbers_below():

@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from running import run
+from support.command.running import run
 
 PROGRAMS = (
     'BEGIN { printf("%d %s\\n", pid, execname); exit(0); }',

@@ -3,9 +3,9 @@
 import subprocess
 from pathlib import Path
 
-import packages
 import pytest
-from running import SONDE, run
+from support.command.running import SONDE, run
+from support.machine import packages
 
 from sonde.cli import arguments, bt_arguments, export, operands
 from sonde.cli.manual.commands import ALL, OTHERS, TRACING
@@ -145,7 +145,7 @@ compopt() {{ :; }}
 _sonde
 printf '%s\\n' "${{COMPREPLY[@]}}"
 """
-    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, cwd=directory, timeout=30)
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, cwd=directory)
     assert done.stderr == ""
     return done.stdout.split()
 

@@ -5,9 +5,9 @@ import shlex
 from pathlib import Path
 
 import pytest
-from access import needs
-from d_checking import DEFAULTS
-from running import run
+from support.command.running import run
+from support.d.d_checking import DEFAULTS
+from support.machine.access import needs
 
 from sonde.frontends.d.advice.findings import findings
 from sonde.frontends.d.check.checker import Checker

@@ -1,7 +1,7 @@
 """What words mean where no option gives a program: as people expect, and to `dtrace` as dtrace(1) has it."""
 
 import pytest
-from running import SONDE, run
+from support.command.running import SONDE, run
 
 from sonde.cli.arguments import parse
 from sonde.cli.messages import FatalError

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import elftools
 import pytest
-from access import missing
+from support.machine.access import missing
 
 from sonde import __version__
 
@@ -82,7 +82,7 @@ def command(request):
 
 
 def run(command, *words, status=0):
-    done = subprocess.run([*command, *words], capture_output=True, text=True, timeout=60, cwd="/")
+    done = subprocess.run([*command, *words], capture_output=True, text=True, cwd="/")
     assert done.returncode == status, done.stdout + done.stderr
     return done
 
@@ -148,8 +148,7 @@ def test_examples_find_their_libraries(zipped, name):
     """They compile, or not, as with the files; the libraries of io, ip, net, packet, procfs, sched, signal and tcp."""
     words = ["--dry-run", "-qs", str(ROOT / "examples" / f"{name}.d"), "-c", "true"]
     found, expected = (
-        subprocess.run([*each, *words], capture_output=True, text=True, timeout=60)
-        for each in (isolated(str(zipped)), [SONDE])
+        subprocess.run([*each, *words], capture_output=True, text=True) for each in (isolated(str(zipped)), [SONDE])
     )
     assert (found.returncode, found.stdout, found.stderr) == (expected.returncode, expected.stdout, expected.stderr)
 
@@ -168,8 +167,8 @@ def test_names_of_cpp_are_shown(zipped):
         "from sonde.symbols.source_names.demangle import Demangler; print(Demangler().name('_ZN4shop6Basket5totalEi'))"
     )
     code = f"import sys; sys.path.insert(0, {str(zipped)!r}); {here}"
-    done = subprocess.run(isolated("-c", code), capture_output=True, text=True, timeout=60)
-    expected = subprocess.run([sys.executable, "-c", here], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(isolated("-c", code), capture_output=True, text=True)
+    expected = subprocess.run([sys.executable, "-c", here], capture_output=True, text=True)
     assert (done.stdout, done.stderr) == (expected.stdout, expected.stderr)
 
 

@@ -6,7 +6,7 @@ from importlib.metadata import entry_points
 from xml.etree import ElementTree
 
 import pytest
-from running import environment
+from support.command.running import environment
 
 SCRIPT = 'syscall::write:entry /pid == $target/ { @writes[execname] = count(); printf("%d", arg2); }\n'
 CASES = """
@@ -30,7 +30,7 @@ def run_pytest(tmp_path):
             (tmp_path / name).write_text(text)
         return subprocess.run(
             [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:hypothesispytest", *words],
-            capture_output=True, text=True, timeout=90, cwd=tmp_path, env=environment(),
+            capture_output=True, text=True, cwd=tmp_path, env=environment(),
         )  # fmt: skip
 
     return run

@@ -5,7 +5,7 @@ import stat
 from pathlib import Path
 
 import pytest
-from running import run
+from support.command.running import run
 
 PROGRAM = """
 BEGIN { printf("a"); system("echo run >> acted; echo %c[31m", 27); freopen("%s", "reopened"); printf("there\\n"); }

@@ -1,7 +1,7 @@
 """What compiles but may mean something else than its writer thinks is remarked on; the status stays."""
 
 import pytest
-from running import run
+from support.command.running import run
 
 REMARK = """\
 sonde: command line:1:15: 'hello' is a number made of 5 characters

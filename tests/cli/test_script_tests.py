@@ -11,12 +11,12 @@ import tempfile
 import time
 from pathlib import Path
 
-import other_user
-import packages
 import pytest
-from capture_files import Pcapng
-from frames import FRAMES
-from running import SONDE, environment, run, start
+from support.command import other_user
+from support.command.running import SONDE, environment, run, start
+from support.files.capture_files import Pcapng
+from support.machine import packages
+from support.packets.frames import FRAMES
 
 from sonde.library.testing.matching import difference, matches
 from sonde.library.testing.placeholders import lines_of, plain_lines
@@ -41,7 +41,7 @@ def tested(tmp_path):
             (tmp_path / name).parent.mkdir(exist_ok=True)
             (tmp_path / name).write_text(text)
         return subprocess.run(
-            [SONDE, "test", *words], capture_output=True, text=True, timeout=90, cwd=tmp_path,
+            [SONDE, "test", *words], capture_output=True, text=True, cwd=tmp_path,
             env=environment(**changes),
         )  # fmt: skip
 
@@ -186,7 +186,7 @@ def test_who_interrupts_the_tests_ends_what_they_have_started(tmp_path):
         while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
             time.sleep(0.05)
         tests.send_signal(signal.SIGINT)
-        output, errors = tests.communicate(timeout=30)
+        output, errors = tests.communicate()
     assert (output, errors, tests.returncode) == ("interrupted: 0 passed\n", "", 130)
     await_end(int((tmp_path / "pid").read_text()))
 
@@ -363,7 +363,7 @@ def test_as_nobody_the_kernel_is_left_out():
         (directory / "w.d").write_text(COUNTED)
         case = "command = \"sh -c 'echo one'\"\noutput-contains = 'sh 1 1'\n"
         (directory / "w.sonde.toml").write_text(case + "[a]\nengine = 'kernel'\n[b]\nengine = 'both'\n")
-        done = subprocess.run([*words, "test", name], capture_output=True, text=True, timeout=60, cwd="/")
+        done = subprocess.run([*words, "test", name], capture_output=True, text=True, cwd="/")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "SKIP " in done.stdout
     assert "tracing is not permitted: this user lacks" in done.stdout

@@ -3,8 +3,8 @@
 import subprocess
 
 import pytest
-from access import needs
-from running import SONDE, environment, run
+from support.command.running import SONDE, environment, run
+from support.machine.access import needs
 
 from sonde.cli.manual.commands import ALL
 
@@ -42,7 +42,7 @@ def test_every_option_with_an_output_is_tried():
 def output_of(option, where):
     words, _ = CASES[option]
     return subprocess.run(
-        [SONDE, *words, option, "-"], capture_output=True, cwd=where, env=environment(), timeout=30, check=True
+        [SONDE, *words, option, "-"], capture_output=True, cwd=where, env=environment(), check=True
     ).stdout
 
 
@@ -62,7 +62,7 @@ def test_a_file_that_is_the_standard_output_keeps_what_it_had(tmp_path):
     mode = path.stat().st_mode
     with path.open("ab") as file:
         words = [SONDE, *CASES["--folded"][0], "--folded", "-"]
-        subprocess.run(words, stdout=file, env=environment(), timeout=30, check=True)
+        subprocess.run(words, stdout=file, env=environment(), check=True)
     assert path.read_text().startswith("before\n")
     assert "vmlinux`" in path.read_text()
     assert path.stat().st_mode == mode

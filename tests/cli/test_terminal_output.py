@@ -8,7 +8,7 @@ import sys
 import tty
 
 import pytest
-from running import SONDE, environment
+from support.command.running import SONDE, environment
 
 NASTY = "\033]0;x\a\033[2J\x7f\u009b\u202e\u2028\nsonde: forged"
 UTTERLY = os.fsdecode(NASTY.encode() + b"\x9b\xff")
@@ -62,7 +62,7 @@ def run(words, where):
     """What is written to a terminal, or to a pipe, on both outputs."""
     if where == "pipe":
         done = subprocess.run([SONDE, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment(),
-                              timeout=60, stdin=subprocess.DEVNULL)  # fmt: skip
+                              stdin=subprocess.DEVNULL)  # fmt: skip
         return done.stdout.decode(errors="surrogateescape")
     reader, end = os.openpty()
     tty.setraw(end)
@@ -74,7 +74,7 @@ def run(words, where):
         while piece := os.read(reader, 65536):
             text += piece
     os.close(reader)
-    assert process.wait(timeout=60) is not None
+    assert process.wait() is not None
     return text.decode(errors="surrogateescape")
 
 

@@ -9,12 +9,12 @@ import subprocess
 import time
 from pathlib import Path
 
-import other_user
 import pytest
-from access import needs
-from activity import activity, busy
-from descriptors import bpf_objects
-from running import SONDE, environment, run, start
+from support.command import other_user
+from support.command.running import SONDE, environment, run, start
+from support.machine.access import needs
+from support.machine.activity import activity, busy
+from support.machine.descriptors import bpf_objects
 
 pytestmark = needs("CAP_BPF", "CAP_PERFMON")
 
@@ -138,7 +138,7 @@ def test_an_existing_process_is_followed_to_its_end():
         process = start("-p", str(reader.pid), "-qn", text)
         read_line(process)
         reader.stdin.close()
-        output, _ = process.communicate(timeout=30)
+        output, _ = process.communicate()
     assert (process.returncode, output) == (0, f"{reader.pid}\n")
 
 
@@ -147,7 +147,7 @@ def interrupted(number):
     read_line(process)
     time.sleep(0.2)
     process.send_signal(number)
-    output, errors = process.communicate(timeout=10)
+    output, errors = process.communicate()
     assert (process.returncode, errors) == (0, "")
     return output
 
@@ -180,7 +180,7 @@ def test_an_ignored_interrupt_stays_ignored():
     )  # fmt: skip
     read_line(process)
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=10)
+    process.communicate()
     assert process.returncode == 4
 
 
@@ -199,7 +199,7 @@ def test_a_line_comes_through_a_pipe_within_200_ms():
         if delay < 0.2:
             break
     process.terminate()
-    process.communicate(timeout=10)
+    process.communicate()
     assert delay < 0.2
 
 
@@ -210,7 +210,6 @@ def test_a_reader_that_goes_away_ends_it_quietly():
         shell=True,
         capture_output=True,
         text=True,
-        timeout=20,
         env=environment(),
     )
     assert (done.stdout, done.stderr) == ("line\n", "")
@@ -230,7 +229,7 @@ def test_a_script_runs_through_a_link_named_dtrace(tmp_path):
 
 def test_the_macro_variables_are_those_of_this_process():
     process = start("-qn", 'BEGIN { printf("%d %d %d %d", $pid, $ppid, $uid, $egid); exit(0) }')
-    output, _ = process.communicate(timeout=20)
+    output, _ = process.communicate()
     assert output == f"{process.pid} {os.getpid()} {os.getuid()} {os.getegid()}\n"
 
 
@@ -269,7 +268,7 @@ def test_a_file_that_takes_no_more_is_named_in_each_format(words, most, tmp_path
     program = 'tick-1ms { printf("%d %s", i++, probename); } tick-1ms /i == 300/ { exit(0); }'
     done = subprocess.run(
         [SONDE, "--engine", "kernel", "-o", path, "-q", *words, "-n", program],
-        capture_output=True, text=True, timeout=60, check=False, env=environment(),
+        capture_output=True, text=True, check=False, env=environment(),
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most)),
     )  # fmt: skip
     assert done.returncode == 1
@@ -474,5 +473,5 @@ def test_programs_of_bpftrace_s_language_end_by_signals_as_bpftrace_does(name, i
     assert ticks(process.pid) - before < 30
     assert process.poll() is None
     process.send_signal(signal.Signals[name])
-    output, _ = process.communicate(timeout=10)
+    output, _ = process.communicate()
     assert (process.returncode, output) == (0, "end\n\n\n@: 1\n")

@@ -1,6 +1,6 @@
 """`sonde verify`: programs before the embedded engine's verifier, as a command."""
 
-from running import run
+from support.command.running import run
 
 from sonde.bpf import programs
 from sonde.bpf.assembler import assemble

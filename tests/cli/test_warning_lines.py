@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from running import run
+from support.command.running import run
 
 PROGRAM = "BEGIN { x = 0; x = timestamp; exit(3); }"
 WARNING = """\
@@ -38,7 +38,7 @@ def test_tests_of_dtrace_see_none():
 
 
 def test_the_command_dtrace_has_them_on_request(tmp_path):
-    from running import SONDE
+    from support.command.running import SONDE
 
     link = tmp_path / "dtrace"
     link.symlink_to(SONDE)

@@ -1,7 +1,7 @@
 """What tests of the embedded engine share: where one has the kernel engine do the same, the user has to be allowed."""
 
 import pytest
-from access import missing
+from support.machine.access import missing
 
 
 def pytest_collection_modifyitems(items):

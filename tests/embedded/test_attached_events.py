@@ -4,7 +4,7 @@ import errno
 from types import SimpleNamespace
 
 import pytest
-from embedded_world import World
+from support.bpf.embedded_world import World
 
 from sonde.bpf import programs
 from sonde.engines.embedded.sources.buffers import Buffers

@@ -4,8 +4,8 @@ import re
 import subprocess
 
 import pytest
-from targets import program
-from unprivileged import sonde
+from support.command.targets import program
+from support.command.unprivileged import sonde
 
 BODIES = {
     "only_ret": "ret",

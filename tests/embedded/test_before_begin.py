@@ -3,8 +3,8 @@
 import subprocess
 import time
 
-from targets import program
-from unprivileged import SONDE, without_privileges
+from support.command.targets import program
+from support.command.unprivileged import SONDE, without_privileges
 
 BUSY = r"""
 #include <pthread.h>
@@ -47,7 +47,7 @@ def test_nothing_fires_that_was_before(tmp_path):
             time.sleep(0.5)
         finally:
             (tmp_path / "end").touch()
-        output, errors = tracer.communicate(timeout=60)
+        output, errors = tracer.communicate()
     assert errors == ""
     rows = [line.split() for line in output.split("\n") if line.strip()]
     early = [row for row in rows if len(row) == 3]

@@ -5,13 +5,10 @@ import os
 import shlex
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
-from unprivileged import SONDE, sonde, without_privileges
-
-HERE = Path(__file__).parent
-SOURCE = HERE.parent.parent / "src"
+from support.command.unprivileged import SONDE, sonde, without_privileges
+from support.places import SOURCES, SUPPORT, TESTS
 
 EPERM, ENOSYS = 1, 38
 CHMOD, UNSHARE, CLONE3 = 90, 272, 435
@@ -19,14 +16,14 @@ PERF_EVENT_OPEN, SECCOMP, PIDFD_OPEN, PIDFD_GETFD = 298, 317, 434, 438
 """What Docker's default profile refuses without capabilities, and what older ones do."""
 
 
-def below(refused, *words, action=0x00050000 | EPERM, timeout=60):
+def below(refused, *words, action=0x00050000 | EPERM):
     """Run the command below a filter that refuses those calls; gives the finished process."""
     start = f"refuse({list(refused)}, {action}); os.execvp({SONDE!r}, {['sonde', *words]!r})"
     environment = {name: value for name, value in os.environ.items() if not name.startswith("DTRACE_")}
-    environment |= {"PYTHONPATH": f"{SOURCE}:{HERE}", "PYTHONDONTWRITEBYTECODE": "1"}
+    environment |= {"PYTHONPATH": f"{SOURCES}:{TESTS}", "PYTHONDONTWRITEBYTECODE": "1"}
     return subprocess.run(
-        [*without_privileges(), sys.executable, str(HERE / "refused_calls.py"), "0", "", start],
-        capture_output=True, text=True, env=environment, timeout=timeout,
+        [*without_privileges(), sys.executable, str(SUPPORT / "command/refused_calls.py"), "0", "", start],
+        capture_output=True, text=True, env=environment,
     )  # fmt: skip
 
 
@@ -77,8 +74,8 @@ def test_a_program_that_asks_for_no_calls_costs_the_same_there(tmp_path):
 
 OWN = f"""
 import ctypes, os, sys
-sys.path[:0] = [{str(SOURCE)!r}, {str(HERE)!r}]
-from refused_calls import refuse
+sys.path[:0] = [{str(SOURCES)!r}, {str(TESTS)!r}]
+from support.command.refused_calls import refuse
 def change():
     try: os.chmod("/nowhere", 448)
     except OSError as e: print(e.errno, flush=True)

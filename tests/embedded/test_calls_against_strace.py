@@ -4,8 +4,8 @@ tools/calls_against_strace.py compares."""
 import sys
 from pathlib import Path
 
-import packages
 import pytest
+from support.machine import packages
 
 sys.path.append(str(Path(__file__).parents[2] / "tools"))
 

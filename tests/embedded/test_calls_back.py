@@ -1,8 +1,8 @@
 """Functions that helpers call back, and tail calls, in both executions."""
 
 import pytest
-from bpf_interpreter import bare
-from embedded_runs import EXECUTIONS
+from support.bpf.bpf_interpreter import bare
+from support.bpf.embedded_runs import EXECUTIONS
 
 from sonde.bpf import instructions as i
 from sonde.bpf.assembler import assemble

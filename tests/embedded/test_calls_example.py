@@ -4,10 +4,10 @@ import re
 import shlex
 import subprocess
 
-import packages
 import pytest
-from bpf_objects import BOTH, COMPILERS, HEADERS, compiled
-from unprivileged import sonde
+from support.bpf.bpf_objects import BOTH, COMPILERS, HEADERS, compiled
+from support.command.unprivileged import sonde
+from support.machine import packages
 
 from sonde.bpf import probe_context
 from sonde.bpf.btf import STRUCT, Btf

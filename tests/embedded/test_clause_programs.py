@@ -3,9 +3,9 @@
 import random
 
 import pytest
-import whole_programs
-from clause_programs import DECLARED, program
-from d_checking import DEFAULTS, compile_sources
+from support.d import whole_programs
+from support.d.clause_programs import DECLARED, program
+from support.d.d_checking import DEFAULTS, compile_sources
 
 from sonde.bpf import instructions as i
 from sonde.bpf.instructions import decode

@@ -5,9 +5,9 @@ import os
 import random
 from pathlib import Path
 
-import packages
 import pytest
-from targets import program
+from support.command.targets import program
+from support.machine import packages
 from test_clauses_of_many_kinds import told
 
 import sonde

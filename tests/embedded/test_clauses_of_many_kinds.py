@@ -7,10 +7,10 @@ import re
 import subprocess
 import sys
 
-import packages
 import pytest
-import targets
-from access import missing
+from support.command import targets
+from support.machine import packages
+from support.machine.access import missing
 
 import sonde
 from sonde.engines.embedded import offer

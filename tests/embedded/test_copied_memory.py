@@ -9,15 +9,16 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from targets import program
-from unprivileged import sonde
+from support.command.targets import program
+from support.command.unprivileged import sonde
+from support.places import PROGRAMS
 
 from sonde.arch import displacement, instructions
 from sonde.engines.embedded.tracer.code_space import CodeSpace, SlotArea
 from sonde.engines.embedded.tracer.code_spaces import CodeSpaces
 from sonde.symbols.mappings import parse_maps
 
-FIRST_CALLS = (Path(__file__).parent / "first_calls.c").read_text()
+FIRST_CALLS = (PROGRAMS / "first_calls.c").read_text()
 FORKERS, FUNCTIONS = 3, 80
 BREAKPOINT = bytes((instructions.BREAKPOINT,))
 

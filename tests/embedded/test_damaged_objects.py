@@ -4,13 +4,12 @@ import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
-from bpf_objects import BOTH, HEADERS, compiled
+from support.bpf.bpf_objects import BOTH, HEADERS, compiled
+from support.places import SUPPORT, TESTS
 
 COUNT = int(os.environ.get("SONDE_EXAMPLES") or 120)
-HERE = Path(__file__).parent
 
 SOURCE = (
     (HEADERS / "calls.c").read_text().replace('char LICENSE[] SEC("license") = "GPL";', "")
@@ -29,8 +28,8 @@ SEC("opened") int on_opened(struct probe *p)
 
 @pytest.mark.parametrize("compiler", BOTH)
 def test_damaged_objects_end_in_a_message(tmp_path, compiler):
-    path = os.pathsep.join([str(HERE.parent), str(HERE.parent / "unit")])
-    worker = str(HERE / "hostile_embedded_objects.py")
+    path = str(TESTS)
+    worker = str(SUPPORT / "bpf/hostile_embedded_objects.py")
     words = [sys.executable, worker, compiled(SOURCE, compiler), str(tmp_path), "1", str(COUNT)]
     done = subprocess.run(words, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path})
     assert done.stdout == f"done {COUNT}\n", done.stderr

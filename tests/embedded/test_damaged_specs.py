@@ -15,7 +15,7 @@ import traceback
 from pathlib import Path
 
 import pytest
-from example_counts import count_of
+from support.suite.example_counts import count_of
 
 from sonde.cli.main import main
 from sonde.model.specfile import signed

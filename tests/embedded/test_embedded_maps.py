@@ -5,9 +5,9 @@ from collections import OrderedDict
 from errno import E2BIG, EEXIST, EINVAL, ENOENT, ENOMEM
 
 import pytest
-from embedded_world import World
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.bpf.embedded_world import World
 
 from sonde.bpf import maps
 from sonde.model.errors import EngineError

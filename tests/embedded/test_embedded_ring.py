@@ -5,7 +5,7 @@ from errno import EAGAIN, EINVAL
 from random import Random
 
 import pytest
-from embedded_world import World
+from support.bpf.embedded_world import World
 
 from sonde.bpf import maps
 from sonde.engines.kernel.ring import KernelRing

@@ -6,7 +6,7 @@ import sys
 import textwrap
 
 import pytest
-from unprivileged import SONDE, sonde, without_privileges
+from support.command.unprivileged import SONDE, sonde, without_privileges
 
 ENGINE = ("--engine", "embedded", "-q")
 
@@ -97,7 +97,7 @@ def test_processes_that_were_there_are_seen_from_begin_on():
         assert tracer.stdout.readline() == "begun\n"
         for process in processes:
             process.communicate("ab\ncd\n")
-        output = tracer.communicate(timeout=30)[0].split()
+        output = tracer.communicate()[0].split()
     finally:
         tracer.kill()
         tracer.wait()
@@ -119,7 +119,7 @@ def test_who_asks_for_the_end_gets_it():
     )  # fmt: skip
     assert tracer.stdout.readline() == "begun\n"
     tracer.send_signal(signal.SIGTERM)
-    assert "end" in tracer.communicate(timeout=30)[0]
+    assert "end" in tracer.communicate()[0]
     assert tracer.returncode == 0
     process.communicate(b"x\n")
     assert process.returncode == 7

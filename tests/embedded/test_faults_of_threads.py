@@ -4,8 +4,8 @@ import shlex
 import sys
 
 import pytest
-from bpf_objects import BOTH, compiled
-from unprivileged import sonde
+from support.bpf.bpf_objects import BOTH, compiled
+from support.command.unprivileged import sonde
 
 ENGINE = ("--engine", "embedded", "-q")
 PAGES = 1009

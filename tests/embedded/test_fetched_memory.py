@@ -6,12 +6,11 @@ import subprocess
 import sys
 import time
 
-import guarded
 import pytest
-import targets
 from hypothesis import given
 from hypothesis import strategies as st
-from stop_records import StopRecord
+from support.command import guarded, targets
+from support.files.stop_records import StopRecord
 
 from sonde.engines.embedded.sources.fetched import FetchedMemory
 from sonde.engines.embedded.tracer import plan, stops

@@ -6,8 +6,8 @@ import subprocess
 import sys
 
 import pytest
-from guarded import comes
-from targets import program
+from support.command.guarded import comes
+from support.command.targets import program
 
 from sonde.machine import proc
 
@@ -27,7 +27,7 @@ def limited(most, *words):
     limit = functools.partial(resource.setrlimit, resource.RLIMIT_NOFILE, (most, most))
     # Not by the name of the command, which may be a script of the shell's, which needs more files than sonde.
     command = [sys.executable, "-m", "sonde", "-q", "--engine", "embedded", *words]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, preexec_fn=limit)
+    return subprocess.run(command, capture_output=True, text=True, check=False, preexec_fn=limit)
 
 
 @pytest.mark.parametrize("most", range(8, 30))

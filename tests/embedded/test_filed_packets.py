@@ -4,11 +4,11 @@ import json
 import shlex
 import sys
 
-import pcapng_reader as reader
 import pytest
-from capture_files import RAW_IP, Pcapng, pcap
-from frames import FRAMES, NUMBERS, TEXTS, Reading
-from unprivileged import sonde
+from support.command.unprivileged import sonde
+from support.files import pcapng_reader as reader
+from support.files.capture_files import RAW_IP, Pcapng, pcap
+from support.packets.frames import FRAMES, NUMBERS, TEXTS, Reading
 
 import sonde as library
 

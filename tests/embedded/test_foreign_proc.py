@@ -4,7 +4,7 @@ import os
 import subprocess
 
 import pytest
-from unprivileged import SONDE
+from support.command.unprivileged import SONDE
 
 ENGINE = [SONDE, "--engine", "embedded", "-qn"]
 
@@ -14,7 +14,7 @@ def within(*words):
     options = [] if os.getuid() == 0 else ["-Ur"]
     if subprocess.run(["unshare", *options, "-pf", "true"], capture_output=True).returncode:
         pytest.skip("this user may not make namespaces")
-    return subprocess.run(["unshare", *options, *words], capture_output=True, text=True, timeout=60)
+    return subprocess.run(["unshare", *options, *words], capture_output=True, text=True)
 
 
 @pytest.mark.parametrize(

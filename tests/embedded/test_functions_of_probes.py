@@ -1,7 +1,7 @@
 """What functions give in a probe is what Python gives itself."""
 
 import pytest
-from functions_of_probes import ARGUMENTS, FUNCTIONS, done, expected, given
+from support.python.functions_of_probes import ARGUMENTS, FUNCTIONS, done, expected, given
 
 import sonde
 

@@ -3,9 +3,9 @@
 import struct
 
 import pytest
-from compiled import TARGET, compilation
-from embedded_world import World
-from perf_programs import execution, load, program
+from support.bpf.embedded_world import World
+from support.bpf.perf_programs import execution, load, program
+from support.d.compiled import TARGET, compilation
 
 from sonde.arch import system_calls
 from sonde.bpf import maps, probe_context, programs

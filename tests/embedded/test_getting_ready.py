@@ -6,9 +6,9 @@ import signal
 import subprocess
 
 import pytest
-from guarded import comes
-from stop_records import StopRecord
-from targets import program
+from support.command.guarded import comes
+from support.command.targets import program
+from support.files.stop_records import StopRecord
 
 from sonde.engines.embedded.followed import FollowedGroup
 from sonde.engines.embedded.tracer import stops

@@ -5,8 +5,8 @@ import os
 import struct
 
 import pytest
-from guarded import ALL, calls, command, of_kind
-from targets import program
+from support.command.guarded import ALL, calls, command, of_kind
+from support.command.targets import program
 
 from sonde.engines.embedded.tracer import stops
 from sonde.engines.embedded.tracer.plan import ENTRY, HOLD_ENTRY, HOLD_RETURN, RETURN, StopPlan
@@ -136,7 +136,7 @@ def test_evaluation_at_exec_sees_the_dynamic_linker():
 
 
 def test_a_small_ring_loses_nothing():
-    import guarded
+    from support.command import guarded
 
     from sonde.engines.embedded.tracer.tracees import Tracees
 

@@ -7,9 +7,9 @@ import subprocess
 import time
 
 import pytest
-from guarded import comes
-from processes import children
-from unprivileged import SONDE, without_privileges
+from support.command.guarded import comes
+from support.command.unprivileged import SONDE, without_privileges
+from support.machine.processes import children
 
 from sonde.machine import proc
 
@@ -44,7 +44,7 @@ def test_no_traceback(how, seed):
         guardian = comes(lambda: tracer.poll() is not None or guardian_of(tracer))
         time.sleep(moment)
         os.kill(guardian, signal.SIGKILL)
-        _, errors = tracer.communicate(timeout=30)
+        _, errors = tracer.communicate()
         assert "Traceback" not in errors
         assert "the guardian, which traces the processes, was killed" in " ".join(errors.split())
         assert tracer.returncode == 1

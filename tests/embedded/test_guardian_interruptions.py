@@ -6,9 +6,9 @@ import threading
 import time
 
 import pytest
-from guarded import ALL, comes, comes_to, follow
-from stop_records import StopRecord
-from targets import program
+from support.command.guarded import ALL, comes, comes_to, follow
+from support.command.targets import program
+from support.files.stop_records import StopRecord
 
 from sonde.engines.embedded.tracer import stops
 from sonde.engines.embedded.tracer.plan import ENTRY, RETURN, StopPlan

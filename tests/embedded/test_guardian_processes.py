@@ -7,9 +7,9 @@ import subprocess
 import time
 
 import pytest
-from guarded import ALL, comes_to, command, follow, of_kind, process, untraced
-from stop_records import StopRecord
-from targets import FOREST, forest_output, program
+from support.command.guarded import ALL, comes_to, command, follow, of_kind, process, untraced
+from support.command.targets import FOREST, forest_output, program
+from support.files.stop_records import StopRecord
 
 from sonde.engines.embedded.tracer import plan, stops
 from sonde.engines.embedded.tracer.plan import ENTRY, HOLD_ENTRY, HOLD_RETURN, RETURN, StopPlan

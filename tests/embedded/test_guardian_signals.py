@@ -6,8 +6,8 @@ import subprocess
 import time
 
 import pytest
-from guarded import ALL, comes_to, command, of_kind, process, untraced
-from targets import program
+from support.command.guarded import ALL, comes_to, command, of_kind, process, untraced
+from support.command.targets import program
 
 from sonde.engines.embedded.tracer import stops
 from sonde.engines.embedded.tracer.plan import ENTRY, HOLD_ENTRY, RETURN, StopPlan
@@ -191,7 +191,7 @@ def test_a_process_stopped_and_let_go_stays_stopped():
     [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGALRM, signal.SIGXCPU, signal.SIGRTMIN],
 )
 def test_the_guardian_is_not_ended_by_signals_that_ask(number):
-    from guarded import follow
+    from support.command.guarded import follow
 
     from sonde.engines.embedded.tracer.tracees import Tracees
 

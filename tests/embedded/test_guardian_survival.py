@@ -8,11 +8,11 @@ import sys
 import time
 from pathlib import Path
 
-import packages
 import pytest
-from guarded import ALL, calls, child_of, follow, of_kind, untraced
-from processes import children
-from targets import program
+from support.command.guarded import ALL, calls, child_of, follow, of_kind, untraced
+from support.command.targets import program
+from support.machine import packages
+from support.machine.processes import children
 from test_guardian_signals import SLEEPER
 
 from sonde.engines.embedded.tracer import stops

@@ -5,7 +5,7 @@ import struct
 from errno import E2BIG, EEXIST, EFAULT, EINVAL, ENOENT, EOPNOTSUPP, EPERM, ERANGE
 
 import pytest
-from embedded_world import World
+from support.bpf.embedded_world import World
 
 from sonde.arch.x86_64.address_space import FIVE_LEVELS, FOUR_LEVELS
 from sonde.bpf import maps

@@ -3,9 +3,9 @@
 import struct
 
 import pytest
-from bpf_interpreter import bare
-from embedded_runs import EXECUTIONS
-from instruction_cases import CASES, PAIRS, program
+from support.bpf.bpf_interpreter import bare
+from support.bpf.embedded_runs import EXECUTIONS
+from support.bpf.instruction_cases import CASES, PAIRS, program
 
 from sonde.runtime.machine.memory import MachineMemory
 

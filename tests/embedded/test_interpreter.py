@@ -1,7 +1,7 @@
 """The interpreter: what the instruction set's document says of calls, frames and memory."""
 
 import pytest
-from bpf_interpreter import Interpreter, bare
+from support.bpf.bpf_interpreter import Interpreter, bare
 
 from sonde.bpf import instructions as i
 from sonde.runtime.machine.faults import AccessError, BudgetError, DepthError

@@ -7,7 +7,7 @@ import sys
 import jsonschema
 import pyarrow as pa
 import pytest
-from json_schema import SCHEMA
+from support.files.json_schema import SCHEMA
 
 PROGRAM = """
 syscall::write:entry /pid == $target/ {

@@ -2,13 +2,13 @@
 
 import os
 import re
-from pathlib import Path
 
 import pytest
-from targets import program
-from unprivileged import sonde
+from support.command.targets import program
+from support.command.unprivileged import sonde
+from support.places import PROGRAMS
 
-LEFT_CALLS = (Path(__file__).parent / "left_calls.cpp").read_text()
+LEFT_CALLS = (PROGRAMS / "left_calls.cpp").read_text()
 SEEDS = int(os.environ.get("SONDE_EXAMPLES", "2"))
 FUNCTIONS = range(8)
 PROBES = [f"pid$target:a.out:f{number}:{side}" for number in FUNCTIONS for side in ("entry", "return")]

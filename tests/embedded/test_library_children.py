@@ -5,7 +5,7 @@ import signal
 import subprocess
 
 import pytest
-from left_behind import children, ends, threads
+from support.machine.left_behind import children, ends, threads
 
 import sonde
 

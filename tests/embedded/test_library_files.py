@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 import pytest
-from access import needs
+from support.machine.access import needs
 
 import sonde
 from sonde.model.specfile import KeptSetting, from_text, to_text

@@ -2,9 +2,9 @@
 
 import sys
 
-import packages
 import pytest
-from bpf_objects import compiled
+from support.bpf.bpf_objects import compiled
+from support.machine import packages
 
 import sonde
 

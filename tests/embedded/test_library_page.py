@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 import pytest
-from access import needs
+from support.machine.access import needs
 
 PAGES = Path(__file__).parents[2] / "docs"
 

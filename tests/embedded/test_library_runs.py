@@ -14,9 +14,9 @@ import threading
 import time
 from contextlib import suppress
 
-import packages
 import pytest
-from targets import program
+from support.command.targets import program
+from support.machine import packages
 
 import sonde
 
@@ -84,7 +84,7 @@ def test_three_runs_look_at_one_process():
                 ready.wait()
                 found.append(sum(isinstance(event, sonde.Record) for event in run))
 
-        ready = threading.Barrier(4, timeout=60)
+        ready = threading.Barrier(4)
         threads = [threading.Thread(target=watch, args=(ready,)) for _ in range(3)]
         for each in threads:
             each.start()

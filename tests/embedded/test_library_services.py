@@ -7,10 +7,10 @@ import pickle
 import signal
 import time
 
-import packages
 import pytest
-from left_behind import children, ends, threads
-from targets import program
+from support.command.targets import program
+from support.machine import packages
+from support.machine.left_behind import children, ends, threads
 
 import sonde
 

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from damage import damaged
+from support.files.damage import damaged
 
 import sonde
 

@@ -3,8 +3,8 @@
 import re
 
 import pytest
-from targets import program
-from unprivileged import sonde
+from support.command.targets import program
+from support.command.unprivileged import sonde
 
 TWICE = "long twice(long a) { return 2 * a; }"
 

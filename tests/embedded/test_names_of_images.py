@@ -1,8 +1,8 @@
 """Names for addresses of processes that execute other programs and end, without the kernel's help."""
 
 import pytest
-from targets import program
-from unprivileged import sonde
+from support.command.targets import program
+from support.command.unprivileged import sonde
 
 SOURCE = r"""
 #include <unistd.h>

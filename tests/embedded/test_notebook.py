@@ -8,11 +8,11 @@ from contextlib import contextmanager
 
 import nbclient
 import nbformat
-import packages
 import pytest
-from browser import Browser
 from ipykernel import __version__ as ipykernel_version
 from jupyter_client.manager import start_new_kernel
+from support.command.browser import Browser
+from support.machine import packages
 
 LOAD = "%load_ext sonde"
 COMMAND = "-c \"sh -c 'echo a; echo bcd; echo ef'\" --engine embedded"
@@ -30,7 +30,7 @@ def executed(*sources):
     """The outputs of the cells of a notebook behind the one that loads the extension."""
     notebook = nbformat.v4.new_notebook()
     notebook.cells = [nbformat.v4.new_code_cell(each) for each in (LOAD, *sources)]
-    client = nbclient.NotebookClient(notebook, timeout=60, allow_errors=True, kernel_name="python3")
+    client = nbclient.NotebookClient(notebook, timeout=None, allow_errors=True, kernel_name="python3")
     client.execute()
     return [each.outputs for each in notebook.cells[1:]]
 
@@ -125,7 +125,7 @@ def test_a_browser_shows_pictures_and_bars(notebook, tmp_path):
 def kernel():
     manager, client = start_new_kernel(kernel_name="python3")
     try:
-        client.execute_interactive(LOAD, output_hook=lambda message: None, timeout=60)
+        client.execute_interactive(LOAD, output_hook=lambda message: None, timeout=None)
         yield manager, client
     finally:
         client.stop_channels()
@@ -166,9 +166,9 @@ def ended(client, identity):
     found = until(
         client, lambda message: message["msg_type"] == "update_display_data" and "ended" in status_of(message)
     )
-    reply = client.get_shell_msg(timeout=60)
+    reply = client.get_shell_msg(timeout=None)
     while reply["parent_header"].get("msg_id") != identity:
-        reply = client.get_shell_msg(timeout=60)
+        reply = client.get_shell_msg(timeout=None)
     return reply["content"]["status"], status_of(found[-1])
 
 
@@ -182,7 +182,7 @@ def test_the_view_goes_on_until_the_kernel_is_interrupted():
 
 def subshell_of(client):
     client.control_channel.send(client.session.msg("create_subshell_request", {}))
-    return client.get_control_msg(timeout=30)["content"]["subshell_id"]
+    return client.get_control_msg(timeout=None)["content"]["subshell_id"]
 
 
 @pytest.mark.skipif(
@@ -223,7 +223,7 @@ def test_a_trace_in_the_background_lets_other_cells_run():
 def test_ipython_in_a_terminal_prints_lines():
     cell = f"get_ipython().run_cell_magic('sonde', {COMMAND!r}, {PROGRAM!r}); print(trace.were)"
     words = [sys.executable, "-m", "IPython", "--no-banner", "--colors=NoColor", "-c", f"%load_ext sonde\n{cell}"]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
     lines = [each for each in done.stdout.splitlines() if each not in ("a", "bcd", "ef")]
     assert lines[:3] == ["2", "4", "3"]
     assert "sh  write  3" in lines

@@ -8,8 +8,8 @@ import time
 from collections import Counter
 
 import pytest
-from guarded import ALL, calls, child_of, command, follow, of_kind
-from targets import program
+from support.command.guarded import ALL, calls, child_of, command, follow, of_kind
+from support.command.targets import program
 
 from sonde.engines.embedded.tracer import notifications, plan, stops
 from sonde.engines.embedded.tracer.held_command import HeldCommand

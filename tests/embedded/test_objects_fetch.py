@@ -3,10 +3,10 @@
 import shlex
 import sys
 
-import packages
 import pytest
-from bpf_objects import BOTH, compiled
-from unprivileged import sonde
+from support.bpf.bpf_objects import BOTH, compiled
+from support.command.unprivileged import sonde
+from support.machine import packages
 
 SOURCE = """
 char lines[] SEC("config") = "gone=syscall/rmdir pathname\\n"

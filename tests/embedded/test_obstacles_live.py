@@ -8,14 +8,13 @@ import time
 from pathlib import Path
 
 import pytest
-from targets import program
+from support.command.targets import program
+from support.places import SOURCES, SUPPORT, TESTS
 
 from sonde.engines.embedded.tracer.plan import StopPlan
 from sonde.engines.embedded.tracer.tracees import Tracees
 from sonde.launch import CommandError
 
-HERE = Path(__file__).parent
-SOURCE = HERE.parent.parent / "src"
 NOBODY = 65534
 ORDINARY = {} if os.getuid() else {"user": NOBODY, "group": NOBODY, "extra_groups": []}
 
@@ -46,7 +45,7 @@ except CommandError as error:
 
 READ = """
 import os
-import guarded
+from support.command import guarded
 from sonde.engines.embedded.tracer import stops
 from sonde.engines.embedded.tracer.plan import ENTRY, HOLD_ENTRY, StopPlan
 found = []
@@ -73,9 +72,9 @@ int main(void) {
 def said(script, refused=()):
     """What a script prints, as an ordinary user, where these system calls fail."""
     user = 0 if os.getuid() else NOBODY
-    words = [sys.executable, HERE / "refused_calls.py", str(user), ",".join(map(str, refused)), script]
-    environment = {**os.environ, "PYTHONPATH": f"{SOURCE}:{HERE}", "PYTHONDONTWRITEBYTECODE": "1"}
-    done = subprocess.run(words, capture_output=True, text=True, env=environment, timeout=60)
+    words = [sys.executable, SUPPORT / "command/refused_calls.py", str(user), ",".join(map(str, refused)), script]
+    environment = {**os.environ, "PYTHONPATH": f"{SOURCES}:{TESTS}", "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(words, capture_output=True, text=True, env=environment)
     assert done.stderr == "", done.stderr
     return done.stdout.strip()
 

@@ -4,10 +4,10 @@ import struct
 import threading
 
 import pytest
-from embedded_world import World
-from perf_programs import load, program
-from perf_rings import reader_of
-from raw_fragments import linear
+from support.bpf.embedded_world import World
+from support.bpf.perf_programs import load, program
+from support.files.perf_rings import reader_of
+from support.files.raw_fragments import linear
 
 from sonde.bpf import maps, programs
 from sonde.formats import perf_events as perf

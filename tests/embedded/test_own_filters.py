@@ -7,17 +7,17 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
-from guarded import calls, command, of_kind
-from targets import program
+from support.command.guarded import calls, command, of_kind
+from support.command.targets import program
+from support.places import SUPPORT
 
 from sonde.engines.embedded.tracer import stops
 from sonde.engines.embedded.tracer.plan import ENTRY, RETURN, StopPlan
 
 GETPPID, GETPID, GETUID, TIMES = 110, 39, 102, 100
-FOLLOW = Path(__file__).parent / "follow_all.py"
+FOLLOW = SUPPORT / "command/follow_all.py"
 
 FILTERED = r"""
 #include <errno.h>
@@ -118,7 +118,7 @@ PLANS = {
 
 
 def alone(words):
-    done = subprocess.run(words, capture_output=True, text=True, timeout=30)
+    done = subprocess.run(words, capture_output=True, text=True)
     return done.returncode, done.stdout
 
 
@@ -299,12 +299,12 @@ def test_a_filter_for_all_threads_interrupts_none(wanted, capfd):
 def test_a_filter_that_was_there_before(action):
     """Where who starts the tracer has one, the tracer puts none behind it."""
     alone = [program(RUNNING), f"{ACTIONS[action]:x}"]
-    expected = subprocess.run([*alone, program(ASKING)], capture_output=True, text=True, timeout=30)
+    expected = subprocess.run([*alone, program(ASKING)], capture_output=True, text=True)
     assert expected.returncode == 7
     assert "done" not in expected.stdout
     for wanted in (ENTRY, ENTRY | RETURN):
         spec = json.dumps({"command": program(ASKING), "calls": wanted})
-        done = subprocess.run([*alone, sys.executable, str(FOLLOW), spec], capture_output=True, text=True, timeout=30)
+        done = subprocess.run([*alone, sys.executable, str(FOLLOW), spec], capture_output=True, text=True)
         assert (done.returncode, done.stdout) == (7, expected.stdout), done.stderr
 
 

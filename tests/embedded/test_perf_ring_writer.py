@@ -6,8 +6,8 @@ import struct
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from perf_rings import event_with_ring, moved_to, put, reader_of
-from raw_fragments import linear
+from support.files.perf_rings import event_with_ring, moved_to, put, reader_of
+from support.files.raw_fragments import linear
 
 from sonde.formats import perf_events as perf
 from sonde.formats.perf_ring import BrokenRingError

@@ -7,11 +7,11 @@ import threading
 import time
 from itertools import chain, repeat
 
-import packages
 import pytest
-from guarded import PATIENCE, process
-from targets import program
-from unprivileged import without_privileges
+from support.command.guarded import PATIENCE, process
+from support.command.targets import program
+from support.command.unprivileged import without_privileges
+from support.machine import packages
 
 from sonde.engines.embedded.tracer import ptrace, slices, stops, turns
 from sonde.engines.embedded.tracer.placement import Placement

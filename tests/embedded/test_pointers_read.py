@@ -1,9 +1,9 @@
 """What a program is said to read of the target is all that it reads when it runs."""
 
 import pytest
-from bpf_interpreter import Interpreter, bare
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
+from support.bpf.bpf_interpreter import Interpreter, bare
 
 from sonde.bpf import instructions as i
 from sonde.bpf.helpers import NUMBERS

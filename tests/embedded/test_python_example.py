@@ -13,7 +13,7 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "read-sizes.py"
 
 def said(engine, *command):
     words = [sys.executable, EXAMPLE, "--engine", engine, *command]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(words, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

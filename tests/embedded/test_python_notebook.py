@@ -37,7 +37,7 @@ def test_cells_are_sources():
     notebook = nbformat.v4.new_notebook()
     cells = (DEFINED, RUN, "number = 1", RUN, WRONG, MISTAKE)
     notebook.cells = [nbformat.v4.new_code_cell(each) for each in cells]
-    nbclient.NotebookClient(notebook, timeout=60, kernel_name="python3").execute()
+    nbclient.NotebookClient(notebook, timeout=None, kernel_name="python3").execute()
     said = [[output.data["text/plain"] for output in cell.outputs if "data" in output] for cell in notebook.cells]
     assert said[1] == ["{('echo',): Count(1)}"]
     assert said[3] == ["{}"]
@@ -56,7 +56,7 @@ for cell in {(DEFINED.partition(chr(10))[2].replace("< number", "< 3"), RUN, WRO
 
 def test_what_is_typed_in_ipython_is_a_source(tmp_path):
     words = [sys.executable, "-c", TERMINAL]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=60, env={"HOME": str(tmp_path)})
+    done = subprocess.run(words, capture_output=True, text=True, env={"HOME": str(tmp_path)})
     assert done.returncode == 0, done.stderr
     outs = [line.partition("OUT ")[2] for line in done.stdout.splitlines() if line.startswith("OUT ")]
     assert outs == ["None", "{('echo',): Count(1)}", "None", "(4, 13, 'a firing has no nothing')"]

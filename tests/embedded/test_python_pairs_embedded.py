@@ -1,7 +1,7 @@
 """The same programs in D and in Python record and count the same on the embedded engine."""
 
 import pytest
-from python_pairs import OF_KERNEL, PAIRS, results
+from support.python.python_pairs import OF_KERNEL, PAIRS, results
 
 CHOSEN = [name for name in PAIRS if name not in OF_KERNEL][::2]
 """Every second one: the kernel runs them all."""

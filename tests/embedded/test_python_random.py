@@ -6,7 +6,7 @@ import os
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from python_programs import EDGES, HELPERS, Expressions, Functions, SmallFunctions, evaluated
+from support.python.python_programs import EDGES, HELPERS, Expressions, Functions, SmallFunctions, evaluated
 
 import sonde
 

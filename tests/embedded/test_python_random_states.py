@@ -7,8 +7,8 @@ from collections import defaultdict
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from python_programs import EDGES, MODEL, Functions, Word
-from python_programs import HELPERS as OTHERS
+from support.python.python_programs import EDGES, MODEL, Functions, Word
+from support.python.python_programs import HELPERS as OTHERS
 
 import sonde
 

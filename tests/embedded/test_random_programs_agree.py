@@ -1,11 +1,11 @@
 """Both executions of the machine give the same for random programs."""
 
 import pytest
-from bpf_maps import SPECS
-from bpf_programs import Sample, samples
-from embedded_runs import EXECUTIONS, can_run, rewritten, run
-from example_counts import long_run
 from hypothesis import assume, given, reject
+from support.bpf.bpf_maps import SPECS
+from support.bpf.bpf_programs import Sample, samples
+from support.bpf.embedded_runs import EXECUTIONS, can_run, rewritten, run
+from support.suite.example_counts import long_run
 
 from sonde.bpf import programs
 from sonde.bpf.assembler import assemble

@@ -5,8 +5,8 @@ import struct
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from perf_rings import event_with_ring, moved_to, put, reader_of
-from raw_fragments import flat, linear
+from support.files.perf_rings import event_with_ring, moved_to, put, reader_of
+from support.files.raw_fragments import flat, linear
 
 from sonde.formats import perf_events as perf
 from sonde.formats.perf_samples import decode_sample

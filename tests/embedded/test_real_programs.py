@@ -3,8 +3,8 @@
 import sys
 from pathlib import Path
 
-import packages
 import pytest
+from support.machine import packages
 
 sys.path.append(str(Path(__file__).parents[2] / "tools"))
 

@@ -3,8 +3,8 @@
 import subprocess
 import sys
 
-import perf_files
 import pytest
+from support.files import perf_files
 
 from sonde.formats import perf_features
 from sonde.formats.perf_data import Event

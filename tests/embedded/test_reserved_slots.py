@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from perf_programs import execution, load, program  # noqa: F401 - `execution` runs every test in both
-from perf_rings import event_with_ring, reader_of
-from raw_fragments import linear
+from support.bpf.perf_programs import execution, load, program  # noqa: F401 - `execution` runs every test in both
+from support.files.perf_rings import event_with_ring, reader_of
+from support.files.raw_fragments import linear
 
 from sonde.formats import perf_events as perf
 from sonde.formats.perf_samples import decode_lost, decode_sample

@@ -5,8 +5,8 @@ import shlex
 import sys
 
 import pytest
-from bpf_objects import BOTH, compiled
-from unprivileged import sonde
+from support.bpf.bpf_objects import BOTH, compiled
+from support.command.unprivileged import sonde
 
 CALLS = "import os; [os.getppid() for _ in range({})]"
 

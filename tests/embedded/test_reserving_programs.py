@@ -1,10 +1,10 @@
 """Programs that reserve slots in perf rings: what they store is read, and the verifier demands each slot back."""
 
 import pytest
-from embedded_world import World
-from perf_programs import execution, load, program  # noqa: F401 - `execution` runs every test in both
-from perf_rings import event_with_ring, put, reader_of
-from raw_fragments import linear
+from support.bpf.embedded_world import World
+from support.bpf.perf_programs import execution, load, program  # noqa: F401 - `execution` runs every test in both
+from support.files.perf_rings import event_with_ring, put, reader_of
+from support.files.raw_fragments import linear
 
 from sonde.bpf import maps, programs
 from sonde.bpf.helpers import DISCARD_SLOT

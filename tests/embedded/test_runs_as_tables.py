@@ -3,7 +3,7 @@
 import polars
 import pyarrow as pa
 import pytest
-from table_rows import rows_of
+from support.files.table_rows import rows_of
 
 import sonde
 

@@ -1,8 +1,8 @@
 """Stores side by side do what they do one by one, also where they leave memory half-way."""
 
 import pytest
-from bpf_interpreter import bare
-from embedded_runs import EXECUTIONS
+from support.bpf.bpf_interpreter import bare
+from support.bpf.embedded_runs import EXECUTIONS
 
 from sonde.bpf import instructions as i
 from sonde.runtime.machine.faults import AccessError

@@ -5,8 +5,8 @@ import struct
 import sys
 
 import pytest
-from embedded_world import World
-from unprivileged import sonde
+from support.bpf.embedded_world import World
+from support.command.unprivileged import sonde
 
 from sonde.engines.embedded.sources.sample_ring import SampleRing
 from sonde.formats import perf_events as perf

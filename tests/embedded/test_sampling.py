@@ -8,9 +8,9 @@ import sys
 import time
 
 import pytest
-from targets import program
+from support.command.targets import program
+from support.command.unprivileged import SONDE, sonde, without_privileges
 from test_below_filters import PERF_EVENT_OPEN, below
-from unprivileged import SONDE, sonde, without_privileges
 
 from sonde.engines.embedded.sources.sampling import SampledMemory
 from sonde.engines.embedded.sources.task_events import ClockSample, TaskEvents, WantedEvent, WantedEvents
@@ -174,7 +174,7 @@ def test_a_process_that_was_there_with_the_threads_it_makes():
         assert tracer.stdout.readline() == "on\n"
         child.stdin.write("\n")
         child.stdin.close()
-        text = tracer.communicate(timeout=30)[0]
+        text = tracer.communicate()[0]
     rows = [line.split() for line in text.split("\n") if line.strip()]
     assert {tuple(row[:2]) for row in rows} >= {("1", "1"), ("1", "0")}
     assert all(int(row[2]) > 100 for row in rows)
@@ -229,5 +229,5 @@ def test_lost_ticks_are_told():
         tracer.send_signal(19)
         time.sleep(0.7)
         tracer.send_signal(18)
-        _, errors = tracer.communicate(timeout=60)
+        _, errors = tracer.communicate()
     assert dropped(errors) > 50, errors

@@ -3,8 +3,8 @@
 import shlex
 
 import pytest
-from targets import program
-from unprivileged import sonde
+from support.command.targets import program
+from support.command.unprivileged import sonde
 
 DEEP = r"""
 #include <sys/syscall.h>

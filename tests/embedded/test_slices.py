@@ -4,8 +4,8 @@ import re
 from pathlib import Path
 
 import pytest
-from guarded import comes
-from targets import program
+from support.command.guarded import comes
+from support.command.targets import program
 
 from sonde.engines.embedded.tracer import slices
 from sonde.engines.embedded.tracer.plan import ENTRY, StopPlan

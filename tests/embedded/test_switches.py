@@ -8,9 +8,9 @@ import subprocess
 import sys
 
 import pytest
-from targets import program
+from support.command.targets import program
+from support.command.unprivileged import SONDE, sonde, without_privileges
 from test_below_filters import PERF_EVENT_OPEN, below
-from unprivileged import SONDE, sonde, without_privileges
 
 from sonde.engines.embedded.sources.stops import SWITCHED
 from sonde.engines.embedded.sources.switch_events import Switch, SwitchEvents
@@ -144,7 +144,7 @@ def test_a_process_that_was_there_is_told_of_from_begin_on(tmp_path, probes, tim
         process.stdin.flush()
         words = [*without_privileges(), SONDE, *ENGINE, "-xmaxloop=100000", "-qn", text, "-p", str(process.pid)]
         with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as tracer:
-            rows = [line.split() for line in tracer.communicate(timeout=30)[0].splitlines()[1:] if line]
+            rows = [line.split() for line in tracer.communicate()[0].splitlines()[1:] if line]
         process.kill()
     ((early, own, count),) = rows
     assert (early, own) == ("0", "1")

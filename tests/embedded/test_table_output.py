@@ -9,7 +9,7 @@ from itertools import groupby
 import polars
 import pyarrow as pa
 import pytest
-from table_rows import rows_of
+from support.files.table_rows import rows_of
 
 PROGRAM = """
 syscall::write:entry {

@@ -5,8 +5,8 @@ import os
 import subprocess
 
 import pytest
-from guarded import follow, process
-from targets import program
+from support.command.guarded import follow, process
+from support.command.targets import program
 
 from sonde.engines.embedded.tracer.plan import ENTRY, HOLD_ENTRY, RETURN, StopPlan
 from sonde.engines.embedded.tracer.tracees import Tracees

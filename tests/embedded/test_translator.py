@@ -1,7 +1,7 @@
 """What the translator makes of programs: Python that can be read."""
 
 import pytest
-from bpf_interpreter import Interpreter, bare
+from support.bpf.bpf_interpreter import Interpreter, bare
 
 from sonde.bpf import instructions as i
 from sonde.bpf.assembler import assemble

@@ -2,11 +2,11 @@
 
 import random as random_module
 
-from bpf_interpreter import Interpreter, bare
-from example_counts import long_run
 from hypothesis import given
 from hypothesis import strategies as st
-from unverified_programs import control_flow, program
+from support.bpf.bpf_interpreter import Interpreter, bare
+from support.bpf.unverified_programs import control_flow, program
+from support.suite.example_counts import long_run
 
 from sonde.runtime.machine.faults import RunError
 from sonde.runtime.machine.linking import LinkedProgram, immediate

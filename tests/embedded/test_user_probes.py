@@ -7,12 +7,11 @@ import time
 from pathlib import Path
 
 import pytest
-from targets import program
-from unprivileged import SONDE, sonde, without_privileges
+from support.command.targets import program
+from support.command.unprivileged import SONDE, sonde, without_privileges
+from support.places import EXAMPLES, PROGRAMS
 
-HERE = Path(__file__).parent
-CALLED = (HERE / "called.c").read_text()
-EXAMPLES = HERE.parents[1] / "examples"
+CALLED = (PROGRAMS / "called.c").read_text()
 COUNT = "{0}:a.out:step:entry, {0}:a.out:step:return {{ @[probename] = count(); }}"
 
 
@@ -64,7 +63,7 @@ pid$target:%s:twice:entry, pid$target:%s:twice:return { @t[probename] = count();
 def test_what_is_probed_may_be_called_in_any_way(flags):
     """In handlers on other stacks, behind exec, in a library that comes and goes; not for what vfork makes."""
     library = program(TWICE, "-shared", "-fPIC")
-    binary = program((HERE / "call_ways.c").read_text(), *flags)
+    binary = program((PROGRAMS / "call_ways.c").read_text(), *flags)
     done = sonde("--engine", "embedded", "-q", "-n", WAYS % (library, library), "-c", f"{binary} {library}")
     assert alone(binary, library) in done.stdout
     assert re.findall(r"(\w+) +(\d+)$", done.stdout.partition("\n\n")[2], re.MULTILINE) == [
@@ -73,7 +72,7 @@ def test_what_is_probed_may_be_called_in_any_way(flags):
 
 
 def test_handlers_see_where_a_probed_instruction_has_faulted():
-    binary = program((HERE / "faulting.c").read_text())
+    binary = program((PROGRAMS / "faulting.c").read_text())
     text = "pid$target:a.out:load:, pid$target:a.out:divide:, pid$target:a.out:illegal: { @[probefunc] = count(); }"
     done = sonde("--engine", "embedded", "-q", "-n", text, "-c", binary)
     assert done.stdout.startswith("210 15 0\n")
@@ -82,7 +81,7 @@ def test_handlers_see_where_a_probed_instruction_has_faulted():
 @pytest.mark.parametrize("options", [(), ("-xseccomp=no",)])
 def test_processes_use_the_signal_of_breakpoints_as_if_alone(options):
     """It may have a handler, be blocked, pending and ignored."""
-    binary = program((HERE / "trapping.c").read_text())
+    binary = program((PROGRAMS / "trapping.c").read_text())
     output, found = counted(COUNT.format("pid$target"), "", binary, *options)
     assert output.startswith(alone(binary, ""))
     assert found == dict.fromkeys(("entry", "return"), 9)
@@ -278,13 +277,13 @@ def test_a_process_is_left_as_it_was(end, threads):
         steps(process, 20)
         assert code_of(process) != untouched
         tracer.send_signal(end)
-        tracer.communicate(timeout=30)
+        tracer.communicate()
         latest = time.monotonic() + 10
         while code_of(process) != untouched and time.monotonic() < latest:
             time.sleep(0.01)
         assert code_of(process) == untouched
         steps(process, 5)
-        assert process.communicate(timeout=10)[0] == b"25\n"
+        assert process.communicate()[0] == b"25\n"
         assert process.returncode == 5
     finally:
         process.kill()

@@ -4,11 +4,11 @@ import errno
 import struct
 
 import pytest
-from embedded_world import World
 from hypothesis import given
 from hypothesis import strategies as st
-from perf_programs import load as load_program
-from perf_programs import program
+from support.bpf.embedded_world import World
+from support.bpf.perf_programs import load as load_program
+from support.bpf.perf_programs import program
 
 from sonde.bpf import maps, programs
 from sonde.bpf.assembler import assemble

@@ -1,7 +1,7 @@
 """The verifier as the engine asks it knows the engine's maps, helpers, tracepoints and structures."""
 
 import pytest
-from verified import outcome, program
+from support.bpf.verified import outcome, program
 
 from sonde.bpf import maps, programs
 from sonde.bpf.signatures import SIGNATURES

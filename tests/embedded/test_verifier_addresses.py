@@ -1,7 +1,7 @@
 """Addresses in the place of numbers are refused, unless the rules are the kernel's; what has a meaning is not."""
 
 import pytest
-from verified import outcome
+from support.bpf.verified import outcome
 
 from sonde.runtime.verifier.rules import KERNEL, USUAL
 

@@ -4,11 +4,11 @@ import random
 from functools import partial
 
 import pytest
-from bpf_mutations import mutated
-from bpf_programs import from_seed
-from embedded_runs import can_run, helpers_of, run
-from example_counts import count_of
-from watched_execution import WatchedInterpreter
+from support.bpf.bpf_mutations import mutated
+from support.bpf.bpf_programs import from_seed
+from support.bpf.embedded_runs import can_run, helpers_of, run
+from support.bpf.watched_execution import WatchedInterpreter
+from support.suite.example_counts import count_of
 
 from sonde.bpf import programs
 from sonde.bpf.assembler import assemble

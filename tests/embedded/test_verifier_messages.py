@@ -1,8 +1,8 @@
 """What is said of a refused program, what becomes of an accepted one, and that all compiled ones are accepted."""
 
 import pytest
-from compiled import spec
-from verified import MAPS, outcome, program, states
+from support.bpf.verified import MAPS, outcome, program, states
+from support.d.compiled import spec
 
 from sonde.bpf import instructions as i
 from sonde.bpf.assembler import assemble

@@ -1,7 +1,7 @@
 """What instructions demand, as data, and whether states meet it: each obligation on its own."""
 
 import pytest
-from verified import MAPS, program
+from support.bpf.verified import MAPS, program
 
 from sonde.bpf import instructions as i
 from sonde.bpf import programs

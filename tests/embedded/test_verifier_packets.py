@@ -4,7 +4,7 @@ The blocks are those that `verified.cases` takes.
 """
 
 import pytest
-from verified import cases, outcome
+from support.bpf.verified import cases, outcome
 
 BLOCKS = """
 === xdp: a packet compared with its end

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from verified import MAPS, outcome, program
+from support.bpf.verified import MAPS, outcome, program
 
 from sonde.runtime.verifier import meeting
 from sonde.runtime.verifier.relevance import EVERYTHING, FRAME_BITS, Effect, PathSegment, bit, slot_bits

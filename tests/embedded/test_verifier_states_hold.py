@@ -3,11 +3,11 @@
 from functools import partial
 
 import pytest
-from bpf_mutations import mutated
-from bpf_programs import from_seed
-from embedded_runs import can_run, run
-from example_counts import count_of
-from watched_execution import WatchedInterpreter
+from support.bpf.bpf_mutations import mutated
+from support.bpf.bpf_programs import from_seed
+from support.bpf.embedded_runs import can_run, run
+from support.bpf.watched_execution import WatchedInterpreter
+from support.suite.example_counts import count_of
 
 from sonde.bpf import programs
 from sonde.runtime.machine import structure

@@ -1,8 +1,8 @@
 """Programs that would trick a verifier are refused, each where it goes wrong."""
 
 import pytest
-from verified import outcome
-from verifier_tricks import TRICKS
+from support.bpf.verified import outcome
+from support.bpf.verifier_tricks import TRICKS
 
 
 @pytest.mark.parametrize(("kind", "text", "wanted"), TRICKS)

@@ -8,8 +8,8 @@ import subprocess
 import time
 
 import pytest
-from targets import directory, program
-from unprivileged import sonde
+from support.command.targets import directory, program
+from support.command.unprivileged import sonde
 
 ENGINE = ["--engine", "embedded", "-q"]
 

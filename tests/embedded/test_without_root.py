@@ -11,8 +11,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from guarded import comes
-from unprivileged import SONDE, sonde, without_privileges
+from support.command.guarded import comes
+from support.command.unprivileged import SONDE, sonde, without_privileges
 
 ROOT = Path(__file__).parents[2]
 WHY = "sonde: using the embedded engine: this user lacks CAP_BPF and CAP_PERFMON\n"
@@ -197,7 +197,7 @@ def test_killing_the_guardian_ends_commands_and_nobody_else(is_command):
         ended = os.pidfd_open(traced)
         stack.callback(os.close, ended)
         os.kill(children["sonde-guardian"], signal.SIGKILL)
-        _, errors = tracer.communicate(timeout=30)
+        _, errors = tracer.communicate()
         assert (tracer.returncode, "the guardian" in errors) == (1, True)
         # A process of -p is there, and not traced.
         assert bool(select.select([ended], (), (), 30 if is_command else 0)[0]) == is_command

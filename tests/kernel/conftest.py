@@ -8,7 +8,7 @@ import gc
 import os
 
 import pytest
-from access import missing, open_descriptors
+from support.machine.access import missing, open_descriptors
 
 
 def pytest_collection_modifyitems(config, items):

@@ -2,9 +2,9 @@
 
 import subprocess
 
-import packages
 import pytest
-from command import sonde, unwrapped
+from support.command.command import sonde, unwrapped
+from support.machine import packages
 
 PROGRAM = """
         .text

@@ -4,7 +4,7 @@ import re
 from collections import Counter, defaultdict
 
 import pytest
-from command import build, sonde, table
+from support.command.command import build, sonde, table
 
 CALLS = r"""
 #include <stdlib.h>

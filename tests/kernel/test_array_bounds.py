@@ -4,9 +4,9 @@ import random
 import re
 
 import pytest
-from access import needs
-from array_programs import early, program
-from command import sonde
+from support.command.command import sonde
+from support.d.array_programs import early, program
+from support.machine.access import needs
 
 pytestmark = needs("CAP_BPF", "CAP_PERFMON")
 

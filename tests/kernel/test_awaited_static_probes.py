@@ -5,8 +5,8 @@ import re
 import subprocess
 
 import pytest
-from command import build, sonde, start
-from static_programs import assembler
+from support.command.command import build, sonde, start
+from support.symbols.static_programs import assembler
 
 LIBRARY = (
     assembler(
@@ -106,7 +106,7 @@ def test_of_a_process_that_runs(made):
             assert tracer.stdout.readline() == "on\n"
             process.stdin.write(b"x")
             process.stdin.close()
-            output, errors = tracer.communicate(timeout=30)
+            output, errors = tracer.communicate()
         assert process.stdout.read() == b"done\n"
     assert (sorted({*output.split("\n"), "done"}), errors) == (expected(4), "")
 

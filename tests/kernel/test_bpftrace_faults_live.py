@@ -1,7 +1,7 @@
 """Mistakes of running programs of bpftrace's language: each is told with its place, and the program goes on."""
 
 import pytest
-from command import sonde
+from support.command.command import sonde
 
 ENGINES = ("kernel", "embedded")
 

@@ -1,7 +1,7 @@
 """Functions of bpftrace's language on both engines: `return` from branches and loops, calls in calls, texts, void."""
 
 import pytest
-from command import sonde
+from support.command.command import sonde
 
 PROGRAM = r"""
 fn add($a : int64, $b : int64): int64 { return $a + $b; }

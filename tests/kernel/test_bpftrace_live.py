@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from command import sonde
+from support.command.command import sonde
 
 OPENS = str(Path(__file__).parents[2] / "examples" / "opens.bt")
 ENGINES = ("kernel", "embedded")

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from command import sonde
+from support.command.command import sonde
 
 ENGINES = ("kernel", "embedded")
 

@@ -3,10 +3,10 @@
 import random
 
 import pytest
-from access import needs
-from branching_programs import LIMIT, Interpreter, Maker, TooLongError, block_text
-from command import sonde
-from d_run import Run, text
+from support.command.command import sonde
+from support.d.branching_programs import LIMIT, Interpreter, Maker, TooLongError, block_text
+from support.d.d_run import Run, text
+from support.machine.access import needs
 
 pytestmark = needs("CAP_BPF", "CAP_PERFMON")
 

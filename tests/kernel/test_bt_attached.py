@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from command import sonde
+from support.command.command import sonde
 
 PROGRAM = "tracepoint:syscalls:sys_enter_getppid /pid == $1/ { exit(7); } interval:s:10 { exit(1); }"
 ROUNDS = 6

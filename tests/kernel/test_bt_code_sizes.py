@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from command import sonde as run
+from support.command.command import sonde as run
 
 import sonde
 from sonde.library.compiling import For, compiled

@@ -4,7 +4,7 @@ import re
 import subprocess
 
 import pytest
-from command import SONDE, environment, sonde
+from support.command.command import SONDE, environment, sonde
 
 
 def bt(*words, status=0, **more):
@@ -167,9 +167,9 @@ def test_stages_are_shown_in_their_order_and_once():
 def test_a_dash_is_a_program_of_the_standard_input():
     words = [SONDE, "bt", "-q", "-d", "ast", "-", "hi", "7"]
     program = 'begin { printf("%s %d %d\\n", str($1), $2, $#); exit(); }'
-    done = subprocess.run(words, input=program, capture_output=True, text=True, timeout=30, env=environment())
+    done = subprocess.run(words, input=program, capture_output=True, text=True, env=environment())
     assert "hi 7 2\n" in done.stdout
-    done = subprocess.run(words, input="begin { $x }", capture_output=True, text=True, timeout=30, env=environment())
+    done = subprocess.run(words, input="begin { $x }", capture_output=True, text=True, env=environment())
     assert done.stderr.startswith("stdin:1:9-11: ERROR: ")
 
 
@@ -189,7 +189,7 @@ def test_older_variables_of_the_environment_are_heeded_and_told(given, shown, re
     """
     variables = {**environment(), **{f"BPFTRACE_{name}": value for name, value in given.items()}}
     words = [SONDE, "bt", "-q", "--engine", "embedded", "-e", program, "-c", "/bin/sh -c '/bin/true; :'"]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=30, env=variables)
+    done = subprocess.run(words, capture_output=True, text=True, env=variables)
     assert done.stdout.startswith(shown), done
     names = re.findall(r"WARNING: BPFTRACE_(\w+) has been renamed, please use BPFTRACE_(\w+)", done.stderr)
     assert names == ([tuple(renamed)] if renamed else [])

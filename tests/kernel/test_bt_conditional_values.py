@@ -1,7 +1,7 @@
 """Values that conditions choose, also when the program is compiled, on both engines."""
 
 import pytest
-from command import sonde
+from support.command.command import sonde
 
 PROGRAM = r"""
 config = { unstable_typeinfo = enable; print_maps_on_exit = false }

@@ -5,8 +5,8 @@ import random
 import signal
 
 import pytest
-from bt_programs import EDGES, KINDS
-from command import sonde
+from support.bpftrace.bt_programs import EDGES, KINDS
+from support.command.command import sonde
 
 from sonde.arch.call_numbers import native_names
 

@@ -5,7 +5,7 @@ import re
 from fnmatch import fnmatchcase
 
 import pytest
-from command import build, sonde
+from support.command.command import build, sonde
 
 FORMS = """
 begin { }

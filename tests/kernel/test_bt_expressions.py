@@ -4,8 +4,8 @@ has it, and all come to the same on both engines, and to what Python computes.""
 import random
 
 import pytest
-from bt_programs import EDGES, KINDS, SIZES, Kind, common, divided
-from command import sonde
+from support.bpftrace.bt_programs import EDGES, KINDS, SIZES, Kind, common, divided
+from support.command.command import sonde
 
 COUNT = 60
 """Expressions of a run."""

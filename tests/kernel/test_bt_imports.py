@@ -1,7 +1,7 @@
 """Files that programs of bpftrace's language import."""
 
 import pytest
-from command import sonde
+from support.command.command import sonde
 
 HELPERS = """\
 let @kept = hash(7);

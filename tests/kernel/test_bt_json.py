@@ -6,8 +6,8 @@ import struct
 from pathlib import Path
 
 import pytest
-from command import sonde
 from jsonschema import Draft202012Validator
+from support.command.command import sonde
 
 from sonde.frontends.bpftrace.report.json_objects import counted_line, json_value, value_line
 from sonde.frontends.bpftrace.report.typed_values import LanguageTypes, value_text

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from command import sonde
+from support.command.command import sonde
 
 LENGTHS = (0, 1, 5, 7, 8, 9, 15, 16, 17, 63, 64, 65, 255, 256, 1023, 1024, 1025, 3001, 20011)
 ENGINES = ("kernel", "embedded")

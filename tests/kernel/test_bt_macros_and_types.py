@@ -1,7 +1,7 @@
 """Macros chosen by what they are given, types as their arguments, maps whose types come late, on both engines."""
 
 import pytest
-from command import sonde
+from support.command.command import sonde
 
 PROGRAM = r"""
 config = { print_maps_on_exit = false }

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from command import build, sonde
+from support.command.command import build, sonde
 from test_pcap import DATAGRAMS, read
 
 DATA = bytes(range(100))

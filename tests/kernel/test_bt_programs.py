@@ -4,8 +4,8 @@
 """
 
 import pytest
-from bt_programs import made, shown
-from command import sonde
+from support.bpftrace.bt_programs import made, shown
+from support.command.command import sonde
 
 FIRST, COUNT = 4000, 13
 

@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from command import sonde
+from support.command.command import sonde
 
 FUNCTIONS, ARGUMENTS = 9, 12
 """The first call none, since what they call is copied; arguments count from 0."""

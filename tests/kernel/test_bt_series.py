@@ -4,7 +4,7 @@ import json
 from datetime import UTC, datetime
 
 import pytest
-from command import sonde
+from support.command.command import sonde
 
 INTERVAL, SHOWN, STEPS, STEP = 101, 7, 37, 31
 """Nanoseconds of an interval, and between two values."""

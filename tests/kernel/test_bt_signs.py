@@ -4,7 +4,7 @@ import json
 import random
 
 import pytest
-from command import sonde
+from support.command.command import sonde
 
 ENGINES = (["--engine", "kernel"], ["--engine", "embedded", "-c", "true"])
 WORD = 1 << 64

@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from command import sonde
+from support.command.command import sonde
 
 PROGRAM = r"""
 config = { max_strlen = 16; str_trunc_trailer = "~"; unstable_tseries = enable }

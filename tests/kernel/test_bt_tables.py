@@ -3,7 +3,7 @@
 import polars
 import pyarrow as pa
 import pytest
-from command import sonde
+from support.command.command import sonde
 
 import sonde as library
 

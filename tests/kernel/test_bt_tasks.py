@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from command import sonde
+from support.command.command import sonde
 
 ENGINES = ("kernel", "embedded")
 

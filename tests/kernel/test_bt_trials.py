@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from command import sonde
+from support.command.command import sonde
 
 ENGINES = ("kernel", "embedded")
 TESTS = """

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from bt_twins import TWINS
-from command import SONDE, build, sonde
+from support.bpftrace.bt_twins import TWINS
+from support.command.command import SONDE, build, sonde
 
 WORK = Path(__file__).parents[1] / "programs" / "counted_twice.c"
 ITEM = """struct item { int id; short kind; unsigned char flags; char name[16]; struct item *next; long sum; };
@@ -70,7 +70,7 @@ def counted(tmp_path_factory):
     bt.write_text(ITEM + "\n".join(twin.bt for twin in pairs))
     words = [SONDE, "-q", "-x", "format=json", "-x", "evaltime=exec", "-o", output, "-C", "-s", d, "-c", path]
     inner = shlex.join(map(str, words))
-    done = sonde("bt", "-q", "-f", "json", str(bt), "-c", inner, timeout=60)
+    done = sonde("bt", "-q", "-f", "json", str(bt), "-c", inner)
     return of_d(output.read_text()), of_bt(done.stdout), len(pairs)
 
 

@@ -4,7 +4,7 @@ import random
 import subprocess
 
 import pytest
-from command import SONDE, environment, sonde
+from support.command.command import SONDE, environment, sonde
 
 
 def bt(*words, status=0, **more):
@@ -50,7 +50,7 @@ def test_what_is_no_text_is_told_in_a_line(words, given, tmp_path):
     (tmp_path / "binary.bt").write_bytes(b"begin { }\0")
     (tmp_path / "import.bt").write_text('import "binary.bt";\nbegin { }\n')
     done = subprocess.run([SONDE, "bt", *words], input=given, capture_output=True, env=environment(), cwd=tmp_path,
-                          timeout=60)  # fmt: skip
+                          )  # fmt: skip
     message = done.stderr.decode()
     assert done.returncode == 1
     assert "it is no text" in message

@@ -8,11 +8,11 @@ import resource
 import signal
 import subprocess
 
-import packages
-import pcapng_reader as reader
 import pytest
-from command import SONDE, environment, sonde
-from network import DATAGRAMS, network
+from support.command.command import SONDE, environment, sonde
+from support.files import pcapng_reader as reader
+from support.machine import packages
+from support.packets.network import DATAGRAMS, network
 
 PORT = 7300
 
@@ -38,7 +38,7 @@ def tracing(net, program, *options, **settings):
                 process.send_signal(signal.SIGINT)
             outcome["out"] = process.stdout.read()
             outcome["messages"] = process.stderr.read()
-            outcome["status"] = process.wait(timeout=60)
+            outcome["status"] = process.wait()
         finally:
             process.kill()
 

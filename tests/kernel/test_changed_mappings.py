@@ -5,7 +5,7 @@ that its addresses had when it was taken."""
 import subprocess
 
 import pytest
-from command import sonde
+from support.command.command import sonde
 
 LIBRARY = """
 __attribute__((noipa)) long NAME(long (*called)(int), int n) {

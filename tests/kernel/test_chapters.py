@@ -1,7 +1,7 @@
 """Programs of the chapters of D's manual, with the output that the manual says: the same on both engines."""
 
 import pytest
-from command import sonde
+from support.command.command import sonde
 
 PROGRAMS = [
     (('BEGIN { @=min(5);@=min(-3);printa("%@d\\n",@);trunc(@);exit(0); }'), "-3\n"),

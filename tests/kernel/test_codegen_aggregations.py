@@ -3,9 +3,9 @@
 import os
 from bisect import bisect_right
 
-from d_run import Run
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.d.d_run import Run
 
 from sonde.model.aggregating import number_of
 from sonde.model.buckets import llquantize_values, lquantize_values

@@ -1,12 +1,12 @@
 """Integer expressions of D, on both engines, against the model of D's integers."""
 
 import pytest
-from command import sonde
-from d_model import COMPOUND, FIELDS, LONG, binary, cast, expressions, reduced, types, variables
-from d_run import Run
-from example_counts import long_run
 from hypothesis import given
 from hypothesis import strategies as st
+from support.command.command import sonde
+from support.d.d_model import COMPOUND, FIELDS, LONG, binary, cast, expressions, reduced, types, variables
+from support.d.d_run import Run
+from support.suite.example_counts import long_run
 
 relaxed = long_run(20)
 

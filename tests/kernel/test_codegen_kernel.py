@@ -5,8 +5,8 @@ import os
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from ir_machine import IrMachine
-from ir_recipes import MEMORY_SIZE, Maker, duplicate, inputs, kept, memory_of, part, recipes
+from support.bpf.ir_machine import IrMachine
+from support.bpf.ir_recipes import MEMORY_SIZE, Maker, duplicate, inputs, kept, memory_of, part, recipes
 
 from sonde.bpf import maps, programs
 from sonde.bpf.instructions import encode

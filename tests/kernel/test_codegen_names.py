@@ -2,7 +2,7 @@
 
 import os
 
-from d_run import Run, text
+from support.d.d_run import Run, text
 
 
 def test_names_of_several_probes_are_strings_like_others():

@@ -3,7 +3,7 @@
 import struct
 
 import pytest
-from d_run import Run, text
+from support.d.d_run import Run, text
 
 from sonde.model.named_maps import ACTIVE, DRAINING
 

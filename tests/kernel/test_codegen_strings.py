@@ -1,9 +1,9 @@
 """Strings of D in the kernel against Python's: comparisons, subroutines, and what stands behind a string's end."""
 
 import pytest
-from d_run import Run, text
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.d.d_run import Run, text
 
 relaxed = settings(
     max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]

@@ -4,12 +4,12 @@ import os
 import subprocess
 import sys
 
-import packages
 import pytest
-from bpf_objects import BOTH, compiled
-from capture_files import pcap
-from command import SONDE, build, environment, unwrapped
-from executed import modules, noting
+from support.bpf.bpf_objects import BOTH, compiled
+from support.command.command import SONDE, build, environment, unwrapped
+from support.files.capture_files import pcap
+from support.machine import packages
+from support.suite.executed import modules, noting
 from test_recorded_static_probes import NONE, PROGRAM
 
 
@@ -18,7 +18,7 @@ def executed(directory, words, program=SONDE):
     notes = directory / "notes" / "modules"
     notes.parent.mkdir(exist_ok=True)
     around = {**environment(), **noting(notes)}
-    done = subprocess.run([program, *words], capture_output=True, text=True, cwd=directory, env=around, timeout=60)
+    done = subprocess.run([program, *words], capture_output=True, text=True, cwd=directory, env=around)
     if "SONDE_EXECUTED" in os.environ:
         with open(os.environ["SONDE_EXECUTED"], "a") as file:
             file.write(notes.read_text())

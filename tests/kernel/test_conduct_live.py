@@ -1,12 +1,12 @@
 """What the analysis says of programs holds when the kernel runs them, and a program that decides needs -w."""
 
 import pytest
-from bpf_mutations import mutated
-from bpf_programs import from_seed
-from command import sonde
-from embedded_runs import single_processor
-from example_counts import count_of
-from kernel_machine import RefusedError, loaded
+from support.bpf.bpf_mutations import mutated
+from support.bpf.bpf_programs import from_seed
+from support.bpf.embedded_runs import single_processor
+from support.bpf.kernel_machine import RefusedError, loaded
+from support.command.command import sonde
+from support.suite.example_counts import count_of
 
 from sonde.bpf import instructions as i
 from sonde.bpf import programs
@@ -89,12 +89,12 @@ def returning(program, verdict):
 ])  # fmt: skip
 def test_a_packet_program_that_decides_needs_permission(tmp_path, xdp, verdict, status):
     path = tmp_path / "packets.spec"
-    sonde("--save", str(path), "-qn", PROGRAM, *(["-xxdp=generic"] if xdp else []), timeout=60)
+    sonde("--save", str(path), "-qn", PROGRAM, *(["-xxdp=generic"] if xdp else []))
     content = from_text(path.read_text())
     made = tuple(returning(at_tcx(each), verdict) for each in content.spec.programs)
     assert {programs.XDP if xdp else programs.SCHED_CLS} <= {each.kind for each in made}
     path.write_text(to_text(content._replace(spec=content.spec._replace(programs=made))))
-    done = sonde("--spec", str(path), status=status, timeout=60)
+    done = sonde("--spec", str(path), status=status)
     if status:
         assert "Destructive actions not allowed" in done.stderr
         assert "may drop or redirect packets: its result is not always" in done.stderr

@@ -3,7 +3,7 @@
 import sys
 
 import pytest
-from command import sonde, table
+from support.command.command import sonde, table
 
 PAGES = 1009
 CHILDREN = 3

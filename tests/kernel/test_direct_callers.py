@@ -1,9 +1,9 @@
 """ucaller and ustack() have the direct caller at every instruction of a function, whether it has a frame or not."""
 
-import packages
 import pytest
-from command import build, sonde
-from static_programs import assembler
+from support.command.command import build, sonde
+from support.machine import packages
+from support.symbols.static_programs import assembler
 
 CHAIN = (
     assembler("""

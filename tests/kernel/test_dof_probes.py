@@ -3,7 +3,7 @@
 import struct
 
 import pytest
-from command import build, sonde
+from support.command.command import build, sonde
 
 STRINGS = b"\0"
 

@@ -1,7 +1,7 @@
 """Clocks and identity: what helpers tell of this process and this moment in both engines."""
 
 import pytest
-from helper_twins import twins
+from support.bpf.helper_twins import twins
 
 CLOCK = """
     r6 = r1

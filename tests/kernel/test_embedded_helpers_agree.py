@@ -7,9 +7,9 @@ import struct
 from random import Random
 
 import pytest
-from helper_twins import twins
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.bpf.helper_twins import twins
 
 from sonde.bpf import maps
 from sonde.engines.kernel.ring import KernelRing

@@ -5,7 +5,7 @@ import struct
 from contextlib import contextmanager
 
 import pytest
-from handwritten import raw_tracepoint
+from support.bpf.handwritten import raw_tracepoint
 
 from sonde.bpf import maps
 from sonde.engines.kernel import commands

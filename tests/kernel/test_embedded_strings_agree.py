@@ -3,9 +3,9 @@
 import os
 
 import pytest
-from helper_twins import twins
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.bpf.helper_twins import twins
 
 from sonde.bpf import maps
 from sonde.model.spec import MapSpec

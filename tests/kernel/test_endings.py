@@ -7,8 +7,8 @@ import subprocess
 import time
 
 import pytest
-from command import SONDE, environment, sonde, start
-from descriptors import bpf_objects
+from support.command.command import SONDE, environment, sonde, start
+from support.machine.descriptors import bpf_objects
 
 TICK = 'tick-50ms { printf("tick\\n"); } END { printf("end\\n"); }'
 
@@ -26,7 +26,7 @@ def test_a_signal_runs_end_prints_aggregations_and_leaves_with_0(number):
     process = start("-qn", TICK + " tick-50ms { @left = count(); }")
     first_line(process)
     process.send_signal(number)
-    out, messages = process.communicate(timeout=10)
+    out, messages = process.communicate()
     assert (process.returncode, messages) == (0, b"")
     lines = out.split()
     assert lines[-2] == b"end"
@@ -44,7 +44,7 @@ def test_a_second_signal_ends_at_once():
         time.sleep(0.3)
         assert process.poll() is None
         process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=5) == 128 + signal.SIGINT
+        assert process.wait() == 128 + signal.SIGINT
     finally:
         for each in (load, process):
             each.kill()
@@ -69,7 +69,7 @@ def test_a_line_is_seen_within_a_fifth_of_a_second():
 def test_a_reader_that_goes_away_ends_it_quietly():
     text = 'syscall:::entry { printf("%s\\n", probefunc); }'
     words = ["sh", "-c", '"$0" -qn "$1" | head -3', SONDE, text]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=30, env=environment())
+    done = subprocess.run(words, capture_output=True, text=True, env=environment())
     assert done.stderr == ""
     assert len(done.stdout.splitlines()) == 3
 
@@ -127,14 +127,14 @@ def test_a_command_that_cannot_run_is_one_message(command, message):
 def test_a_full_disk_is_one_message(text):
     with open("/dev/full", "wb") as full:
         done = start("-qn", text, stdout=full)
-        messages = done.communicate(timeout=20)[1]
+        messages = done.communicate()[1]
     assert (done.returncode, messages) == (1, b"sonde: processing aborted: No space left on device\n")
 
 
 def test_a_closed_output_is_one_message():
     """No file of sonde's own takes its place."""
     words = ["sh", "-c", '"$0" -qn "BEGIN { trace(1); exit(0); }" >&-', SONDE]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=20, env=environment())
+    done = subprocess.run(words, capture_output=True, text=True, env=environment())
     assert (done.returncode, done.stderr) == (1, "sonde: processing aborted: the standard output is closed\n")
 
 

@@ -5,9 +5,17 @@ import threading
 import time
 
 import pytest
-from access import require
-from activity import busy
-from handwritten import COUNT_BY_COOKIE, COUNT_STAMPED, COUNT_ZERO, counts, program, raw_tracepoint, tracing_spec
+from support.bpf.handwritten import (
+    COUNT_BY_COOKIE,
+    COUNT_STAMPED,
+    COUNT_ZERO,
+    counts,
+    program,
+    raw_tracepoint,
+    tracing_spec,
+)
+from support.machine.access import require
+from support.machine.activity import busy
 
 from sonde.bpf import programs
 from sonde.engines.kernel.engine import KernelEngine

@@ -8,8 +8,18 @@ import sys
 import time
 
 import pytest
-from access import needs, open_descriptors
-from handwritten import COUNT_BY_COOKIE, COUNT_STAMPED, COUNT_ZERO, COUNTS, RING, program, raw_tracepoint, tracing_spec
+from support.bpf.handwritten import (
+    COUNT_BY_COOKIE,
+    COUNT_STAMPED,
+    COUNT_ZERO,
+    COUNTS,
+    RING,
+    program,
+    raw_tracepoint,
+    tracing_spec,
+)
+from support.machine.access import needs, open_descriptors
+from support.places import TESTS
 
 from sonde.bpf import maps, programs
 from sonde.bpf.btf_writer import INT_SIGNED, BtfBuilder, LineInfo, pack_func_info, pack_line_info
@@ -172,7 +182,7 @@ def gone(name):
 
 ATTACH_AND_SLEEP = """
 import sys, time
-from handwritten import *
+from support.bpf.handwritten import *
 from sonde.engines.kernel.engine import KernelEngine
 from sonde.model.probe import RawTracepoint
 tracing = KernelEngine().load(tracing_spec(raw_tracepoint(sys.argv[1], COUNT_ZERO, [(RawTracepoint("sys_enter"), 0)])))
@@ -185,7 +195,7 @@ time.sleep(60)
 @needs("CAP_SYS_ADMIN")
 def test_a_killed_process_leaves_nothing_attached():
     name = f"kill_{os.getpid()}"
-    environment = {**os.environ, "PYTHONPATH": os.path.dirname(__file__)}
+    environment = {**os.environ, "PYTHONPATH": str(TESTS)}
     child = subprocess.Popen([sys.executable, "-c", ATTACH_AND_SLEEP, name], stdout=subprocess.PIPE, env=environment)
     try:
         assert child.stdout.readline() == b"attached\n"

@@ -5,8 +5,8 @@ import os
 import time
 
 import pytest
-from access import needs, require
-from handwritten import COUNT_BY_COOKIE, COUNT_ZERO, counts, program, raw_tracepoint, tracing_spec
+from support.bpf.handwritten import COUNT_BY_COOKIE, COUNT_ZERO, counts, program, raw_tracepoint, tracing_spec
+from support.machine.access import needs, require
 
 from sonde.bpf import programs
 from sonde.engines.kernel import commands

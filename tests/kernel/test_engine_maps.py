@@ -7,7 +7,7 @@ import threading
 import time
 
 import pytest
-from handwritten import raw_tracepoint, tracing_spec
+from support.bpf.handwritten import raw_tracepoint, tracing_spec
 
 from sonde.bpf import maps
 from sonde.engines.kernel import commands

@@ -6,7 +6,7 @@ import threading
 import time
 from itertools import pairwise
 
-from handwritten import RING, program, raw_tracepoint, tracing_spec
+from support.bpf.handwritten import RING, program, raw_tracepoint, tracing_spec
 
 from sonde.bpf import maps, programs
 from sonde.engines.kernel.engine import KernelEngine

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from example_run import EXAMPLES, NAME, rows, run
+from support.command.example_run import EXAMPLES, NAME, rows, run
 
 from sonde.library.testing.reading import read_cases
 

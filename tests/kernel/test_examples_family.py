@@ -7,14 +7,14 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
-from example_run import EXAMPLES, SONDE
+from support.command.example_run import EXAMPLES, SONDE
+from support.places import SUPPORT
 
 from sonde.engines.kernel.features import FEATURES, is_available
 
-WORK = Path(__file__).parent / "family_work.py"
+WORK = SUPPORT / "command/family_work.py"
 SCRIPTS = {path.stem: path.read_text() for path in EXAMPLES.glob("*.d")}
 
 EVERYBODY = {"connections", "conversations", "disk", "metrics", "packets"}
@@ -100,7 +100,7 @@ def words(script, tmp_path):
 def test_of_a_command(script, tmp_path):
     command = f"'{sys.executable}' '{WORK}' mine 0.3"
     done = subprocess.run(
-        [*words(script, tmp_path), "-c", command], input="go\n", capture_output=True, text=True, timeout=60,
+        [*words(script, tmp_path), "-c", command], input="go\n", capture_output=True, text=True,
         cwd=tmp_path,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -118,7 +118,7 @@ def test_of_a_process(script, tmp_path):
     while lines[-1] not in ("ready\n", ""):
         lines.append(tracer.stdout.readline())
     time.sleep(0.05)
-    target.communicate(b"go\n", timeout=60)
-    output, errors = tracer.communicate(timeout=60)
+    target.communicate(b"go\n")
+    output, errors = tracer.communicate()
     assert tracer.returncode == 0, errors
     check(script, shown(script, "".join(lines) + output, tmp_path))

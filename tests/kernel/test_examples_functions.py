@@ -1,7 +1,7 @@
 """Scripts of examples/ that probe the kernel's functions, where it lets them be probed."""
 
 import pytest
-from example_run import rows, run
+from support.command.example_run import rows, run
 
 from sonde.engines.kernel.features import FEATURES, is_available
 

@@ -4,7 +4,7 @@ import subprocess
 import sys
 from contextlib import closing
 
-from example_run import BEGINNING, EXAMPLES, NAME
+from support.command.example_run import BEGINNING, EXAMPLES, NAME
 from test_export import Exported
 
 WORKLOAD = """

@@ -2,14 +2,14 @@
 
 import nbclient
 import nbformat
-from example_run import EXAMPLES
+from support.command.example_run import EXAMPLES
 
 
 def test_reads():
     notebook = nbformat.read(EXAMPLES / "reads.ipynb", 4)
     codes = [each for each in notebook.cells if each.cell_type == "code"]
     assert not any(each.outputs for each in codes), "an example has no outputs: clear them"
-    nbclient.NotebookClient(notebook, timeout=60, kernel_name="python3").execute()
+    nbclient.NotebookClient(notebook, timeout=None, kernel_name="python3").execute()
     shown = ["".join(output.get("data", {}).get("text/plain", "") for output in each.outputs) for each in codes]
     assert "@bytes" in shown[1]
     assert "Flame graph of @" in shown[2]

@@ -2,12 +2,12 @@
 
 import subprocess
 
-from capture_files import Pcapng
-from command import SONDE, environment, sonde
-from example_run import EXAMPLES
-from frames import FRAMES
-from network import network
-from packets import await_links
+from support.command.command import SONDE, environment, sonde
+from support.command.example_run import EXAMPLES
+from support.files.capture_files import Pcapng
+from support.packets.frames import FRAMES
+from support.packets.network import network
+from support.packets.packets import await_links
 
 MILLISECOND = 10**6
 
@@ -36,7 +36,7 @@ def test_conversations_of_a_device():
             await_links(process, 2)
             net.datagrams(4, 7413, 101)
             process.terminate()
-            output = process.communicate(timeout=60)[0]
+            output = process.communicate()[0]
     assert [row[3:5] for row in rows(output) if row[:3] == ["10.77.0.1", "10.77.0.2", "17"]] == [
         ["101", str(sum(42 + 10 + number for number in range(101)))]
     ]

@@ -3,10 +3,10 @@
 import re
 import subprocess
 
-import packages
 import pytest
-from command import sonde
-from example_run import EXAMPLES, rows, run
+from support.command.command import sonde
+from support.command.example_run import EXAMPLES, rows, run
+from support.machine import packages
 
 TALK = """
 import socket

@@ -8,11 +8,11 @@ import time
 import urllib.error
 from contextlib import closing, contextmanager
 
-import packages
 import pytest
-from command import build, sonde, start
-from prometheus import PrometheusServer, fetch
 from prometheus_client.parser import text_string_to_metric_families as families
+from support.command.command import build, sonde, start
+from support.command.prometheus import PrometheusServer, fetch
+from support.machine import packages
 
 READER = """
 #include <fcntl.h>
@@ -108,7 +108,7 @@ class Exported:
     def close(self):
         self._command.send_signal(signal.SIGINT)
         try:
-            _, rest = self._command.communicate(timeout=30)
+            _, rest = self._command.communicate()
         finally:
             self._command.kill()
         self.told += rest

@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 import pytest
-from command import sonde, start, table
+from support.command.command import sonde, start, table
 
 pytestmark = pytest.mark.every_kernel
 
@@ -106,8 +106,8 @@ def test_of_a_process():
     assert target.stdout.readline() == b"ready\n"
     tracer = start("-qn", f'BEGIN {{ printf("tracing\\n"); }} {COUNT}', "-p", str(target.pid), text=True)
     assert tracer.stdout.readline() == "tracing\n"
-    target.communicate(b"go\n", timeout=30)
-    output, errors = tracer.communicate(timeout=30)
+    target.communicate(b"go\n")
+    output, errors = tracer.communicate()
     assert tracer.returncode == 0, errors
     assert table(output) == {("1",): 11 + 17, ("0",): 13}
 

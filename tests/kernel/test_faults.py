@@ -1,7 +1,7 @@
 """Faults: the clause stops, its record is discarded, ERROR clauses see what happened, later clauses go on."""
 
 import pytest
-from command import build, sonde, table
+from support.command.command import build, sonde, table
 
 SEVEN = r"""
 #include <sys/syscall.h>

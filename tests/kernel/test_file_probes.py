@@ -5,7 +5,7 @@ import re
 import subprocess
 
 import pytest
-from command import build, sonde, start, table, unwrapped
+from support.command.command import build, sonde, start, table, unwrapped
 
 PROGRAM = r"""
 #include <sys/wait.h>
@@ -44,7 +44,7 @@ def run_traced(text, *commands):
             assert process.wait(20) == 0
             pids.append(process.pid)
         tracer.terminate()
-        out, errors = tracer.communicate(timeout=20)
+        out, errors = tracer.communicate()
         assert tracer.returncode == 0, errors
     return out.decode(), pids
 

@@ -3,12 +3,12 @@
 import re
 import shlex
 import sys
-from pathlib import Path
 
 import pytest
-from command import sonde
+from support.command.command import sonde
+from support.places import SUPPORT
 
-KINDS = Path(__file__).with_name("open_file_kinds.py")
+KINDS = SUPPORT / "command/open_file_kinds.py"
 MEMBERS = ("fi_name", "fi_pathname", "fi_dirname", "fi_fs", "fi_mount", "fi_offset", "fi_oflags")
 SHOWN = ", ".join(f"fds[arg0].{name}" for name in MEMBERS)
 PROGRAM = f"""
@@ -27,7 +27,7 @@ def described(engine, directory, *options):
     command = shlex.join([sys.executable, str(KINDS), str(directory)])
     out = directory.with_name(f"{directory.name}.out")
     words = ["--engine", engine, "-xstrsize=1024", *options, "-qn", PROGRAM, "-o", str(out)]
-    done = sonde(*words, "-c", f"sh -c {shlex.quote(f'exec {command} > {names}')}", timeout=60)
+    done = sonde(*words, "-c", f"sh -c {shlex.quote(f'exec {command} > {names}')}")
     assert "error in" not in done.stderr, done.stderr
     # A file without a name is named after its number.
     text = re.sub(r"#\d+", "#NUMBER", out.read_text(errors="backslashreplace")).replace(str(directory), "/PLACE")

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from command import build, sonde
+from support.command.command import build, sonde
 
 PROGRAM = """
 struct reading { double wide; float narrow; int count; };

@@ -1,6 +1,6 @@
 """What functions give in a probe of the kernel is what Python gives itself."""
 
-from functions_of_probes import ARGUMENTS, FUNCTIONS, expected, given
+from support.python.functions_of_probes import ARGUMENTS, FUNCTIONS, expected, given
 
 
 def test_functions_give_what_python_gives():

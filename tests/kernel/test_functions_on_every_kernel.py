@@ -4,12 +4,10 @@ import re
 import subprocess
 
 import pytest
-from command import build, sonde, start, table
+from support.command.command import build, sonde, start, table
 
 pytestmark = pytest.mark.every_kernel
 
-PATIENCE = 200
-"""Seconds for a command: a machine that is emulated takes its time."""
 
 LIBRARY = "int later(int n) { return n + 3; }"
 
@@ -48,7 +46,7 @@ def program(tmp_path_factory):
 
 def test_all_kinds_of_probes(program):
     """The seventh argument is on the stack; the line is in two functions; the library comes while they are traced."""
-    listed = sonde("-l", "-c", program, "-n", "pid$target:a.out:seven:", timeout=PATIENCE).stdout
+    listed = sonde("-l", "-c", program, "-n", "pid$target:a.out:seven:").stdout
     offsets = [line.split()[-1] for line in listed.splitlines()[1:] if line.split()[-1] not in ("entry", "return")]
     text = f"""
     pid$target:a.out:seven:entry {{ @[probename, arg6] = count(); }}
@@ -57,7 +55,7 @@ def test_all_kinds_of_probes(program):
     pid$target:a.out:program.c@9: {{ @["line", 0] = count(); }}
     pid$target:liblater.so:later:return {{ @["later", arg1] = count(); }}
     """
-    counts = table(sonde("-q", "-c", program, "-n", text, timeout=PATIENCE).stdout)
+    counts = table(sonde("-q", "-c", program, "-n", text).stdout)
     assert counts == {
         **{(kind, str(n)): 1 for kind in ("entry", "return") for n in range(20)},
         ("offset", "1"): 20,
@@ -73,15 +71,15 @@ def test_a_file_for_whoever_runs_it(program):
         pids = []
         for _ in range(2):
             process = subprocess.Popen([program])
-            assert process.wait(PATIENCE) == 0
+            assert process.wait() == 0
             pids.append(process.pid)
         tracer.terminate()
-        out, _ = tracer.communicate(timeout=PATIENCE)
+        out, _ = tracer.communicate()
     assert table(out.decode()) == {(str(pid), "program"): 20 for pid in pids}
 
 
 def test_a_thousand_functions(program):
     """Attached to and let go of."""
-    done = sonde("-c", program, "-n", "pid$target:libc:[a-m]*:entry { @ = count(); }", timeout=PATIENCE)
+    done = sonde("-c", program, "-n", "pid$target:libc:[a-m]*:entry { @ = count(); }")
     assert int(re.search(r"matched (\d+) probes", done.stderr)[1]) >= 1000
     assert int(done.stdout.split()[-1]) > 0

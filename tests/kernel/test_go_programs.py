@@ -4,9 +4,9 @@ import os
 import re
 import subprocess
 
-import packages
 import pytest
-from command import sonde, unwrapped
+from support.command.command import sonde, unwrapped
+from support.machine import packages
 
 PROGRAM = """package main
 

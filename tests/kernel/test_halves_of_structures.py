@@ -1,7 +1,7 @@
 """A structure that is passed in a general and a vector register: at the entry the general half can be read."""
 
 import pytest
-from command import build, sonde
+from support.command.command import build, sonde
 
 PROGRAM = r"""
 struct mixed { double real; int number; };

@@ -2,9 +2,9 @@
 
 import subprocess
 
-import packages
 import pytest
-from command import SONDE, environment, sonde
+from support.command.command import SONDE, environment, sonde
+from support.machine import packages
 
 PROVIDER = """
 typedef int number_t;

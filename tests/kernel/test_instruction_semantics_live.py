@@ -3,9 +3,9 @@
 import struct
 
 import pytest
-from bpf_programs import Sample
-from instruction_cases import CASES, PAIRS, program
-from kernel_machine import loaded
+from support.bpf.bpf_programs import Sample
+from support.bpf.instruction_cases import CASES, PAIRS, program
+from support.bpf.kernel_machine import loaded
 
 from sonde.bpf import programs
 

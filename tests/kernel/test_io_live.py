@@ -5,9 +5,9 @@ import mmap
 import os
 import subprocess
 
-import packages
 import pytest
-from network import tracing
+from support.machine import packages
+from support.packets.network import tracing
 
 BLOCK = 4096
 

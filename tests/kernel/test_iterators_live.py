@@ -6,7 +6,7 @@ import threading
 import time
 
 import pytest
-from command import SONDE, sonde
+from support.command.command import SONDE, sonde
 
 
 def test_all_threads_are_gone_over_once():
@@ -65,7 +65,7 @@ def test_a_file_fires_when_it_is_read_and_is_gone_at_the_end(bpf_files):
         time.sleep(0.05)
     objects = len(pin.read_bytes())
     child.send_signal(2)
-    output, _ = child.communicate(timeout=20)
+    output, _ = child.communicate()
     # One byte for each, and one at the end where there is none.
     assert f"@: {objects - 1}\n" in output
     assert not pin.exists()

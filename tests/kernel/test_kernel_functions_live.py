@@ -4,10 +4,10 @@ import contextlib
 import os
 import socket
 
-import d_run
 import pytest
-from command import sonde
-from d_checking import DEFAULTS, compile_sources
+from support.command.command import sonde
+from support.d import d_run
+from support.d.d_checking import DEFAULTS, compile_sources
 
 from sonde.bpf import programs
 from sonde.codegen.basis.settings import Settings
@@ -23,7 +23,6 @@ from sonde.symbols.kallsyms import Kallsyms
 
 pytestmark = pytest.mark.every_kernel
 
-PATIENCE = 200
 WAYS = {
     "fentry": {programs.TRACE_FENTRY, programs.TRACE_FEXIT},
     "kprobe_multi": {programs.TRACE_KPROBE_MULTI},
@@ -204,15 +203,15 @@ fbt::vfs_read:entry /pid == $pid/ { trace(stackdepth); }
 
 
 def test_the_command_says_how_functions_are_attached():
-    done = sonde("-vqn", "fbt::vfs_read:return { exit(0); }", "-c", "cat /etc/hostname", timeout=PATIENCE)
+    done = sonde("-vqn", "fbt::vfs_read:return { exit(0); }", "-c", "cat /etc/hostname")
     assert "fbt:vmlinux:vfs_read:return attached by " in done.stderr
 
 
 def test_listing():
-    listed = sonde("-l", "-n", "fbt::vfs_read:", "-n", "rawfbt::vfs_read:", timeout=PATIENCE).stdout.splitlines()[1:]
+    listed = sonde("-l", "-n", "fbt::vfs_read:", "-n", "rawfbt::vfs_read:").stdout.splitlines()[1:]
     rows = [line.split() for line in listed]
     assert [row[1:] for row in rows] == [
         [provider, "vmlinux", "vfs_read", name] for provider in ("fbt", "rawfbt") for name in ("entry", "return")
     ]
-    done = sonde("-i", rows[0][0], "-qn", "BEGIN { exit(0); }", timeout=PATIENCE)
+    done = sonde("-i", rows[0][0], "-qn", "BEGIN { exit(0); }")
     assert not done.stdout.strip()

@@ -1,7 +1,7 @@
 """vminfo, sysinfo and fsinfo: what a program did between two calls, against what it and the kernel count."""
 
 import pytest
-from command import build, sonde
+from support.command.command import build, sonde
 
 WINDOW = "BEGIN { on = 0; } syscall::getppid:entry /pid == $target/ { on = !on; }"
 

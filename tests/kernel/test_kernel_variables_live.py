@@ -4,10 +4,10 @@ program fetches is what this process has asked the kernel for."""
 import shlex
 import sys
 
-import command
-import packages
 import pytest
-from bpf_objects import COMPILERS, compiled
+from support.bpf.bpf_objects import COMPILERS, compiled
+from support.command import command
+from support.machine import packages
 
 from sonde.engines.kernel.features import FEATURES, detect, is_available
 from sonde.machine.system import current_target
@@ -55,7 +55,7 @@ def offsets(registry):
 
 
 def traced(*words):
-    return command.sonde(*words, "-c", shlex.join([sys.executable, "-c", READ]), timeout=200).stdout
+    return command.sonde(*words, "-c", shlex.join([sys.executable, "-c", READ])).stdout
 
 
 def test_parameters_at_offsets_are_those_of_the_call(offsets):
@@ -101,5 +101,5 @@ def test_a_place_within_an_instruction_is_refused_before_anything_runs(offsets, 
     (function,) = home.find("vfs_read")
     begins = home.instructions(function)
     wrong = next(each for each in range(function.size) if each not in begins)
-    done = command.sonde("-n", f"fbt::vfs_read:{wrong:x} {{ }}", timeout=200, status=1)
+    done = command.sonde("-n", f"fbt::vfs_read:{wrong:x} {{ }}", status=1)
     assert "is not aligned on an instruction" in done.stderr

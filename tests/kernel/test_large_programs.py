@@ -3,9 +3,9 @@
 import random
 
 import pytest
-from clause_programs import program as clause_program
-from command import sonde
-from d_run import Run
+from support.command.command import sonde
+from support.d.clause_programs import program as clause_program
+from support.d.d_run import Run
 
 from sonde.codegen.basis.uses import MAPS_FOR_ARRAYS
 

@@ -4,7 +4,7 @@ import re
 import subprocess
 
 import pytest
-from command import build, sonde, start, table, unwrapped
+from support.command.command import build, sonde, start, table, unwrapped
 
 LIBRARY = """
 static volatile int sink;

@@ -1,7 +1,7 @@
 """Functions of the kernel as Python values."""
 
 import pytest
-from access import require
+from support.machine.access import require
 
 import sonde
 

@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 import pytest
-from bpf_objects import BOTH, compiled
+from support.bpf.bpf_objects import BOTH, compiled
 
 import sonde
 

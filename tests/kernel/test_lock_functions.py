@@ -1,7 +1,7 @@
 """lockstat's probes in the functions that take and give back locks: as often as a program makes the kernel do it."""
 
 import pytest
-from command import build, sonde
+from support.command.command import build, sonde
 
 from sonde.engines.kernel.features import FEATURES, is_available
 from sonde.machine.tracefs import find_tracefs
@@ -9,7 +9,6 @@ from sonde.providers.functions import TraceableFunctions
 
 pytestmark = pytest.mark.every_kernel
 
-PATIENCE = 200
 
 PROGRAM = r"""
 #include <stdint.h>
@@ -51,7 +50,7 @@ def counted(program, kind, *keys):
     words = "".join(f", {key}" for key in keys)
     text = f"""BEGIN {{ on = 0; }} syscall::getppid:entry /pid == $target/ {{ on = !on; }}
         {names} /pid == $target && on/ {{ @[(uint64_t)args[0]{words}, probename] = count(); }}"""
-    lines = sonde("-q", "-c", program, "-n", text, timeout=PATIENCE).stdout.splitlines()
+    lines = sonde("-q", "-c", program, "-n", text).stdout.splitlines()
     found = {}
     for *lock, name, count in (line.split() for line in lines if line.strip()):
         found.setdefault(tuple(lock), {})[name.partition("-")[2]] = int(count)
@@ -78,4 +77,4 @@ def test_paths_are_walked(tmp_path):
     program = build(tmp_path, "paths", PROGRAM.replace("setpgid(0, 0)", 'access("/etc/passwd", 0)'))
     text = """BEGIN { on = 0; } syscall::getppid:entry /pid == $target/ { on = !on; }
         sysinfo:::namei /pid == $target && on/ { @ = sum(arg0); }"""
-    assert int(sonde("-q", "-c", program, "-n", text, timeout=PATIENCE).stdout) >= 107
+    assert int(sonde("-q", "-c", program, "-n", text).stdout) >= 107

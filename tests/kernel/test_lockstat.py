@@ -1,6 +1,6 @@
 """lockstat: how long threads wait for the kernel's locks, by what they wait for."""
 
-from command import build, sonde
+from support.command.command import build, sonde
 
 MUTEX = r"""
 #include <fcntl.h>
@@ -54,7 +54,7 @@ def test_a_mutex_is_waited_for(tmp_path):
         lockstat:::adaptive-block, lockstat:::adaptive-spin /execname == "mutex"/ {
         @[probename, args[0] != NULL, args[1] > 0 && args[1] < timestamp - start] = count(); }
         lockstat:::adaptive-acquire-error /execname == "mutex"/ { @error = count(); }"""
-    found = rows(sonde("-qc", f"{program} {tmp_path}/file", "-n", text, timeout=60).stdout)
+    found = rows(sonde("-qc", f"{program} {tmp_path}/file", "-n", text).stdout)
     assert set(found) <= {("adaptive-block", "1", "1"), ("adaptive-spin", "1", "1")}
     assert found[("adaptive-block", "1", "1")] > 0
 
@@ -63,7 +63,7 @@ def test_a_semaphore_is_waited_for_by_writers(tmp_path):
     """All wait to write, for the lock of one inode, and those who slept were off the CPU."""
     program = build(tmp_path, "writers", WRITERS)
     text = """lockstat:::rw-block /execname == "writers"/ { @[args[0], args[2] == RW_WRITER] = sum(args[1]); }"""
-    lines = sonde("-qc", f"{program} {tmp_path}/file", "-n", text, timeout=60).stdout.splitlines()
+    lines = sonde("-qc", f"{program} {tmp_path}/file", "-n", text).stdout.splitlines()
     found = [line.split() for line in lines if line.strip()]
     assert max(int(time) for _, writer, time in found if writer == "1") > 1_000_000
 
@@ -74,7 +74,7 @@ def test_spinning_is_told_from_sleeping(tmp_path):
     text = """rawtp:::contention_end { @ends = count(); }
         lockstat:::spin-spin { @spin = count(); @least = min(args[1]); }
         lockstat:::spin-spin /args[1] > 10000000000/ { @long = count(); }"""
-    done = sonde("-qc", f"{program} {tmp_path}/file", "-n", text, timeout=60)
+    done = sonde("-qc", f"{program} {tmp_path}/file", "-n", text)
     values = [int(line) for line in done.stdout.split()]
     assert values[0] > 0
     if len(values) > 1:

@@ -1,8 +1,8 @@
 """Strings that may be longer than 512 bytes travel behind the fixed part of their record, as long as they are."""
 
 import pytest
-from access import needs
-from d_run import Run
+from support.d.d_run import Run
+from support.machine.access import needs
 
 from sonde.codegen.records.plan import IN_PLACE_STRING
 

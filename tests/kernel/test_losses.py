@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from command import build, sonde
+from support.command.command import build, sonde
 
 WRITES = """
 #include <fcntl.h>

@@ -6,11 +6,11 @@ A long run: SONDE_EXAMPLES=20000 pytest -rP tests/kernel/test_machine_differenti
 from collections import Counter
 
 import pytest
-from bpf_programs import samples, touches_memory
-from embedded_runs import single_processor
-from example_counts import long_run
 from hypothesis import given
-from machine_differential import REFUSED, SAME, compare
+from support.bpf.bpf_programs import samples, touches_memory
+from support.bpf.embedded_runs import single_processor
+from support.bpf.machine_differential import REFUSED, SAME, compare
+from support.suite.example_counts import long_run
 
 TOUCHING = "uses maps, rings or packets"
 

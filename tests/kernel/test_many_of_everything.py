@@ -4,8 +4,8 @@ import os
 from collections import Counter
 
 import pytest
-from access import needs
-from d_run import Run, compilation
+from support.d.d_run import Run, compilation
+from support.machine.access import needs
 
 from sonde.codegen.intermediate import numbering
 from sonde.engines.kernel import commands, syscalls

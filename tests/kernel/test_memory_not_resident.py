@@ -1,11 +1,11 @@
 """What a system call is given in memory that is not resident is told all the same, completed at the call's return."""
 
-import absent_memory
 import pytest
-from command import sonde, start, table
-from example_counts import long_run
 from hypothesis import given
 from hypothesis import strategies as st
+from support.command import absent_memory
+from support.command.command import sonde, start, table
+from support.suite.example_counts import long_run
 
 COUNT = 101
 PATHS = [f"/never/there/{number}" for number in range(COUNT)]
@@ -149,7 +149,7 @@ def test_calls_that_have_not_returned_are_told_at_the_end(tmp_path):
     program = "syscall::openat:entry /pid == $target/ { @[copyinstr(arg1)] = count(); } tick-1s { exit(0); }"
     command = absent_memory.command(tmp_path, body, [f"{tmp_path}/pages-fifo"])
     tracer = start("-q", "-c", command, "-n", program)
-    output, errors = tracer.communicate(timeout=30)
+    output, errors = tracer.communicate()
     assert b"pages-fifo" not in output
     assert b"1 unfinished firing" in errors
 

@@ -4,9 +4,9 @@ import json
 import shlex
 import sys
 
-import packages
 import pytest
-from command import sonde
+from support.command.command import sonde
+from support.machine import packages
 
 SIZE = 1_000_003
 
@@ -64,7 +64,7 @@ def traffic(tmp_path):
     script.write_text(TRAFFIC % SIZE)
     # What arrives over loopback is handled in the sender, or, if there is much of it, by a thread of the kernel.
     text = 'mib::: /progenyof($target) || strstr(execname, "ksoftirqd") != NULL/ { @[probename] = sum(arg0); }'
-    done = sonde("-q", "-c", shlex.join(["unshare", "-n", sys.executable, str(script)]), "-n", text, timeout=60)
+    done = sonde("-q", "-c", shlex.join(["unshare", "-n", sys.executable, str(script)]), "-n", text)
     lines = done.stdout.splitlines()
     counters = json.loads(next(line for line in lines if line.startswith("{")))
     return {line.split()[0]: int(line.split()[1]) for line in lines if line.startswith(" ")}, counters

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from command import build, sonde, unwrapped
+from support.command.command import build, sonde, unwrapped
 
 PROGRAM = r"""
 #include <string.h>

@@ -6,7 +6,7 @@ import signal
 import subprocess
 
 import pytest
-from command import build, start
+from support.command.command import build, start
 
 ASK = r"""
 #define _GNU_SOURCE
@@ -142,7 +142,7 @@ def shown(tmp_path_factory):
         for each in (deleted, plugin):
             os.unlink(each)
         session.send_signal(signal.SIGINT)
-        output, errors = session.communicate(timeout=30)
+        output, errors = session.communicate()
         os.unlink(mapped)
     finally:
         session.kill()

@@ -3,11 +3,11 @@
 import subprocess
 from pathlib import Path
 
-import packages
 import pytest
-from access import needs
-from activity import activity
-from command import SONDE, build, environment, start
+from support.command.command import SONDE, build, environment, start
+from support.machine import packages
+from support.machine.access import needs
+from support.machine.activity import activity
 
 pytestmark = needs("CAP_SYS_ADMIN")
 
@@ -16,7 +16,7 @@ def in_namespace(script, *options):
     """The output of a shell script that is process 1 of a new pid namespace."""
     packages.require("unshare")
     words = ["unshare", "--pid", "--fork", "--kill-child", *options, "sh", "-c", script, SONDE]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=60, env=environment())
+    done = subprocess.run(words, capture_output=True, text=True, env=environment())
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     return done.stdout

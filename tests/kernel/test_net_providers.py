@@ -3,8 +3,8 @@
 from ipaddress import ip_address
 
 import pytest
-from command import sonde
-from network import ADDRESSES, FIRST, LAST, network, tracing, tshark
+from support.command.command import sonde
+from support.packets.network import ADDRESSES, FIRST, LAST, network, tracing, tshark
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ which probes, and what their translators give of a request that the test makes u
 from importlib import import_module
 
 import pytest
-from command import sonde
+from support.command.command import sonde
 
 from sonde.model.probe import RawTracepoint
 from sonde.providers.derived.provider import DerivedProvider

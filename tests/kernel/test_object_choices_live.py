@@ -9,12 +9,12 @@ import subprocess
 import sys
 from functools import cache
 
-import command
-import packages
 import pytest
-from bpf_objects import BOTH, compiled
-from command import unwrapped
-from static_programs import assembler
+from support.bpf.bpf_objects import BOTH, compiled
+from support.command import command
+from support.command.command import unwrapped
+from support.machine import packages
+from support.symbols.static_programs import assembler
 
 from sonde.engines.kernel.syscalls import address_of, bpf
 

@@ -2,10 +2,10 @@
 
 import subprocess
 
-import command
-import packages
 import pytest
-from bpf_objects import BOTH, COMPILERS, HEADERS, built, compiled, config
+from support.bpf.bpf_objects import BOTH, COMPILERS, HEADERS, built, compiled, config
+from support.command import command
+from support.machine import packages
 
 pytestmark = packages.needs("gcc")
 

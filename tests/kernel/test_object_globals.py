@@ -3,11 +3,11 @@ numbers, of programs whose values are known."""
 
 import subprocess
 
-import packages
 import pytest
-from bpf_objects import BOTH, compiled
-from command import sonde
-from static_programs import assembler
+from support.bpf.bpf_objects import BOTH, compiled
+from support.command.command import sonde
+from support.machine import packages
+from support.symbols.static_programs import assembler
 
 pytestmark = packages.needs("gcc", "g++")
 

@@ -3,11 +3,11 @@
 import re
 import sys
 
-import command
-import packages
 import pytest
-from bpf_objects import BOTH, compiled
-from command import unwrapped
+from support.bpf.bpf_objects import BOTH, compiled
+from support.command import command
+from support.command.command import unwrapped
+from support.machine import packages
 
 CALLS = 60_000
 LOOP = f"'{sys.executable}' -c 'import os; [os.getppid() for _ in range({CALLS})]'"

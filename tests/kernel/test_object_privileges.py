@@ -5,13 +5,13 @@ import shutil
 import subprocess
 import tempfile
 
-import other_user
-import packages
 import pytest
-from access import needs
-from bpf_objects import BOTH, COMPILERS, compiled
-from command import environment
-from static_programs import assembler
+from support.bpf.bpf_objects import BOTH, COMPILERS, compiled
+from support.command import other_user
+from support.command.command import environment
+from support.machine import packages
+from support.machine.access import needs
+from support.symbols.static_programs import assembler
 
 pytestmark = needs("CAP_SETUID", "CAP_SYS_ADMIN")
 

@@ -7,12 +7,12 @@ comes by; the structure is the one that `sonde vars --struct` declares.
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
-from bpf_objects import BOTH, compiled
-from command import sonde
-from live_points import ENVIRONMENT, Subject, gdb_values, relative
+from support.bpf.bpf_objects import BOTH, compiled
+from support.command.command import sonde
+from support.symbols import compiled_objects
+from support.symbols.live_points import ENVIRONMENT, Subject, gdb_values, relative
 from test_variables_against_gdb import CXX_FUNCTIONS, EVERY
 
 from sonde.objects.arguments import asked_layout, member_name
@@ -20,11 +20,6 @@ from sonde.objects.errors import ObjectError
 from sonde.objects.lines import line_of
 from sonde.objects.traceable_code import TraceableCode
 from sonde.objects.user_lines import user_line
-
-HERE = Path(__file__).resolve().parent
-sys.path.append(str(HERE.parent / "unit"))
-
-import compiled_objects  # noqa: E402
 
 pytestmark = [compiled_objects.needs_gcc, compiled_objects.needs_gdb]
 
@@ -107,7 +102,7 @@ def fetched(subject, wanted, compiler):
     config = "".join(f'"{each}\\n"\n' for each in (f"exec={subject.path}", *lines))
     object_ = compiled(f'char lines[] SEC("config") = {config};' + "".join(texts), compiler)
     command = ["setarch", "-R", "env", "-i", *ENVIRONMENT, sys.executable, "-m", "sonde", "--object", object_]
-    done = subprocess.run([*command, "-c", subject.path], capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run([*command, "-c", subject.path], capture_output=True, text=True, check=False)
     told = [each for each in done.stderr.splitlines() if "exited with status" not in each]
     assert told == [], told
     found, addresses = {}, list(wanted)

@@ -6,10 +6,10 @@ import struct
 import subprocess
 import sys
 
-import command
-import packages
 import pytest
-from bpf_objects import ADD, BOTH, COMPILERS, HEADERS, WRITES, built, compiled, config
+from support.bpf.bpf_objects import ADD, BOTH, COMPILERS, HEADERS, WRITES, built, compiled, config
+from support.command import command
+from support.machine import packages
 
 from sonde.bpf.btf import Btf
 
@@ -102,7 +102,7 @@ def test_only_the_prints_of_this_object_are_shown(compiler):
     for each in started:
         while each.stdout.readline() != "1\n":
             assert each.poll() is None
-    outputs = [each.communicate("\n", timeout=60)[0].splitlines() for each in started]
+    outputs = [each.communicate("\n")[0].splitlines() for each in started]
     for name, lines in zip(("one", "two"), outputs, strict=True):
         assert lines.count(f"{name} here") >= 20
         assert set(lines) == {f"{name} here"}
@@ -470,8 +470,8 @@ def test_counts_agree_with_bpftrace(compiler):
     other = subprocess.Popen(["bpftrace", "-e", script], stderr=subprocess.STDOUT, **pipes)
     while "ready" not in (line := other.stdout.readline()):
         assert line, "bpftrace has ended"
-    found = mine.communicate("\n", timeout=100)[0]
-    assert "@n: 1234" in other.communicate(timeout=100)[0]
+    found = mine.communicate("\n")[0]
+    assert "@n: 1234" in other.communicate()[0]
     assert "events = 1234" in found.splitlines()
 
 

@@ -1,10 +1,10 @@
 """Objects that load on both engines say the same of the same workload."""
 
-import command
-import packages
 import pytest
-from bpf_objects import COMPILERS, compiled
-from object_sources import HEAD, SOURCES, STATUS, WORKLOAD
+from support.bpf.bpf_objects import COMPILERS, compiled
+from support.bpf.object_sources import HEAD, SOURCES, STATUS, WORKLOAD
+from support.command import command
+from support.machine import packages
 
 CASES = [
     pytest.param(name, compiler, marks=packages.needs(COMPILERS[compiler][0]), id=f"{name}-{compiler}")

@@ -3,11 +3,11 @@
 import subprocess
 import sys
 
-import command
-import packages
 import pytest
-from bpf_objects import BOTH, COMPILERS, compiled
-from handwritten import COUNT_ZERO, program, tracing_spec
+from support.bpf.bpf_objects import BOTH, COMPILERS, compiled
+from support.bpf.handwritten import COUNT_ZERO, program, tracing_spec
+from support.command import command
+from support.machine import packages
 
 from sonde.bpf import programs
 from sonde.engines.kernel.engine import KernelEngine
@@ -79,7 +79,7 @@ int main(void)
 def test_functions_of_the_kernel(tmp_path, compiler):
     program = command.build(tmp_path, "work", WORK, "-static")
     words = ["--object", compiled(SOURCE, compiler), "--dump", "-D", "target=$target", "-c", str(program)]
-    lines = command.sonde(*words, timeout=200).stdout.splitlines()
+    lines = command.sonde(*words).stdout.splitlines()
     for expected in (
         "/dev/null 8000 -100", "/dev/null 8041 -100", "/no/such 8041 -100", "= -2",
         "section /dev/null 8000", "section /no/such 8041",
@@ -109,9 +109,9 @@ def test_system_calls_by_the_functions_that_serve_them(compiler):
         done = command.sonde(*words, "--program", "other=off", status=1)
         assert "has no kprobes (CONFIG_KPROBES)" in command.unwrapped(done.stderr)
         return
-    done = command.sonde(*words, status=1, timeout=120)
+    done = command.sonde(*words, status=1)
     assert "this kernel has no function no_such_function" in command.unwrapped(done.stderr)
-    done = command.sonde(*words, "--attach", "other=__x64_sys_getppid", timeout=120)
+    done = command.sonde(*words, "--attach", "other=__x64_sys_getppid")
     found = dict(line.split(" = ") for line in done.stdout.splitlines() if " = " in line)
     assert [found[name] for name in ("calls", "results", "moved")] == ["37", "37", "37"]
 
@@ -139,10 +139,10 @@ SEC("kprobe.multi/vfs_open*") int entry(void *c) { __sync_fetch_and_add(&entries
 def test_many_functions_in_one_link_or_a_message(compiler):
     words = ["--object", compiled(MANY, compiler), "--dump", "-c", "/bin/cat /etc/passwd"]
     if has_links():
-        found = command.sonde(*words, timeout=200).stdout.rpartition("entries = ")[2]
+        found = command.sonde(*words).stdout.rpartition("entries = ")[2]
         assert int(found) > 0
         return
-    said = command.sonde(*words, status=1, timeout=200).stderr
+    said = command.sonde(*words, status=1).stderr
     assert "has no kprobe_multi (Linux 5.18, CONFIG_FPROBE)" in said or "cannot be read" in said
 
 
@@ -179,5 +179,5 @@ def test_uprobes_and_rings_work_on_every_kernel(tmp_path):
     { struct event e = { n, m }; bpf_ringbuf_output(&events, &e, sizeof e, 0); bpf_printk("%d", n); return 0; }
     """
     )
-    done = command.sonde("--object", compiled(text, compiler), "-c", str(program), timeout=200)
+    done = command.sonde("--object", compiled(text, compiler), "-c", str(program))
     assert sorted(done.stdout.splitlines()) == ["5", "events: {.n = 5, .m = 7}"]

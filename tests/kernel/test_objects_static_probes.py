@@ -1,9 +1,9 @@
 """BPF objects at static probes (USDT): arguments by name, and as bpf_usdt_arg() of libbpf's usdt.bpf.h finds them."""
 
-import command
 import pytest
-from bpf_objects import BOTH, built, compiled
-from static_programs import assembler
+from support.bpf.bpf_objects import BOTH, built, compiled
+from support.command import command
+from support.symbols.static_programs import assembler
 
 PROGRAM = (
     assembler("""

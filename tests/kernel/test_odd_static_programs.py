@@ -6,10 +6,10 @@ import signal
 import subprocess
 import time
 
-import packages
 import pytest
-from command import build
-from static_programs import assembler
+from support.command.command import build
+from support.machine import packages
+from support.symbols.static_programs import assembler
 from test_static_probes_everywhere import COUNTED, SITES, Held, Tracer
 
 from sonde.model.named_maps import SITES as ROOM

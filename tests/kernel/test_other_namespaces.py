@@ -5,10 +5,10 @@ import re
 import subprocess
 from pathlib import Path
 
-import packages
 import pytest
-from access import needs
-from command import build, start
+from support.command.command import build, start
+from support.machine import packages
+from support.machine.access import needs
 
 from sonde.symbols.elf.file import ElfFile
 
@@ -117,8 +117,8 @@ def test_symbols_lines_variables_and_libraries(outside, namespaces):
         """
         with start("-q", "-p", str(pid), "-n", program) as tracer:
             assert tracer.stdout.readline() == b"on\n", tracer.stderr.read()
-            command.communicate(b"x", timeout=30)
-            out, errors = tracer.communicate(timeout=30)
+            command.communicate(b"x")
+            out, errors = tracer.communicate()
         assert tracer.returncode == 0, errors
         counts = {tuple(re.split(r" {2,}", line.strip())) for line in out.decode().splitlines() if line.strip()}
         assert counts == {

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from command import sonde, start, unwrapped
+from support.command.command import sonde, start, unwrapped
 
 WORK = """
 read go <{fifo}
@@ -121,8 +121,8 @@ def recorded(tmp_path_factory):
             for run in (recorder, *runs.values()):
                 assert run.stdout.readline() == "begun\n", run.stderr.read()
             fifo.write_text("go\n")
-            shown = {name: run.communicate(timeout=60) for name, run in runs.items()}
-            assert not recorder.communicate(timeout=60)[1]
+            shown = {name: run.communicate() for name, run in runs.items()}
+            assert not recorder.communicate()[1]
         finally:
             for run in (work, recorder, *runs.values()):
                 run.kill()

@@ -6,13 +6,13 @@ import socket
 import subprocess
 import sys
 
-import d_run
 import pytest
-from activity import busy
-from command import SONDE, build, environment, sonde
-from network import ADDRESSES, DATAGRAMS, network
-from packets import captured, dumps
-from same_run import outcome, programs, scripts
+from support.command.command import SONDE, build, environment, sonde
+from support.command.same_run import outcome, programs, scripts
+from support.d import d_run
+from support.machine.activity import busy
+from support.packets.network import ADDRESSES, DATAGRAMS, network
+from support.packets.packets import captured, dumps
 
 from sonde.bpf.maps import RINGBUF
 from sonde.machine.system import current_target
@@ -212,7 +212,7 @@ def test_packets_and_losses_are_all_that_passed(tmp_path, output):
         command = f"'{sys.executable}' {script} {ADDRESSES[4][1]} 7300 1300 10"
         words = ["-b4k", "-xswitchrate=300ms", f"-xoutput={output}", "-c", command]
         words = ["ip", "netns", "exec", net.left, SONDE, "-qn", SIZES.format(name=net.left), *words]
-        done = subprocess.run(words, capture_output=True, text=True, timeout=60, env=environment(), check=True)
+        done = subprocess.run(words, capture_output=True, text=True, env=environment(), check=True)
     lost = sum(int(number) for number in re.findall(r"(\d+) drops? on CPU", done.stderr))
     *shown, last = done.stdout.split("end\n")
     packets = [(int(length), dumps(dump)) for length, _, dump in (each.strip("\n").partition("\n") for each in shown)]

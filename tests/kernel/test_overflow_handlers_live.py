@@ -7,9 +7,9 @@ import struct
 import time
 
 import pytest
-from bpf_interpreter import Interpreter
-from helper_twins import OwnTask
-from kernel_perf import KernelRing, load
+from support.bpf.bpf_interpreter import Interpreter
+from support.bpf.helper_twins import OwnTask
+from support.packets.kernel_perf import KernelRing, load
 
 from sonde.bpf import maps, programs
 from sonde.bpf.assembler import assemble

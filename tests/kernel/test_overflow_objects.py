@@ -7,10 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-import packages
 import pytest
-from bpf_objects import BOTH, HEADERS, compiled
-from command import build, sonde, unwrapped
+from support.bpf.bpf_objects import BOTH, HEADERS, compiled
+from support.command.command import build, sonde, unwrapped
+from support.machine import packages
 
 from sonde import Message, load_object
 
@@ -62,7 +62,7 @@ def values(done):
 
 def perf(*words):
     """perf's output; it has nothing to complain about."""
-    done = subprocess.run(["perf", *words], capture_output=True, text=True, timeout=60, errors="replace")
+    done = subprocess.run(["perf", *words], capture_output=True, text=True, errors="replace")
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
 

@@ -7,13 +7,13 @@ import socket
 import struct
 import subprocess
 
-import d_run
 import pytest
-from command import SONDE, environment
-from d_run import Run
-from frames import FRAMES, Reading
-from network import network
-from packets import captured
+from support.command.command import SONDE, environment
+from support.d import d_run
+from support.d.d_run import Run
+from support.packets.frames import FRAMES, Reading
+from support.packets.network import network
+from support.packets.packets import captured
 
 from sonde.bpf.helpers import name_of
 from sonde.engines.kernel.features import FOR_PROGRAMS, detect
@@ -80,7 +80,7 @@ def test_a_device_that_goes_is_told_of_and_the_others_go_on(net, hook):
             net.datagrams(4, 7300, 1)
             assert sonde.stdout.read(len(net.right)) == net.right
             sonde.terminate()
-            assert sonde.wait(timeout=30) == 0
+            assert sonde.wait() == 0
         finally:
             sonde.kill()
 
@@ -96,7 +96,7 @@ def test_when_the_last_device_goes_tracing_ends_with_what_there_is(net, tmp_path
             net.run(net.right, SENDER, "last", 11)
             removed(net, "last")
             output, errors = sonde.stdout.read(), sonde.stderr.read()
-            assert (sonde.wait(timeout=30), output.strip()) == (0, "11")
+            assert (sonde.wait(), output.strip()) == (0, "11")
         finally:
             sonde.kill()
     assert errors.startswith("sonde: network device last has gone")
@@ -111,7 +111,7 @@ def test_when_the_last_device_goes_tracing_ends_with_what_there_is(net, tmp_path
 
 
 def refusal(net, *words):
-    done = subprocess.run(inside(net, *words), capture_output=True, text=True, timeout=60, env=environment())
+    done = subprocess.run(inside(net, *words), capture_output=True, text=True, env=environment())
     assert done.returncode == 1
     return done.stderr
 
@@ -209,7 +209,7 @@ def test_what_does_not_fit_a_record_is_cut_and_counted(net):
             assert sonde.stdout.readline() == "ready\n"
             net.run(net.right, BIG)
             output, errors = sonde.stdout.read(), sonde.stderr.read()
-            assert sonde.wait(timeout=30) == 0
+            assert sonde.wait() == 0
         finally:
             sonde.kill()
     assert errors == "sonde: 1 shortened capture (a record takes at most 64 KiB)\n"
@@ -230,7 +230,7 @@ def test_a_ring_that_fills_loses_packets_that_are_counted(net):
             sonde.send_signal(signal.SIGCONT)
             sonde.send_signal(signal.SIGINT)
             output, errors = sonde.stdout.read(), sonde.stderr.read()
-            assert sonde.wait(timeout=30) == 0
+            assert sonde.wait() == 0
         finally:
             sonde.kill()
             removed(net, "filling")

@@ -2,10 +2,10 @@
 
 import struct
 
-import d_run
 import pytest
-from d_run import Run, text
-from frames import FRAMES, NUMBERS, TEXTS, Reading
+from support.d import d_run
+from support.d.d_run import Run, text
+from support.packets.frames import FRAMES, NUMBERS, TEXTS, Reading
 
 from sonde.bpf.programs import XDP
 from sonde.engines.kernel.commands import PROG_TEST_RUN

@@ -3,16 +3,16 @@
 import subprocess
 import time
 
-import packages
-import pcapng_reader as reader
 import pytest
-from bpf_objects import BOTH, HEADERS, compiled
-from capture_files import Pcapng
-from command import SONDE, environment, sonde, unwrapped
-from frames import FRAMES
-from network import DATAGRAMS, network
-from packets import await_links
-from replayed_packets import Object, compare
+from support.bpf.bpf_objects import BOTH, HEADERS, compiled
+from support.command.command import SONDE, environment, sonde, unwrapped
+from support.files import pcapng_reader as reader
+from support.files.capture_files import Pcapng
+from support.machine import packages
+from support.packets.frames import FRAMES
+from support.packets.network import DATAGRAMS, network
+from support.packets.packets import await_links
+from support.packets.replayed_packets import Object, compare
 
 import sonde as library
 
@@ -103,8 +103,8 @@ def test_the_example_shows_head_and_packet_or_writes_them_to_a_file(net, tmp_pat
         time.sleep(0.5)
         for each in (shown, written):
             each.terminate()
-        output, errors = shown.communicate(timeout=30)
-        assert (written.communicate(timeout=30), errors) == (("", ""), "")
+        output, errors = shown.communicate()
+        assert (written.communicate(), errors) == (("", ""), "")
         assert (shown.returncode, written.returncode) == (0, 0)
     packets = [each for each in reader.packets(file.read_bytes()) if each.data[36:38] == (7411).to_bytes(2, "big")]
     assert [(each.length, len(each.data)) for each in packets] == [(53 + n, min(53 + n, 96)) for n in range(41)]
@@ -151,7 +151,7 @@ def test_results_act_where_they_are_allowed(net):
             net.run(net.left, DATAGRAMS, "10.77.0.2", 7412, 101, 20)
             time.sleep(0.3)
             process.terminate()
-            seen[program] = int(process.communicate(timeout=30)[0].split()[-1])
+            seen[program] = int(process.communicate()[0].split()[-1])
     assert seen.pop("none") >= 101
     assert seen == {"drops": 0, "passes": 0}
 

@@ -6,9 +6,9 @@ import subprocess
 from collections import Counter
 
 import pytest
-from network import network
-from packet_traffic import datagrams, in_pcapng, in_socket, stream, watched
-from packets import UNMERGED, WAYS, captured, dumps, seen
+from support.packets.network import network
+from support.packets.packet_traffic import datagrams, in_pcapng, in_socket, stream, watched
+from support.packets.packets import UNMERGED, WAYS, captured, dumps, seen
 
 CLAUSE = """packet:{name}:ingress:, packet:{name}:egress:
 {{ printf("%s %s %d %d\\n", probemod, probefunc, pktlen, ifindex); capture({limit}); printf("end\\n"); }}"""

@@ -1,8 +1,8 @@
 """A share of tools/packets_on_both_engines.py: both engines capture the same of the same packets."""
 
 import pytest
-from network import network
-from replayed_packets import compare
+from support.packets.network import network
+from support.packets.replayed_packets import compare
 
 COUNT = 1009
 

@@ -4,9 +4,9 @@ of types, each value known, and those that a probe cannot reach refused."""
 import random
 import subprocess
 
-import packages
 import pytest
-from command import build, sonde
+from support.command.command import build, sonde
+from support.machine import packages
 
 TYPES = {
     "char": ("signed char %s", "{0}", {"": 8}),

@@ -2,9 +2,9 @@
 
 import subprocess
 
-import packages
 import pytest
-from command import build, sonde
+from support.command.command import build, sonde
+from support.machine import packages
 
 DATAGRAMS = r"""
 #include <arpa/inet.h>

@@ -6,11 +6,11 @@ import socket
 import struct
 
 import pytest
-from bpf_interpreter import Interpreter
-from helper_twins import OwnTask
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from kernel_perf import DATA_SIZE, OUTPUT, output_from, pattern
+from support.bpf.bpf_interpreter import Interpreter
+from support.bpf.helper_twins import OwnTask
+from support.packets.kernel_perf import DATA_SIZE, OUTPUT, output_from, pattern
 
 from sonde.arch.x86_64.pages import PAGE
 from sonde.bpf import maps, programs

@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from command import SONDE, build, environment, sonde, start, table
+from support.command.command import SONDE, build, environment, sonde, start, table
 
 PROGRAM = r"""
 #include <stdio.h>

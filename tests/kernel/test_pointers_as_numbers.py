@@ -1,8 +1,8 @@
 """Pointers of the kernel that the verifier follows by their types are numbers to a program like any other."""
 
 import pytest
-from activity import activity
-from command import sonde
+from support.command.command import sonde
+from support.machine.activity import activity
 
 MM = "(uint64_t)curthread->mm"
 EQUAL = {

@@ -2,7 +2,7 @@
 
 import re
 
-from command import EXECNAME, sonde
+from support.command.command import EXECNAME, sonde
 
 TYPES = """
 enum color { RED, BLUE = 3 };

@@ -3,11 +3,11 @@
 import re
 import subprocess
 
-import other_user
 import pytest
-from access import needs
-from activity import activity
-from command import environment
+from support.command import other_user
+from support.command.command import environment
+from support.machine.access import needs
+from support.machine.activity import activity
 
 pytestmark = needs("CAP_SETUID", "CAP_SYS_ADMIN")
 

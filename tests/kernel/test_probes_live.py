@@ -6,8 +6,8 @@ import re
 import subprocess
 import time
 
-import packages
 import pytest
+from support.machine import packages
 
 from sonde.bpf import btf
 from sonde.bpf.btf import Btf

@@ -1,7 +1,7 @@
 """The proc provider on a process that does each thing a known number of times."""
 
 import pytest
-from command import build, sonde, table
+from support.command.command import build, sonde, table
 
 WORKLOAD = r"""
 #define _GNU_SOURCE

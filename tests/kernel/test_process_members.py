@@ -4,7 +4,7 @@ import shlex
 import sys
 
 import pytest
-from command import sonde
+from support.command.command import sonde
 
 PROGRAM = """
 import os, time

@@ -3,7 +3,7 @@
 import subprocess
 
 import pytest
-from command import build, sonde
+from support.command.command import build, sonde
 
 WORKLOAD = r"""
 #define _GNU_SOURCE

@@ -5,8 +5,8 @@ import shutil
 from collections import Counter
 
 import pytest
-from command import sonde
-from d_run import compilation, registry
+from support.command.command import sonde
+from support.d.d_run import compilation, registry
 
 from sonde.bpf.programs import name_of
 

@@ -1,7 +1,7 @@
 """The same programs in D and in Python record and count the same in the kernel."""
 
 import pytest
-from python_pairs import PAIRS, lengths, results
+from support.python.python_pairs import PAIRS, lengths, results
 
 
 @pytest.mark.parametrize("name", PAIRS)

@@ -5,8 +5,8 @@ import re
 import subprocess
 
 import pytest
-from command import SONDE, environment
-from interpreters import DISTRIBUTIONS, VERSIONS, interpreter
+from support.command.command import SONDE, environment
+from support.machine.interpreters import DISTRIBUTIONS, VERSIONS, interpreter
 
 ENGINES = ("kernel", "embedded")
 
@@ -107,7 +107,7 @@ PYTHON = re.compile(r"^ +(\S+) (.+):(\d+)$")
 def run(engine, words, text, *options):
     """Lines of output of a script over a command."""
     command = [SONDE, "-q", "--engine", engine, *options, "-c", " ".join(map(str, words)), "-n", text]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment())
+    done = subprocess.run(command, capture_output=True, text=True, env=environment())
     assert not done.returncode, done.stderr
     return done.stdout.split("\n"), done.stderr
 

@@ -1,9 +1,9 @@
 """Random programs are worth running: the kernel takes most of them, and they use memory."""
 
 import pytest
-from bpf_mutations import mutated
-from bpf_programs import from_seed, touches_memory
-from kernel_machine import RefusedError, loaded
+from support.bpf.bpf_mutations import mutated
+from support.bpf.bpf_programs import from_seed, touches_memory
+from support.bpf.kernel_machine import RefusedError, loaded
 
 COUNT = 200
 

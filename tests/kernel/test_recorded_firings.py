@@ -8,8 +8,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from bpf_objects import compiled
-from command import SONDE, build, sonde, unwrapped
+from support.bpf.bpf_objects import compiled
+from support.command.command import SONDE, build, sonde, unwrapped
 
 WORK = "sh -c 'for i in 1 2 3 4 5 6 7; do cat /etc/passwd /nowhere; done >/dev/null 2>&1; ls / >/dev/null'"
 """It writes nothing itself."""
@@ -386,7 +386,7 @@ def test_a_reader_that_goes_away_leaves_a_whole_recording(tmp_path, engine):
     text = 'syscall::read:entry /pid == $target/ { printf("%d\\n", arg0); }'
     words = shlex.join([SONDE, "-q", "-n", text, "--engine", engine, "--record", path, "-c", READS])
     done = subprocess.run(
-        ["bash", "-c", f"{words} | head -n 3; echo ${{PIPESTATUS[0]}}"], capture_output=True, text=True, timeout=60
+        ["bash", "-c", f"{words} | head -n 3; echo ${{PIPESTATUS[0]}}"], capture_output=True, text=True
     )
     assert done.stderr == ""
     *lines, status = done.stdout.split()

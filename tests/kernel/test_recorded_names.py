@@ -4,10 +4,10 @@ function by each of its names, the file by each of its own, an offset in each no
 import re
 import subprocess
 
-import packages
 import pytest
-from command import sonde
-from static_programs import assembler
+from support.command.command import sonde
+from support.machine import packages
+from support.symbols.static_programs import assembler
 
 LIBRARY = """
 int best(int n) { return n + 1; }

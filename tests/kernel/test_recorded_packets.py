@@ -7,11 +7,11 @@ import subprocess
 import tempfile
 
 import pytest
-from capture_files import RAW_IP, Pcapng
-from command import SONDE, build, environment, sonde, unwrapped
-from frames import FRAMES
-from network import ADDRESSES, network
-from packets import UNMERGED
+from support.command.command import SONDE, build, environment, sonde, unwrapped
+from support.files.capture_files import RAW_IP, Pcapng
+from support.packets.frames import FRAMES
+from support.packets.network import ADDRESSES, network
+from support.packets.packets import UNMERGED
 from test_pcap import DATAGRAMS, read
 
 PORT, STREAM = 7311, 7313
@@ -67,7 +67,7 @@ class Running:
         """What it has shown since."""
         self.process.send_signal(signal.SIGINT)
         shown = self.process.stdout.read()
-        assert (self.process.wait(timeout=60), self._complaint()) == (0, "")
+        assert (self.process.wait(), self._complaint()) == (0, "")
         return shown.strip()
 
     def _complaint(self):
@@ -100,7 +100,7 @@ def recorded_with(net, path, scripts, *options):
 
 
 def replayed(path, script, *options):
-    done = sonde("-q", "--replay", path, *options, "-n", script + BEGUN, timeout=60)
+    done = sonde("-q", "--replay", path, *options, "-n", script + BEGUN)
     assert not done.stderr
     return done.stdout.removeprefix("begun\n").strip()
 

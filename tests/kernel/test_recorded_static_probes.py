@@ -2,8 +2,8 @@
 than the recorded one asks for other arguments."""
 
 import pytest
-from command import build, sonde
-from static_programs import assembler
+from support.command.command import build, sonde
+from support.symbols.static_programs import assembler
 
 PROGRAM = (
     assembler("""

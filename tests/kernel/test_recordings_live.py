@@ -6,9 +6,9 @@ import subprocess
 import sys
 import time
 
-import packages
-from activity import busy
-from command import SONDE, sonde, start, table
+from support.command.command import SONDE, sonde, start, table
+from support.machine import packages
+from support.machine.activity import busy
 
 needs_perf = packages.needs("perf")
 
@@ -28,7 +28,7 @@ for _ in range(3):
 
 def perf(*words):
     """perf's output; it has nothing to complain about."""
-    done = subprocess.run(["perf", *words], capture_output=True, text=True, timeout=60, errors="replace")
+    done = subprocess.run(["perf", *words], capture_output=True, text=True, errors="replace")
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
 
@@ -123,7 +123,7 @@ def test_a_full_disk_ends_the_recording(tmp_path):
         END {{ printf("the end\\n"); }}"""
     command = [*limited, SONDE, "record", "-qn", text, "-o", file]
     with busy([0]):
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 1
     assert "failed to write" in done.stderr
     assert done.stdout.endswith("the end\n\n")

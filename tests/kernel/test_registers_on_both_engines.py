@@ -6,9 +6,9 @@ What a stop's record does not tell must be fetched; addresses are the same in ea
 import subprocess
 import sys
 
-import packages
 import pytest
-from command import build
+from support.command.command import build
+from support.machine import packages
 
 from sonde.arch import call_registers, registers
 
@@ -71,7 +71,7 @@ def shown(command, probe, numbers, engine, companion=""):
         f'{{ printf("registers{" %x" * len(numbers)}\\n", {values}); }}'
     )
     words = [sys.executable, "-m", "sonde", "-q", "--engine", engine, "-n", text, "-c", command]
-    done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
     assert "drop" not in done.stderr
     return sorted(line for line in done.stdout.splitlines() if line.startswith("registers"))
 

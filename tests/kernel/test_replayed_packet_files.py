@@ -5,11 +5,11 @@ import subprocess
 import time
 from collections import Counter
 
-import packages
 import pytest
-from capture_files import pcap
-from command import sonde, start
-from frames import FRAMES
+from support.command.command import sonde, start
+from support.files.capture_files import pcap
+from support.machine import packages
+from support.packets.frames import FRAMES
 
 PORT = 40961
 DATAGRAMS = 25
@@ -34,7 +34,7 @@ def captured(path, words):
             send()
             time.sleep(0.2)
         running.terminate()
-        running.wait(timeout=20)
+        running.wait()
 
 
 def shown(path):
@@ -49,7 +49,7 @@ def shown(path):
         "-eframe.len",
         "-eudp.srcport",
     ]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(words, capture_output=True, text=True)
     return [tuple(map(int, line.split())) for line in done.stdout.splitlines()]
 
 
@@ -99,7 +99,7 @@ def test_what_sonde_has_captured_is_replayed(tmp_path):
             time.sleep(0.2)
     finally:
         running.terminate()
-        running.communicate(timeout=20)
+        running.communicate()
     expected = Counter(shown(path))
     assert sum(expected.values()) >= DATAGRAMS
     assert replayed(path) == expected

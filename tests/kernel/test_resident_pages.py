@@ -2,11 +2,10 @@
 
 import os
 
-import d_run
-import everything
 import pytest
-from command import build, sonde
-from d_run import Run
+from support.command.command import build, sonde
+from support.d import d_run, everything
+from support.d.d_run import Run
 
 from sonde.bpf.programs import F_SLEEPABLE
 from sonde.engines.kernel.features import FOR_PROGRAMS, FOR_UPROBES, detect
@@ -14,7 +13,6 @@ from sonde.machine.system import current_target
 
 pytestmark = pytest.mark.every_kernel
 
-PATIENCE = 200
 STRING = 'string s; BEGIN { s = "/every/where/"; }\n'
 
 PROGRAM = r"""
@@ -67,7 +65,7 @@ def test_pages_are_brought_in(command):
     }
     ERROR { @["fault", "", arg5] = count(); }
     """
-    counts = sonde("-q", "-c", command, "-n", text, timeout=PATIENCE).stdout
+    counts = sonde("-q", "-c", command, "-n", text).stdout
     assert {tuple(line.split()) for line in counts.splitlines() if line.strip()} == {
         ("a", "text", "first-seconds", "42", "20"),
         ("fault", "8", "1"),

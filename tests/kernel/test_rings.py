@@ -5,9 +5,9 @@ import subprocess
 import time
 
 import pytest
-from command import build, sonde
-from d_run import Run
-from d_run import text as characters
+from support.command.command import build, sonde
+from support.d.d_run import Run
+from support.d.d_run import text as characters
 
 CALLS = r"""
 #include <stdlib.h>

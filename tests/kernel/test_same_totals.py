@@ -8,10 +8,10 @@ from contextlib import closing
 import duckdb
 import nbclient
 import nbformat
-import packages
 import polars
-from command import build
-from prometheus import PrometheusServer
+from support.command.command import build
+from support.command.prometheus import PrometheusServer
+from support.machine import packages
 from test_export import READER, Exported, port_that_is_free, started
 
 PROGRAM = """
@@ -38,7 +38,7 @@ def in_notebook(folder):
             "int(found['calls']['reader', 'read']), int(found['bytes'][()]), sizes, folded, values",
         )
     ]
-    nbclient.NotebookClient(notebook, timeout=60, kernel_name="python3").execute()
+    nbclient.NotebookClient(notebook, timeout=None, kernel_name="python3").execute()
     return eval(notebook.cells[2].outputs[0].data["text/plain"])
 
 

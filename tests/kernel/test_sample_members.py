@@ -6,9 +6,9 @@ import shlex
 import subprocess
 import sys
 
-import packages
 import pytest
-from command import build, sonde, table
+from support.command.command import build, sonde, table
+from support.machine import packages
 
 PAGES, PLACE = 101, 0x200000000000
 TOUCHING = f"""

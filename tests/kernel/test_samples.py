@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from command import sonde, start, table
+from support.command.command import sonde, start, table
 
 WORKING = Path(__file__).parents[1] / "programs" / "working_children.py"
 FAMILY = f"'{sys.executable}' -IS '{WORKING}' grandchildren"
@@ -179,7 +179,7 @@ def test_threads_that_were_there_and_what_they_start_are_sampled(tmp_path):
         assert first == "begun\n"
         traced.stdin.write("\n")
         traced.stdin.flush()
-        out, err = tracer.communicate(timeout=30)
+        out, err = tracer.communicate()
     assert tracer.returncode == 0, err
     form = re.compile(r"^ *\S+ +\d+/(\d+) +\[\d+\] ")
     tids = [found[1] for line in out.splitlines() if (found := form.match(line))]

@@ -2,10 +2,10 @@
 
 import shutil
 
-import command
 import pytest
-from activity import activity
-from command import EXECNAME, table
+from support.command import command
+from support.command.command import EXECNAME, table
+from support.machine.activity import activity
 
 from sonde.bpf.btf_writer import INT_SIGNED, BtfBuilder, WrittenMember
 
@@ -22,7 +22,7 @@ BEGIN { printf("%s %d", basename("/a/b"), strlen(s) > 1); exit(0); }
 
 def sonde(*words, status=0):
     """As in `command`, for machines that are emulated."""
-    return command.sonde(*words, timeout=200, status=status)
+    return command.sonde(*words, status=status)
 
 
 @pytest.fixture

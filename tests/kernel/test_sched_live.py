@@ -3,8 +3,8 @@
 import os
 
 import pytest
-from access import version
-from command import build, sonde, table
+from support.command.command import build, sonde, table
+from support.machine.access import version
 
 from sonde.providers.kernel_types import KernelTypes
 

@@ -4,8 +4,8 @@ import itertools
 import struct
 
 import pytest
-from command import build, sonde, table
-from d_run import Run
+from support.command.command import build, sonde, table
+from support.d.d_run import Run
 
 from sonde.codegen.program import FRAMES, SCRATCH
 
@@ -85,6 +85,6 @@ def test_threads_of_one_cpu_keep_their_strings(tmp_path):
         @[this->joined == this->twice && substr(this->joined, 0, this->found) == copyinstr(arg0)] = count();
     }
     """
-    done = sonde("-q", "-xstrsize=128", "-c", path, "-n", text, timeout=200)
+    done = sonde("-q", "-xstrsize=128", "-c", path, "-n", text)
     assert table(done.stdout) == {("1",): 16000}
     assert "drop" not in done.stderr

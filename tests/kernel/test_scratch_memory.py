@@ -3,11 +3,11 @@
 import re
 
 import pytest
-from command import build, sonde
-from d_model import TYPES
-from d_run import Run
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.command.command import build, sonde
+from support.d.d_model import TYPES
+from support.d.d_run import Run
 
 SIZE = 256
 
@@ -219,11 +219,11 @@ def test_behind_a_copy_are_zeros_whatever_was_there(engine, tmp_path):
     ]
     script, path = "\n".join(clauses), str(tmp_path / "it.rec")
     words = "-xengine=" + engine, "-c", f"printf {TEXT}", "-n", script
-    sonde("-q", "-o", str(tmp_path / "out"), *words, timeout=90)
+    sonde("-q", "-o", str(tmp_path / "out"), *words)
     shown = (tmp_path / "out").read_text()
     found = re.findall(r"^ +\d*0: ((?:[0-9a-f]{2} )+)", shown, re.MULTILINE)
     copies = [bytes.fromhex(first + second) for first, second in zip(found[::2], found[1::2], strict=True)]
     assert copies == [TEXT[:size].encode().ljust(24, b"\0") for size in sizes for _ in range(2)]
-    sonde("-q", "-o", str(tmp_path / "recorded"), "--record", path, *words, timeout=90)
+    sonde("-q", "-o", str(tmp_path / "recorded"), "--record", path, *words)
     assert (tmp_path / "recorded").read_text() == shown
-    assert sonde("-q", "--replay", path, "-n", script, timeout=90).stdout == shown
+    assert sonde("-q", "--replay", path, "-n", script).stdout == shown

@@ -4,9 +4,9 @@ import re
 import subprocess
 import sys
 
-import packages
 import pytest
-from command import build, environment, sonde, table, unwrapped
+from support.command.command import build, environment, sonde, table, unwrapped
+from support.machine import packages
 
 needs_gdb = packages.needs("gdb")
 

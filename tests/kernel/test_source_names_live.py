@@ -3,7 +3,7 @@
 import subprocess
 
 import pytest
-from command import sonde, unwrapped
+from support.command.command import sonde, unwrapped
 
 PROGRAM = r"""
 namespace net {

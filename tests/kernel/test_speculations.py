@@ -3,9 +3,9 @@
 import struct
 
 import pytest
-from access import needs
-from command import build, sonde
-from d_run import Run
+from support.command.command import build, sonde
+from support.d.d_run import Run
+from support.machine.access import needs
 
 from sonde.model.named_maps import CLOSED, COMMITTED, DISCARDED, FREE, SPECULATING, SPECULATIONS
 
@@ -147,7 +147,7 @@ syscall::getuid:entry /self->s/ { discard(self->s); self->s = 0; @["discarded"] 
 
 
 def traced(text, program, *options):
-    return sonde("-q", "-xswitchrate=1ms", *options, "-n", text, "-c", f"{program} 3000", timeout=60)
+    return sonde("-q", "-xswitchrate=1ms", *options, "-n", text, "-c", f"{program} 3000")
 
 
 @pytest.mark.parametrize("rings", ["one", "cpu"])

@@ -5,10 +5,10 @@ import subprocess
 import time
 from pathlib import Path
 
-import packages
 import pytest
-from command import build, sonde, start, table
-from static_programs import assembler
+from support.command.command import build, sonde, start, table
+from support.machine import packages
+from support.symbols.static_programs import assembler
 
 FORMS = {
     "8@%rax": 0x1122334455667788,
@@ -287,7 +287,7 @@ def test_probes_of_a_file(worker):
         for process in processes:
             wait_for(process, 5)
         tracer.send_signal(signal.SIGINT)
-        rows = [line.split() for line in tracer.communicate(timeout=30)[0].splitlines() if line]
+        rows = [line.split() for line in tracer.communicate()[0].splitlines() if line]
         for process in processes:
             wait_for(process, 0)
     finally:

@@ -8,10 +8,10 @@ import subprocess
 import time
 from pathlib import Path
 
-import packages
 import pytest
-from command import SONDE, build, environment, sonde, start, table, unwrapped
-from static_programs import assembler
+from support.command.command import SONDE, build, environment, sonde, start, table, unwrapped
+from support.machine import packages
+from support.symbols.static_programs import assembler
 from test_static_probes import FORMS, HOST, PROGRAM, WORK, WORKER, step, stepping, wait_for
 
 COUNTED = """
@@ -100,7 +100,7 @@ class Tracer:
 
     def __exit__(self, *_):
         self._process.send_signal(signal.SIGINT)
-        out, self.messages = self._process.communicate(timeout=30)
+        out, self.messages = self._process.communicate()
         self.lines = [line for line in out.splitlines() if line]
         assert self._process.returncode == 0, self.messages
 
@@ -372,15 +372,13 @@ def test_a_recording_has_their_names(tmp_path, counted):
         time.sleep(2)
         held.work()
     normal.send_signal(signal.SIGINT)
-    out, _ = normal.communicate(timeout=30)
+    out, _ = normal.communicate()
     assert out.count("unit:unit-done") == 2
     assert sonde("raw", raw).stdout.count("unit:unit-done") == 2
 
 
 def test_what_matches_nothing():
-    done = subprocess.run(
-        [SONDE, "-n", "nobodyhas*:::this"], capture_output=True, text=True, timeout=30, env=environment()
-    )
+    done = subprocess.run([SONDE, "-n", "nobodyhas*:::this"], capture_output=True, text=True, env=environment())
     assert done.returncode == 1
     assert "does not match any probes" in done.stderr
     assert "no process that runs has static probes of nobodyhas*, which -Z would wait for" in unwrapped(done.stderr)
@@ -453,7 +451,7 @@ def test_sonde_does_not_trace_itself(tmp_path):
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)  # fmt: skip
     time.sleep(3)
     subprocess.run([python, "-c", "import sys; sys.audit('sonde')"], check=True)
-    out, messages = tracer.communicate(timeout=60)
+    out, messages = tracer.communicate()
     counts = table(out)
     assert set(counts) == {("0",)}, messages
     assert counts["0",] > 1

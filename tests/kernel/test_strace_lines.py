@@ -6,10 +6,10 @@ import shutil
 import subprocess
 from pathlib import Path
 
-import packages
 import pytest
-from command import SONDE
-from strace_lines import GROUPS, PROGRAM, SCRIPT, compare
+from support.command.command import SONDE
+from support.files.strace_lines import GROUPS, PROGRAM, SCRIPT, compare
+from support.machine import packages
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def shown(words, place):
     directory.mkdir()
     subprocess.run(
         [*words[:-1], "-o", output, *shlex.split(words[-1])] if words[0] == "strace" else [*words, "-o", output],
-        cwd=directory, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=True, timeout=120,
+        cwd=directory, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=True,
         env={**os.environ, "LC_ALL": "C"},
     )  # fmt: skip
     shutil.rmtree(directory)

@@ -1,8 +1,8 @@
 """Strings that are members of structures: strsize bytes at any address, next to other members."""
 
 import pytest
-from access import needs
-from d_run import Run, text
+from support.d.d_run import Run, text
+from support.machine.access import needs
 
 pytestmark = needs("CAP_BPF", "CAP_PERFMON")
 STRUCTURE = "struct s { int before; string b; char behind; string last; };"

@@ -3,12 +3,12 @@
 import socket
 
 import pytest
-import string_model as model
-from access import needs, require
-from d_run import Run, text
 from hypothesis import given
 from hypothesis import strategies as st
-from string_runs import SIZES, fire, often, strings
+from support.d import string_model as model
+from support.d.d_run import Run, text
+from support.d.string_runs import SIZES, fire, often, strings
+from support.machine.access import needs, require
 
 pytestmark = needs("CAP_BPF", "CAP_PERFMON")
 NUMBERS = ["index(a, b)", "rindex(a, b)", "index(a, b, n)", "rindex(a, b, n)", "strlen(a)"]

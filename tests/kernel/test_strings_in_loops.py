@@ -1,7 +1,7 @@
 """Short strings are on the stack of a loop's body, which is a function of its own: they are what they are outside."""
 
 import pytest
-from command import sonde
+from support.command.command import sonde
 
 TEXTS = {
     "lltostr(7)": "7", 'strstr("key=value", gt)': "ey=value", "gt": "e", '"k"': "k", "cleanpath(probeprov)": "dtrace",

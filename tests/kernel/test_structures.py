@@ -2,9 +2,9 @@
 
 from typing import NamedTuple
 
-from d_run import Run
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.d.d_run import Run
 
 relaxed = settings(
     max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]

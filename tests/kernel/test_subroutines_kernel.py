@@ -5,8 +5,8 @@ import subprocess
 import sys
 
 import pytest
-from command import build, sonde, table
-from d_run import Run
+from support.command.command import build, sonde, table
+from support.d.d_run import Run
 
 MARK = 0x5BD1E995
 OPENED = "syscall::pread64:entry /pid == $target && arg3 == 0x5bd1e995/"

@@ -4,9 +4,9 @@ import re
 import subprocess
 from collections import Counter
 
-import packages
 import pytest
-from command import build, sonde, table
+from support.command.command import build, sonde, table
+from support.machine import packages
 
 WORKLOAD = r"""
 #include <errno.h>
@@ -61,7 +61,7 @@ def workload(tmp_path_factory):
 
 def strace(program, *options):
     packages.require("strace")
-    done = subprocess.run(["strace", "-f", "-qq", *options, program], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(["strace", "-f", "-qq", *options, program], capture_output=True, text=True)
     return done.stderr.splitlines()
 
 

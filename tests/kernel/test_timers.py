@@ -5,7 +5,7 @@ import subprocess
 from contextlib import contextmanager
 
 import pytest
-from command import build, sonde, table
+from support.command.command import build, sonde, table
 
 from sonde.machine.system import online_cpus
 

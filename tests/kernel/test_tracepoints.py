@@ -3,9 +3,9 @@
 import re
 
 import pytest
-from access import require
-from activity import activity
-from command import build, sonde, table
+from support.command.command import build, sonde, table
+from support.machine.access import require
+from support.machine.activity import activity
 
 FORKS = r"""
 #include <sys/wait.h>

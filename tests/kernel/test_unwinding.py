@@ -8,9 +8,9 @@ import subprocess
 import sys
 import time
 
-import packages
 import pytest
-from command import build, sonde, start
+from support.command.command import build, sonde, start
+from support.machine import packages
 
 PROGRAM = r"""
 #include <signal.h>
@@ -79,7 +79,7 @@ def theirs(program, function, directory):
     script.write_text(GDB)
     commands = ["handle SIGUSR1 nostop noprint pass", f"break *{function}", "run", f"source {script}"]
     words = [word for command in commands for word in ("-ex", command)]
-    shown = subprocess.run(["gdb", "-q", "-batch", *words, program], capture_output=True, text=True, timeout=60).stdout
+    shown = subprocess.run(["gdb", "-q", "-batch", *words, program], capture_output=True, text=True).stdout
     return [(name, int(offset or 0)) for name, offset in THEIR_FRAME.findall(shown)]
 
 
@@ -410,7 +410,7 @@ def test_processes_that_begin_and_end(tmp_path):
             child = subprocess.Popen([program])
             pids.add(child.pid)
             child.wait()
-        out, _ = session.communicate(timeout=20)
+        out, _ = session.communicate()
     finally:
         session.kill()
         session.wait()
@@ -434,7 +434,7 @@ def test_kernels_that_have_mappings_elsewhere(tmp_path):
     """Before Linux 6.1 programs search what the session has noted of each process."""
     program = build(tmp_path, "program", PROGRAM, "-O2", "-fomit-frame-pointer")
     words = ["-q", "-n", "pid$target:a.out:innermost:entry { ustack(); exit(0); }", "-c", program]
-    way = subprocess.run([sys.executable, "-c", WITHOUT_TREE, *words], capture_output=True, text=True, timeout=60)
+    way = subprocess.run([sys.executable, "-c", WITHOUT_TREE, *words], capture_output=True, text=True)
     assert way.returncode == 0, way.stderr
     assert ours(way.stdout) == ours(sonde(*words).stdout)
     assert [name for name, _ in ours(way.stdout)].count("recursing") >= 3

@@ -5,9 +5,9 @@ import re
 import shlex
 import subprocess
 
-import packages
 import pytest
-from command import sonde
+from support.command.command import sonde
+from support.machine import packages
 
 from sonde.symbols.elf.file import ET_EXEC, ElfFile
 

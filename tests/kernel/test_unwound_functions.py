@@ -4,9 +4,9 @@ import os
 import subprocess
 import sys
 
-import packages
 import pytest
-from command import SONDE, environment, sonde, unwrapped
+from support.command.command import SONDE, environment, sonde, unwrapped
+from support.machine import packages
 
 THROWING = r"""
 #include <cstdio>
@@ -73,7 +73,7 @@ def test_exceptions_get_past_the_returns_of_patterns(throwing):
     probes = ",".join(f"pid$target:{each}::return" for each in ("libstdc*", "libgcc_s*", "a.out"))
     text = f"{probes} {{ @[probefunc] = count(); }}"
     command = [SONDE, "-wn", text, "-c", throwing]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment())
+    done = subprocess.run(command, capture_output=True, text=True, env=environment())
     assert done.returncode == 0, done.stderr
     assert "13 31" in done.stdout.splitlines()
     counts = dict(row.split() for row in done.stdout.splitlines() if len(row.split()) == 2)

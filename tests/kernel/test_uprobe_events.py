@@ -5,8 +5,8 @@ import struct
 import subprocess
 
 import pytest
-from command import build
-from d_run import Run
+from support.command.command import build
+from support.d.d_run import Run
 
 from sonde.bpf import programs
 from sonde.engines.kernel.engine import KernelEngine

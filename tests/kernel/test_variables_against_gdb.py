@@ -1,8 +1,8 @@
 """Variables by name, through the compiler and both engines, against gdb's values at the same points."""
 
 import pytest
-from compiled_objects import compiled, needs_gcc, needs_gdb
-from live_points import Subject, compared, in_lists, name_of
+from support.symbols.compiled_objects import compiled, needs_gcc, needs_gdb
+from support.symbols.live_points import Subject, compared, in_lists, name_of
 
 pytestmark = [needs_gcc, needs_gdb]
 EVERY = 3

@@ -4,8 +4,8 @@ import re
 import subprocess
 
 import pytest
-from command import build, sonde, table
-from d_run import Run
+from support.command.command import build, sonde, table
+from support.d.d_run import Run
 
 THREADS = r"""
 #include <pthread.h>
@@ -50,7 +50,7 @@ def test_each_thread_begins_with_zeros(tmp_path):
     with Run("long seen, total; self long x; self string s; " + text) as traced:
         traced.attach()
         before = memory(traced.tracing, "threads")
-        subprocess.run([program, "20000"], check=True, timeout=60)
+        subprocess.run([program, "20000"], check=True)
         found = traced.globals()
         assert (found["seen"], found["total"]) == (0, 20000)
         assert traced.lost() == {}
@@ -65,7 +65,7 @@ def test_elements_set_to_zero_make_room(tmp_path):
             f"{OURS} {{ a[arg0] = 0; s[arg0] = 0; self->t[arg0] = 0; }}")  # fmt: skip
     with Run("long got; " + text, dynvarsize=64 << 10) as traced:
         traced.attach()
-        subprocess.run([program, "10000"], check=True, timeout=60)
+        subprocess.run([program, "10000"], check=True)
         assert traced.globals()["got"] == 80000
         assert traced.lost() == {}
         assert [len(traced.elements(name)) for name in "ast"] == [0, 0, 0]

@@ -1,7 +1,7 @@
 """Variables by name where there are many of them, or many probes that have them in different places."""
 
 import pytest
-from command import build, sonde
+from support.command.command import build, sonde
 
 ARGUMENTS, LOCALS = 40, 100
 MANY = f"""

@@ -3,10 +3,10 @@
 from collections import Counter
 
 import pytest
-from bpf_mutations import mutated
-from bpf_programs import from_seed
-from compiled_programs import distinct, examples
-from verifier_differential import BOTH_ACCEPT, OVER_REFUSAL, WRONG, compare_by, refusal
+from support.bpf.bpf_mutations import mutated
+from support.bpf.bpf_programs import from_seed
+from support.bpf.compiled_programs import distinct, examples
+from support.bpf.verifier_differential import BOTH_ACCEPT, OVER_REFUSAL, WRONG, compare_by, refusal
 
 from sonde.runtime.verifier.rules import KERNEL, STRICT, USUAL
 

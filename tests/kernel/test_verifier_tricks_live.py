@@ -1,11 +1,11 @@
 """The kernel's verifier refuses the programs that would trick one: the engine's is tested with what is unsafe."""
 
 import pytest
-from bpf_programs import Sample
-from kernel_machine import log_of
-from refusal_classes import SAFETY, classify
-from verified import MAPS, program
-from verifier_tricks import TRICKS
+from support.bpf.bpf_programs import Sample
+from support.bpf.kernel_machine import log_of
+from support.bpf.refusal_classes import SAFETY, classify
+from support.bpf.verified import MAPS, program
+from support.bpf.verifier_tricks import TRICKS
 
 from sonde.bpf.instructions import decode
 

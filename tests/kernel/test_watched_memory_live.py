@@ -2,9 +2,9 @@
 
 import re
 
-import packages
 import pytest
-from command import sonde
+from support.command.command import sonde
+from support.machine import packages
 
 SOURCE = """
 #include <pthread.h>

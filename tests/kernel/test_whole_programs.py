@@ -6,9 +6,9 @@ import shlex
 import sys
 
 import pytest
-from command import sonde
-from example_counts import count_of
-from whole_programs import program
+from support.command.command import sonde
+from support.d.whole_programs import program
+from support.suite.example_counts import count_of
 
 COUNT = 40
 STRSIZE = 256

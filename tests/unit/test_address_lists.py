@@ -1,7 +1,7 @@
 """Lists of ranges and of locations, and scans of entries, are those of pyelftools; forms of split units by hand."""
 
 import pytest
-from compiled_objects import compiled, needs_gcc
+from support.symbols.compiled_objects import compiled, needs_gcc
 
 from sonde.symbols.dwarf.attributes import locations_of, ranges_of
 from sonde.symbols.dwarf.errors import DebugInfoError

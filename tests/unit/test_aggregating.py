@@ -5,12 +5,12 @@ import functools
 import re
 from pathlib import Path
 
-import d_aggregating
 import pytest
-from compiled import spec
 from hypothesis import given
 from hypothesis import strategies as st
-from parsed import nodes
+from support.d import d_aggregating
+from support.d.compiled import spec
+from support.source.parsed import nodes
 
 import sonde
 from sonde.codegen.records.aggregations import UPDATES
@@ -27,7 +27,7 @@ FLOORS = {
     "code (codegen/records/aggregations.py)": UPDATES,
     "a prototype in D (frontends/d/check/prototypes.py)": AGGREGATING,
     "a value for Python programs (library/aggregations.py)": VALUES,
-    "an evaluator (tests/d_aggregating.py)": {each.name for each in d_aggregating.FUNCTIONS},
+    "an evaluator (tests/support/d/d_aggregating.py)": {each.name for each in d_aggregating.FUNCTIONS},
 }
 
 CALLS = {

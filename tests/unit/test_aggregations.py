@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from records import PROBES, FakeTracing, integer, record
+from support.files.records import PROBES, FakeTracing, integer, record
 
 from sonde.consume.consumer import Consumer
 from sonde.consume.options import Options

@@ -3,9 +3,9 @@
 import random
 import subprocess
 
-import packages
 import pytest
-from catalog import check
+from support.d.catalog import check
+from support.machine import packages
 
 from sonde.model.types import resolve
 

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from compiled_objects import C_SOURCE, CXX_SOURCE, compiled, needs_gcc, needs_gdb, output
+from support.symbols.compiled_objects import C_SOURCE, CXX_SOURCE, compiled, needs_gcc, needs_gdb, output
 
 from sonde.symbols.dwarf.breakpoints import stops
 from sonde.symbols.dwarf.errors import DebugInfoError

@@ -1,7 +1,7 @@
 """--fmt: a program in its usual layout says the same, and is laid out as it is the second time."""
 
-import bt_programs
 import pytest
+from support.bpftrace import bt_programs
 
 from sonde.frontends.bpftrace.errors import SourceSpan
 from sonde.frontends.bpftrace.formatting.layout import laid_out

@@ -1,8 +1,8 @@
 """Mistakes in programs of bpftrace's language are told where bpftrace tells them, and for the same reason."""
 
 import pytest
-from bt_compiling import registry, told
-from bt_mistakes import MISTAKES
+from support.bpftrace.bt_compiling import registry, told
+from support.bpftrace.bt_mistakes import MISTAKES
 
 
 @pytest.fixture(scope="module")

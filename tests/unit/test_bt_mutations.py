@@ -6,8 +6,8 @@ SONDE_FUZZ_EXAMPLES=N tries N instead of a few; so does `tools/bt_programs.py mu
 import os
 
 import pytest
-from bt_compiling import outcome
-from bt_mutations import mutated
+from support.bpftrace.bt_compiling import outcome
+from support.bpftrace.bt_mutations import mutated
 
 COUNT = int(os.environ.get("SONDE_FUZZ_EXAMPLES", "307"))
 

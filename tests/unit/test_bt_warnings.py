@@ -1,8 +1,8 @@
 """Warnings in programs of bpftrace's language are told where bpftrace tells them, and nothing else is warned of."""
 
 import pytest
-from bt_compiling import registry, told, warnings
-from bt_warnings import QUIET, WARNED
+from support.bpftrace.bt_compiling import registry, told, warnings
+from support.bpftrace.bt_warnings import QUIET, WARNED
 from test_bt_mistakes import wanted
 
 

@@ -4,7 +4,7 @@ import json
 import struct
 import subprocess
 
-import packages
+from support.machine import packages
 
 from sonde.bpf.btf_writer import (
     INT_SIGNED,
@@ -79,7 +79,7 @@ def test_bpftool_reads_the_same(tmp_path):
     builder, function = sample()
     path = tmp_path / "sample.btf"
     path.write_bytes(builder.build())
-    done = subprocess.run(["bpftool", "-j", "btf", "dump", "file", path], capture_output=True, check=True, timeout=20)
+    done = subprocess.run(["bpftool", "-j", "btf", "dump", "file", path], capture_output=True, check=True)
     types = {t["id"]: t for t in json.loads(done.stdout)["types"]}
     assert (types[1]["kind"], types[1]["name"], types[1]["encoding"], types[1]["nr_bits"]) == (
         "INT",

@@ -6,8 +6,8 @@ import re
 import subprocess
 
 import pytest
-from catalog import FakeCatalog
-from compiled_objects import needs_gcc
+from support.d.catalog import FakeCatalog
+from support.symbols.compiled_objects import needs_gcc
 
 from sonde.frontends.bpftrace.check.definitions.reading import read_definitions
 from sonde.frontends.bpftrace.check.definitions.tokens import DefinitionError
@@ -99,8 +99,8 @@ int main() {{ {" ".join(body)} }}
 """
     (directory / "layout.c").write_text(source)
     command = ["gcc", "-w", "-O0", "-std=gnu11", "-o", directory / "layout", directory / "layout.c"]
-    subprocess.run(command, check=True, timeout=60)
-    shown = subprocess.run([directory / "layout"], check=True, capture_output=True, text=True, timeout=60)
+    subprocess.run(command, check=True)
+    shown = subprocess.run([directory / "layout"], check=True, capture_output=True, text=True)
     return shown.stdout.splitlines()
 
 

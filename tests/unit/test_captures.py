@@ -6,9 +6,9 @@ import random
 import struct
 from types import SimpleNamespace
 
-import pcapng_reader as reader
 import pytest
-from records import BEGIN, conversions, record
+from support.files import pcapng_reader as reader
+from support.files.records import BEGIN, conversions, record
 
 from sonde.captures import sink
 from sonde.captures.columns import by_column

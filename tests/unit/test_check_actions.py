@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from catalog import check, clause, error, statement, tag
+from support.d.catalog import check, clause, error, statement, tag
 
 from sonde.frontends.d.errors import DError
 from sonde.model.program import (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from catalog import check, error, expression
+from support.d.catalog import check, error, expression
 
 from sonde.model.program import Const
 from sonde.model.types import Struct, Type, name_of, resolve

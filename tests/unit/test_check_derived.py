@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from catalog import check, error
+from support.d.catalog import check, error
 
 from sonde.codegen.firings.conditions import apart
 from sonde.model import program as tree

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from catalog import check, expression, statement, tag
 from hypothesis import given
 from hypothesis import strategies as st
+from support.d.catalog import check, expression, statement, tag
 
 from sonde.model.program import (
     AddressOf,
@@ -184,7 +184,7 @@ def test_stringof_and_casts_to_string() -> None:
 
 
 def test_user_pointers_stay_user_pointers() -> None:
-    from catalog import check
+    from support.d.catalog import check
 
     traced: Any = check("syscall::read:entry { trace(*((int *)(args[1] + 4))); }").clauses[0].statements[0]
     assert resolve(traced.value.pointer.type).user

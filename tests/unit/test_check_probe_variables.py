@@ -1,7 +1,7 @@
 """Variables of programs in D: what a name is, and what a clause does whose probes have it in different places."""
 
 import pytest
-from catalog import check
+from support.d.catalog import check
 
 from sonde.frontends.d.errors import DError
 from sonde.model.program import Argument, ProbeVariable

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from catalog import FakeCatalog, check, error
-from d_checking import DEFAULTS, compile_sources
+from support.d.catalog import FakeCatalog, check, error
+from support.d.d_checking import DEFAULTS, compile_sources
 
 from sonde.frontends.d.source import Macros, ProgramSource
 from sonde.model.program import Argument, Index

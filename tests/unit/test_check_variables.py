@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from catalog import check, error, expression, statement, tag
+from support.d.catalog import check, error, expression, statement, tag
 
 from sonde.model.program import Argument, Assign, Cast, Const, Deref, Element, Increment, MemberOf, Var, Variable
 from sonde.model.types import INT, LONG, STRING, Pointer, name_of, resolve

@@ -4,8 +4,8 @@ import os
 import random
 import subprocess
 
-import packages
 import pytest
+from support.machine import packages
 
 from sonde.symbols.elf.file import ElfError, ElfFile
 from sonde.symbols.elf.indirect import FunctionSlots, Loaded, bias_of, chosen

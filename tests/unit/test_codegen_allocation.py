@@ -1,6 +1,6 @@
 """Register allocation: who may share a register, who must not, and what happens when there are too few."""
 
-from bpf_machine import Machine
+from support.bpf.bpf_machine import Machine
 
 from sonde.bpf import instructions as bpf
 from sonde.codegen.intermediate import ir

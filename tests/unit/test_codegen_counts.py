@@ -1,7 +1,7 @@
 """What compiled programs are made of, counted in instructions: no work twice, none that nobody asked for."""
 
 import pytest
-from compiled import calls, code, compilation, jumps, local_calls, spec
+from support.d.compiled import calls, code, compilation, jumps, local_calls, spec
 
 from sonde.bpf import instructions as bpf
 

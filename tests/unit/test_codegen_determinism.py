@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from compiled import spec
+from support.d.compiled import spec
 
 PROGRAMS = {
     "everything": """
@@ -46,7 +46,7 @@ def test_pickling_gives_the_spec_back(name):
 def test_hash_seeds_change_nothing():
     """Processes that order their sets differently compile the same."""
     script = (
-        "import hashlib; from compiled import spec; from test_codegen_determinism import PROGRAMS;"
+        "import hashlib; from support.d.compiled import spec; from test_codegen_determinism import PROGRAMS;"
         "print(hashlib.sha256(repr([spec(text) for text in PROGRAMS.values()]).encode()).hexdigest())"
     )
     path = os.pathsep.join([os.path.dirname(__file__), *sys.path])

@@ -1,10 +1,10 @@
 """Any function gives the same result interpreted, compiled as it is, and compiled through all passes."""
 
-from bpf_machine import Machine
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ir_machine import IrMachine
-from ir_recipes import HELPER, Maker, duplicate, inputs, kept, memory_of, part, recipes
+from support.bpf.bpf_machine import Machine
+from support.bpf.ir_machine import IrMachine
+from support.bpf.ir_recipes import HELPER, Maker, duplicate, inputs, kept, memory_of, part, recipes
 
 from sonde.bpf.instructions import decode
 from sonde.codegen.intermediate import flow

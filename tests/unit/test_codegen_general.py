@@ -1,6 +1,6 @@
 """Programs of clauses whose probes are fired in several ways, for an engine that has general probes."""
 
-from compiled import TARGET, compilation
+from support.d.compiled import TARGET, compilation
 
 from sonde.bpf import maps, programs
 

@@ -4,14 +4,14 @@ import hashlib
 from typing import NamedTuple
 
 import pytest
-from bpf_machine import SPACING, Machine
-from catalog import NODE, VARIABLES
-from compiled import TAGGED, TARGET
-from compiled import check as checked
-from dwarf_machine import concrete
-from example_counts import long_run
 from hypothesis import given
 from hypothesis import strategies as st
+from support.bpf.bpf_machine import SPACING, Machine
+from support.d.catalog import NODE, VARIABLES
+from support.d.compiled import TAGGED, TARGET
+from support.d.compiled import check as checked
+from support.suite.example_counts import long_run
+from support.symbols.dwarf_machine import concrete
 
 from sonde.arch.x86_64.registers import BY_DWARF_NUMBER, SIZE
 from sonde.bpf import instructions as bpf

@@ -1,10 +1,10 @@
 """Which programs only observe: derived from types, helpers, results, and where they write."""
 
 import pytest
-from bpf_mutations import mutated
-from bpf_programs import from_seed
-from compiled import spec
-from example_counts import count_of
+from support.bpf.bpf_mutations import mutated
+from support.bpf.bpf_programs import from_seed
+from support.d.compiled import spec
+from support.suite.example_counts import count_of
 from test_codegen_determinism import PROGRAMS
 from test_specfile import PROGRAMS as SAVED
 

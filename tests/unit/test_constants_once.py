@@ -6,7 +6,7 @@ import re
 from functools import cache
 from pathlib import Path
 
-from parsed import parsed
+from support.source.parsed import parsed
 
 import sonde
 from sonde.arch.x86_64.pages import PAGE, PAGE_BITS

@@ -1,9 +1,9 @@
 """CO-RE: numbers that follow from one layout of a structure become those of another."""
 
 import pytest
-from btf_blobs import Blob
 from hypothesis import given
 from hypothesis import strategies as st
+from support.bpf.btf_blobs import Blob
 
 from sonde.bpf import instructions as i
 from sonde.bpf.btf import Btf

@@ -2,7 +2,7 @@
 
 import struct
 
-from records import FakeTracing
+from support.files.records import FakeTracing
 
 from sonde.consume.counters import Counters
 from sonde.consume.events import Drop

@@ -3,8 +3,8 @@
 import struct
 
 import pytest
-from catalog import FakeCatalog
-from d_checking import DEFAULTS
+from support.d.catalog import FakeCatalog
+from support.d.d_checking import DEFAULTS
 
 from sonde.frontends.d.check.checker import Checker
 from sonde.frontends.d.ctf import CtfWriter

@@ -1,8 +1,9 @@
 """Constant folding against the model of D's integers, and the model against the examples of the reference."""
 
 import pytest
-from catalog import expression
-from d_model import (
+from hypothesis import given
+from support.d.catalog import expression
+from support.d.d_model import (
     CHAR,
     ENUM,
     INT,
@@ -19,8 +20,7 @@ from d_model import (
     expressions,
     unary,
 )
-from example_counts import long_run
-from hypothesis import given
+from support.suite.example_counts import long_run
 
 from sonde.model.program import Const
 from sonde.model.types import is_signed, size_of

@@ -1,14 +1,11 @@
 """DOF that is damaged: what is read of it are sites of the file or nothing, and no error but those of ELF files."""
 
 import random
-import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "kernel"))
-
-import packages
 import pytest
-from command import build
+from support.command.command import build
+from support.machine import packages
 from test_dof_probes import NATIVE, dof, program_text
 
 from sonde.symbols.elf.file import ElfError, ElfFile

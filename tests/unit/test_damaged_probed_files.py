@@ -4,7 +4,7 @@ import contextlib
 import random
 
 import pytest
-from compiled_objects import compiled, needs_gcc
+from support.symbols.compiled_objects import compiled, needs_gcc
 
 from sonde.model.errors import SourceError
 from sonde.providers.pattern import Pattern

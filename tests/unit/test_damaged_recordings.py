@@ -15,11 +15,11 @@ import sys
 import time
 from pathlib import Path
 
-import pcapng_reader
 import pytest
-from damage import damaged
-from example_counts import count_of
-from records import FakeTracing, record
+from support.files import pcapng_reader
+from support.files.damage import damaged
+from support.files.records import FakeTracing, record
+from support.suite.example_counts import count_of
 from test_captures import ENDING, IN, OUT, PLAIN, PRINTED, STRINGS, TRACED, packet, pattern
 
 from sonde.captures import sink

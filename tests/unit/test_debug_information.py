@@ -11,10 +11,10 @@ import zlib
 from importlib.util import find_spec
 from pathlib import Path
 
-import packages
 import pytest
-from compiled_objects import compiled, needs_gcc, output
 from elftools.elf.elffile import ELFFile
+from support.machine import packages
+from support.symbols.compiled_objects import compiled, needs_gcc, output
 
 from sonde.symbols.dwarf.attributes import name_of, ranges_of
 from sonde.symbols.dwarf.compression import LARGEST, debug_sections

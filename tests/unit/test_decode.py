@@ -4,7 +4,7 @@ import struct
 
 from hypothesis import given
 from hypothesis import strategies as st
-from records import discarded, record
+from support.files.records import discarded, record
 
 from sonde.consume.decode import key_reader, record_reader
 from sonde.consume.runs import spans

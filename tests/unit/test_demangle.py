@@ -2,10 +2,10 @@
 
 import subprocess
 
-import packages
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.machine import packages
 
 from sonde.symbols.source_names.demangle import Demangler
 from sonde.symbols.source_names.rust_names import demangle

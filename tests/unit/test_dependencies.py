@@ -1,7 +1,7 @@
 """`#pragma D depends_on` in programs and in libraries."""
 
 import pytest
-from catalog import check, error
+from support.d.catalog import check, error
 
 LIBRARY = "#pragma D depends_on {what}\ninline int five = 5;\n"
 

@@ -8,10 +8,10 @@ import random
 from pathlib import Path
 
 import pytest
-from compiled import spec
 from hypothesis import given
 from hypothesis import strategies as st
-from parsed import nodes
+from support.d.compiled import spec
+from support.source.parsed import nodes
 from test_specfile import PROGRAMS, maps, numbers, texts
 
 import sonde

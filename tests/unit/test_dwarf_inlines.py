@@ -3,8 +3,8 @@
 import re
 import subprocess
 
-import packages
 import pytest
+from support.machine import packages
 
 from sonde.symbols.dwarf.inlines import open_inlines
 

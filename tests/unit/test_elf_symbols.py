@@ -9,11 +9,11 @@ import struct
 import subprocess
 import sys
 
-import packages
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from listed_symbols import symbols
+from support.machine import packages
+from support.symbols.listed_symbols import symbols
 
 from sonde.symbols.elf.file import ElfError, ElfFile
 from sonde.symbols.elf.symbol_table import STT_FUNC

@@ -4,8 +4,8 @@ import re
 from pathlib import Path
 
 import pytest
-from catalog import error
-from error_tags import CASES, ELSEWHERE, NEVER, NUMBER_OF_TAGS
+from support.d.catalog import error
+from support.d.error_tags import CASES, ELSEWHERE, NEVER, NUMBER_OF_TAGS
 
 SOURCES = Path(__file__).resolve().parents[2] / "src" / "sonde"
 

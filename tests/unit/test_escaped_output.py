@@ -7,7 +7,7 @@ import struct
 import tty
 
 import pytest
-from records import FakeTracing, conversions, record
+from support.files.records import FakeTracing, conversions, record
 
 from sonde.consume.consumer import Consumer
 from sonde.consume.options import Options

@@ -1,7 +1,7 @@
 """Definitions that multiply when they are put in end in an error, soon."""
 
 import pytest
-from catalog import check, error
+from support.d.catalog import check, error
 
 TOO_LARGE = "expression is too large when the definitions it uses are put in"
 

@@ -1,8 +1,8 @@
 """The rule for the frame address at every row of frame descriptions, against pyelftools' tables."""
 
 import pytest
-from compiled_objects import compiled, needs_gcc
-from listed_symbols import symbols
+from support.symbols.compiled_objects import compiled, needs_gcc
+from support.symbols.listed_symbols import symbols
 
 from sonde.symbols.dwarf.errors import DebugInfoError
 from sonde.symbols.dwarf.frames import FrameDescriptions

@@ -7,24 +7,23 @@ import os
 import struct
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
-from d_programs import correct, damaged, noise, programs, soup
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.d.d_programs import correct, damaged, noise, programs, soup
+from support.places import SUPPORT, TESTS
 
 EXAMPLES = int(os.environ.get("SONDE_FUZZ_EXAMPLES", "150"))
 bounded = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck), print_blob=True)
-HERE = Path(__file__).resolve().parent
 
 
 class Worker:
     """A process that compiles programs."""
 
     def __init__(self):
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join((str(HERE), str(HERE.parent)))}
-        command = [sys.executable, str(HERE / "front_end_worker.py")]
+        environment = {**os.environ, "PYTHONPATH": str(TESTS)}
+        command = [sys.executable, str(SUPPORT / "d/front_end_worker.py")]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
 
     def outcome(self, text):

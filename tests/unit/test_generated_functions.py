@@ -6,11 +6,11 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from bpf_interpreter import bare
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from parsed import parsed
-from records import record
+from support.bpf.bpf_interpreter import bare
+from support.files.records import record
+from support.source.parsed import parsed
 
 import sonde
 from sonde.bpf import instructions as i

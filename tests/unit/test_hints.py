@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from catalog import error
+from support.d.catalog import error
 
 from sonde.model.probe import Probe
 from sonde.providers.mismatch import explained

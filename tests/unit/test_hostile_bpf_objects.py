@@ -3,10 +3,10 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
-from bpf_objects import BOTH, compiled
+from support.bpf.bpf_objects import BOTH, compiled
+from support.places import SUPPORT, TESTS
 
 COUNT = int(os.environ.get("SONDE_EXAMPLES") or 100)
 
@@ -60,8 +60,8 @@ SEC("other") int on_other(void *c, long error, u64 seventh) { return error ? 0 :
 
 @pytest.mark.parametrize("compiler", BOTH)
 def test_damaged_objects_end_in_a_message(tmp_path, compiler):
-    worker = str(Path(__file__).with_name("hostile_bpf_objects.py"))
+    worker = str(SUPPORT / "bpf/hostile_bpf_objects.py")
     command = [sys.executable, worker, compiled(SOURCE, compiler), str(tmp_path), "1", str(COUNT)]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(TESTS)})
     assert done.stdout == f"done {COUNT}\n"
     assert "Traceback" not in done.stderr

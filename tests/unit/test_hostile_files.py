@@ -8,11 +8,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-import hostile_readers
-import hostile_samples
 import pytest
-from compiled_objects import needs_gcc
-from parsed import nodes
+from support.files import hostile_readers, hostile_samples
+from support.places import SUPPORT, TESTS
+from support.source.parsed import nodes
+from support.symbols.compiled_objects import needs_gcc
 
 import sonde
 
@@ -29,8 +29,8 @@ def directory(tmp_path_factory):
 
 
 def run(directory, *words):
-    worker = str(Path(__file__).with_name("hostile_run.py"))
-    paths = os.pathsep.join(str(each) for each in (Path(__file__).parents[1], Path(__file__).parent))
+    worker = str(SUPPORT / "files/hostile_run.py")
+    paths = str(TESTS)
     environment = {**os.environ, "PYTHONPATH": paths}
     command = [sys.executable, worker, str(directory), *map(str, words)]
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
@@ -89,8 +89,8 @@ BY_COMMANDS = {"providers.installed_files", "providers.static_files"}
 
 def test_every_module_that_opens_files_has_a_reader():
     """What opens files of others is read by a reader of the table, or is tried elsewhere."""
-    code = "import sys, hostile_readers; print(*sys.modules)"
-    paths = os.pathsep.join(str(each) for each in (Path(__file__).parents[1], Path(__file__).parent))
+    code = "import sys; from support.files import hostile_readers; print(*sys.modules)"
+    paths = str(TESTS)
     environment = {**os.environ, "PYTHONPATH": paths}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
     read_here = {name.removeprefix("sonde.") for name in done.stdout.split() if name.startswith("sonde.")}

@@ -4,11 +4,11 @@ import os
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
-import packages
 import pytest
-from compiled_objects import compiled, needs_gcc
+from support.machine import packages
+from support.places import SUPPORT, TESTS
+from support.symbols.compiled_objects import compiled, needs_gcc
 
 pytestmark = needs_gcc
 
@@ -21,9 +21,9 @@ PROGRAMS = [
 
 
 def check(tmp_path, path, seed, *suffix):
-    worker = str(Path(__file__).with_name("hostile_objects.py"))
+    worker = str(SUPPORT / "symbols/hostile_objects.py")
     command = [sys.executable, worker, path, str(tmp_path), str(seed), str(COUNT), *suffix]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(TESTS)})
     assert (done.stdout, done.stderr) == (f"done {COUNT}\n", "")
 
 

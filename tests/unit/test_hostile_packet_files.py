@@ -8,10 +8,10 @@ import struct
 import time
 
 import pytest
-from capture_files import Pcapng, pcap
-from damage import changed_at
-from example_counts import count_of
-from frames import FRAMES
+from support.files.capture_files import Pcapng, pcap
+from support.files.damage import changed_at
+from support.packets.frames import FRAMES
+from support.suite.example_counts import count_of
 
 from sonde.cli.main import main
 from sonde.formats.captured_file import LARGEST_PACKET, CapturedInterface, CaptureError

@@ -9,11 +9,11 @@ import time
 from importlib.util import find_spec
 from pathlib import Path
 
-import perf_files
 import pytest
-from damage import changed_at
-from example_counts import count_of
-from perf_files import open_firings
+from support.files import perf_files
+from support.files.damage import changed_at
+from support.files.perf_files import open_firings
+from support.suite.example_counts import count_of
 from test_perf_data_input import zstd
 
 from sonde.cli.main import main

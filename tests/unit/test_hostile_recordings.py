@@ -14,11 +14,11 @@ import threading
 import time
 
 import pytest
-from damage import damaged
-from example_counts import count_of
-from hostile_recordings import changed_perf_data, files
-from recordings import Recording
-from records import conversions, integer
+from support.files.damage import damaged
+from support.files.hostile_recordings import changed_perf_data, files
+from support.files.recordings import Recording
+from support.files.records import conversions, integer
+from support.suite.example_counts import count_of
 from test_damaged_recordings import changed_blocks, changed_bytes, changed_description
 from test_damaged_recordings import recordings as _recordings
 
@@ -199,7 +199,7 @@ def test_a_recording_is_read_as_far_as_it_is_asked_for(recordings, tmp_path):
 
 def test_a_larger_file_takes_no_more_memory(tmp_path):
     """Events are not kept: those of a file of 50 MB take as much as those of a small one."""
-    from hostile_recordings import blocks, described, field, layout, printf, record, ring
+    from support.files.hostile_recordings import blocks, described, field, layout, printf, record, ring
 
     part = ring(*[record(body=bytes(16)) for _ in range(25_000)])
     data = blocks(described([layout([printf(field(16, 8), field(24, 8))])]), *[part] * 50)

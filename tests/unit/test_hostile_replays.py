@@ -12,13 +12,14 @@ import sys
 from contextlib import closing
 from functools import partial
 
-import hostile_frames
-import hostile_replay_files as hostile
 import pytest
 import test_firing_files as firing_files
 import test_hostile_packet_files as packet_files
 import test_hostile_perf_data as perf_data
-from example_counts import count_of
+from support.files import hostile_frames
+from support.files import hostile_replay_files as hostile
+from support.places import SUPPORT
+from support.suite.example_counts import count_of
 
 from sonde.engines.fired import MemoryRead
 from sonde.symbols.mappings import Mapping
@@ -83,7 +84,7 @@ class ReplayServer:
     """Replays files in children of one process."""
 
     def __init__(self, good, script):
-        worker = os.path.join(os.path.dirname(__file__), "replay_server.py")
+        worker = str(SUPPORT / "files/replay_server.py")
         words = [sys.executable, worker, str(2 * SECONDS), *self._words(good, script)]
         self._process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 

@@ -3,8 +3,8 @@
 import random
 import subprocess
 
-import packages
 import pytest
+from support.machine import packages
 
 from sonde.formats.static_header import HeaderParameter, Provided, header
 from sonde.model.errors import SourceError

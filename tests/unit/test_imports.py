@@ -4,7 +4,7 @@ import ast
 from pathlib import Path
 
 import pytest
-from parsed import nodes
+from support.source.parsed import nodes
 
 import sonde
 

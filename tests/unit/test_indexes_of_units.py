@@ -6,10 +6,10 @@ import shutil
 import struct
 import subprocess
 
-import packages
 import pytest
-from compiled_objects import needs_gcc
-from listed_symbols import symbols
+from support.machine import packages
+from support.symbols.compiled_objects import needs_gcc
+from support.symbols.listed_symbols import symbols
 
 from sonde.symbols.dwarf.aranges import told_ranges
 from sonde.symbols.dwarf.attributes import name_of

@@ -4,10 +4,10 @@ import os
 import re
 import subprocess
 
-import packages
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.machine import packages
 
 from sonde.arch.x86_64.instruction_lengths import LONGEST, decode, starts
 from sonde.symbols.elf.file import ElfFile

@@ -4,10 +4,10 @@ import json
 
 import jsonschema
 import pytest
-from drawn_records import PROBE, PROBES, STRINGS, drawn_records
 from hypothesis import given
 from hypothesis import strategies as st
-from json_schema import SCHEMA
+from support.files.drawn_records import PROBE, PROBES, STRINGS, drawn_records
+from support.files.json_schema import SCHEMA
 
 from sonde.library.data.json_records import JsonHeads, record_lines
 from sonde.library.data.json_report import event_line

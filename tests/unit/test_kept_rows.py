@@ -5,8 +5,8 @@ import random
 import subprocess
 
 import pytest
-from compiled_objects import needs_gcc
-from made_unwind_rows import unwind_rows
+from support.symbols.compiled_objects import needs_gcc
+from support.symbols.made_unwind_rows import unwind_rows
 
 from sonde.symbols.dwarf.unwind_rows import make_rows
 from sonde.symbols.elf.file import ElfFile

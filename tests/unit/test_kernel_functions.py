@@ -1,8 +1,8 @@
 """fbt and rawfbt: which functions there are, what their arguments are, and how they are attached."""
 
 import pytest
-from bt_compiling import options
-from d_checking import DEFAULTS, compile_sources
+from support.bpftrace.bt_compiling import options
+from support.d.d_checking import DEFAULTS, compile_sources
 
 from sonde.arch.x86_64 import convention
 from sonde.arch.x86_64 import registers as r

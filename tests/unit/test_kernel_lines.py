@@ -2,7 +2,7 @@
 information. The kernel is a file that the tests compile."""
 
 import pytest
-from kernel_like import line_of, needs_compiler, offsets, symbols, vmlinux
+from support.symbols.kernel_like import line_of, needs_compiler, offsets, symbols, vmlinux
 
 from sonde.arch.x86_64 import registers
 from sonde.cli.main import main

@@ -8,7 +8,7 @@ import struct
 import subprocess
 
 import pytest
-from kernel_like import FIRST, FLAGS, line_of, needs_compiler
+from support.symbols.kernel_like import FIRST, FLAGS, line_of, needs_compiler
 
 from sonde.model.errors import SourceError
 from sonde.model.location import KernelAddress

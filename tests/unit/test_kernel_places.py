@@ -2,8 +2,8 @@
 they have. The kernel is a file that the tests compile; Linux's own is compared by tools/kernel_variables.py."""
 
 import pytest
-from d_checking import DEFAULTS, compile_sources
-from kernel_like import FIRST, SECOND, line_of, needs_compiler, offsets, symbols, vmlinux
+from support.d.d_checking import DEFAULTS, compile_sources
+from support.symbols.kernel_like import FIRST, SECOND, line_of, needs_compiler, offsets, symbols, vmlinux
 
 from sonde.bpf import programs
 from sonde.bpf.btf_writer import INT_SIGNED, BtfBuilder

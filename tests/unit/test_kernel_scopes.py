@@ -1,10 +1,10 @@
 """Where variables of a kernel are, compared with gdb's `info scope` at every instruction of its functions, by the
 comparison that tools/kernel_variables.py makes with Linux's."""
 
-import packages
 import pytest
-from gdb_scopes import compared
-from kernel_like import needs_compiler, offsets, symbols, vmlinux
+from support.machine import packages
+from support.symbols.gdb_scopes import compared
+from support.symbols.kernel_like import needs_compiler, offsets, symbols, vmlinux
 
 from sonde.symbols.dwarf.places import Places
 from sonde.symbols.dwarf.points import Points

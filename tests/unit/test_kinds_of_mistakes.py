@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from parsed import nodes
+from support.source.parsed import nodes
 
 import sonde
 from sonde.frontends.d.errors import TOLD, DError, in_d

@@ -4,8 +4,8 @@ import ast
 from pathlib import Path
 
 import pytest
-from option_page import section
-from parsed import nodes
+from support.d.option_page import section
+from support.source.parsed import nodes
 
 import sonde
 from sonde.codegen.basis.settings import Settings

@@ -1,7 +1,7 @@
 """Headers and objects for programs with static probes, made by the library as the command makes them."""
 
 import pytest
-from listed_symbols import symbols
+from support.symbols.listed_symbols import symbols
 
 import sonde
 from sonde.cli.main import main

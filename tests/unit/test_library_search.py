@@ -3,7 +3,7 @@
 import subprocess
 
 import pytest
-from compiled_objects import needs_gcc
+from support.symbols.compiled_objects import needs_gcc
 
 from sonde.symbols.elf.file import ElfFile
 from sonde.symbols.elf.library_search import in_directories, needed, of_process, run_paths, spellings

@@ -4,7 +4,7 @@ import pickle
 import re
 
 import pytest
-from compiled_objects import C_SOURCE, compiled, needs_gcc
+from support.symbols.compiled_objects import C_SOURCE, compiled, needs_gcc
 
 import sonde
 

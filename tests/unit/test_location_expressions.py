@@ -3,10 +3,10 @@
 import hashlib
 
 import pytest
-from dwarf_machine import concrete, run_operations
-from example_counts import long_run
 from hypothesis import given
 from hypothesis import strategies as st
+from support.suite.example_counts import long_run
+from support.symbols.dwarf_machine import concrete, run_operations
 
 from sonde.model import location as values
 from sonde.model.location import (

@@ -9,9 +9,9 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
-from catalog import check
-from error_tags import CASES
-from message_page import CONDITIONS, page
+from support.d.catalog import check
+from support.d.error_tags import CASES
+from support.d.message_page import CONDITIONS, page
 
 from sonde.frontends.d.errors import DError
 

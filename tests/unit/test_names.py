@@ -5,7 +5,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from parsed import parsed
+from support.source.parsed import parsed
 
 import sonde
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from parsed import parsed
+from support.source.parsed import parsed
 
 ROOT = Path(__file__).parents[2]
 

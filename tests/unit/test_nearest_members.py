@@ -2,10 +2,10 @@
 
 import subprocess
 
-from compiled_objects import needs_gcc
 from elftools.elf.elffile import ELFFile
 from hypothesis import given
 from hypothesis import strategies as st
+from support.symbols.compiled_objects import needs_gcc
 
 from sonde.model.types import INT, LONG, Member, Pointer, Struct, resolve
 from sonde.symbols.dwarf.information import open_information

@@ -3,10 +3,10 @@
 import re
 import subprocess
 
-import packages
 import pytest
-from compiled_objects import compiled, needs_gcc, needs_gdb
-from gdb_comparison import compared
+from support.machine import packages
+from support.symbols.compiled_objects import compiled, needs_gcc, needs_gdb
+from support.symbols.gdb_comparison import compared
 
 from sonde.cli.main import main
 from sonde.symbols.dwarf.breakpoints import stops

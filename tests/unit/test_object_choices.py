@@ -2,9 +2,9 @@
 
 import struct
 
-import packages
 import pytest
-from bpf_objects import BOTH, Writer, compiled
+from support.bpf.bpf_objects import BOTH, Writer, compiled
+from support.machine import packages
 from test_object_linking import RETURN, NoKernel
 
 from sonde.bpf import instructions as i

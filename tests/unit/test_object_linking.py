@@ -3,8 +3,8 @@
 import struct
 
 import pytest
-from bpf_objects import BOTH, FUNC, SECTION, WRITABLE, Writer, compiled
 from elftools.elf.elffile import ELFFile
+from support.bpf.bpf_objects import BOTH, FUNC, SECTION, WRITABLE, Writer, compiled
 
 from sonde.bpf import instructions as i
 from sonde.bpf import maps, programs

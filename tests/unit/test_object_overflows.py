@@ -3,10 +3,10 @@ through."""
 
 from contextlib import suppress
 
-import event_sources
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.machine import event_sources
 
 from sonde.arch import registers
 from sonde.bpf import instructions as i

@@ -4,7 +4,7 @@ import os
 import shutil
 
 import pytest
-from compiled_objects import compiled, needs_gcc
+from support.symbols.compiled_objects import compiled, needs_gcc
 
 from sonde.symbols import objects, perf_map
 from sonde.symbols.elf.file import ElfFile

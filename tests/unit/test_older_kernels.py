@@ -1,7 +1,7 @@
 """Code for kernels that lack what newer ones have, and what is refused there."""
 
 import pytest
-from compiled import TARGET, calls, compilation
+from support.d.compiled import TARGET, calls, compilation
 
 from sonde.bpf import instructions as bpf
 from sonde.model.errors import SourceError

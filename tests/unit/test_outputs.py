@@ -1,8 +1,8 @@
 """Which way a program's records go, and what the code does on it."""
 
 import pytest
-from compiled import TARGET, calls, code, compilation, spec
-from d_checking import DEFAULTS, compile_sources
+from support.d.compiled import TARGET, calls, code, compilation, spec
+from support.d.d_checking import DEFAULTS, compile_sources
 
 from sonde.bpf import instructions as bpf
 from sonde.bpf import maps

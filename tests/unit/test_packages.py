@@ -4,8 +4,8 @@ import re
 import subprocess
 from pathlib import Path
 
-import packages
 import pytest
+from support.machine import packages
 
 TESTS = Path(__file__).parents[1]
 

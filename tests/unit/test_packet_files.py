@@ -3,10 +3,10 @@
 import struct
 import subprocess
 
-import packages
 import pytest
-from capture_files import RAW_IP, Pcapng, pcap
-from frames import FRAMES
+from support.files.capture_files import RAW_IP, Pcapng, pcap
+from support.machine import packages
+from support.packets.frames import FRAMES
 
 from sonde.formats.captured_file import CapturedInterface, CaptureError
 from sonde.formats.packet_file import devices, records

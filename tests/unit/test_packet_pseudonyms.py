@@ -5,7 +5,7 @@ import random
 import struct
 
 import pytest
-from frames import FRAMES, ICMP, MACS, SOURCE4, SOURCE6, TARGET4, TARGET6, TCP, ethernet, ipv4, ipv6
+from support.packets.frames import FRAMES, ICMP, MACS, SOURCE4, SOURCE6, TARGET4, TARGET6, TCP, ethernet, ipv4, ipv6
 
 from sonde.engines.fired import FiringThread, KeptPacket, RecordedFiring
 from sonde.engines.firing_records import decode, encode

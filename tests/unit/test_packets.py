@@ -3,7 +3,7 @@
 import struct
 
 import pytest
-from records import Session, record
+from support.files.records import Session, record
 
 from sonde.model.conversions import Conversion
 from sonde.model.records import CommandAction, Field, OtherAction, PacketAction

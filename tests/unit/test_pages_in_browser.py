@@ -3,9 +3,9 @@
 Needs chromium and chromedriver (Debian: chromium, chromium-driver).
 """
 
-import browser
-import packages
 import pytest
+from support.command import browser
+from support.machine import packages
 from test_flame_graphs import HOSTILE, LABELS, MAIN, PROFILE, READ, SWAP, VFS, profile
 from test_heat_maps import NAMED, looks
 

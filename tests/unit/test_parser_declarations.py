@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from d_parsing import parse_program, parse_type
-from d_source import bare
+from support.d.d_parsing import parse_program, parse_type
+from support.d.d_source import bare
 
 from sonde.frontends.d import syntax
 from sonde.frontends.d.errors import DError

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from d_parsing import parse_type
-from d_source import bare, text_of
 from hypothesis import given
 from hypothesis import strategies as st
+from support.d.d_parsing import parse_type
+from support.d.d_source import bare, text_of
 
 from sonde.frontends.d import syntax
 from sonde.frontends.d.errors import DError

@@ -6,9 +6,9 @@ import contextlib
 from typing import Any
 
 import pytest
-from d_parsing import parse_program
 from hypothesis import given
 from hypothesis import strategies as st
+from support.d.d_parsing import parse_program
 
 from sonde.frontends.d import syntax
 from sonde.frontends.d.errors import DError

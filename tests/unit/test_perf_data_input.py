@@ -5,10 +5,10 @@ import random
 import struct
 from importlib.util import find_spec
 
-import perf_files
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.files import perf_files
 
 from sonde.formats import perf_data, perf_features
 from sonde.formats import perf_events as perf

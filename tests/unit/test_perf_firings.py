@@ -2,9 +2,9 @@
 
 import struct
 
-import perf_files
 import pytest
-from perf_files import open_firings
+from support.files import perf_files
+from support.files.perf_files import open_firings
 
 from sonde.arch import registers
 from sonde.engines.fired import RecordedFiring

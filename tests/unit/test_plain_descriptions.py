@@ -10,9 +10,9 @@ from bisect import bisect_right
 from types import SimpleNamespace
 
 import pytest
-from compiled_objects import needs_gcc
-from embedded_runs import EXECUTIONS
-from made_unwind_rows import unwind_rows
+from support.bpf.embedded_runs import EXECUTIONS
+from support.symbols.compiled_objects import needs_gcc
+from support.symbols.made_unwind_rows import unwind_rows
 
 from sonde.bpf.helpers import NUMBERS
 from sonde.codegen.intermediate.builder import Builder

@@ -8,7 +8,7 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from records import conversions, integer, record
+from support.files.records import conversions, integer, record
 
 from sonde.consume.options import Options
 from sonde.frontends.d.report.record import Style, compile_actions

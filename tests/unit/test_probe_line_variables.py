@@ -5,9 +5,9 @@ import random
 import subprocess
 import time
 
-import compiled_objects
 import pytest
-from compiled_objects import directory
+from support.symbols import compiled_objects
+from support.symbols.compiled_objects import directory
 
 from sonde.model.spec import FetchStep
 from sonde.objects.arguments import asked_layout, member_name

@@ -3,9 +3,9 @@
 from contextlib import suppress
 
 import pytest
-from bpf_objects import BOTH, compiled
 from hypothesis import given
 from hypothesis import strategies as st
+from support.bpf.bpf_objects import BOTH, compiled
 
 from sonde.arch.x86_64 import registers
 from sonde.model.spec import FetchStep

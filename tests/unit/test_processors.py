@@ -11,7 +11,7 @@ import tokenize
 from pathlib import Path
 
 import pytest
-from parsed import nodes
+from support.source.parsed import nodes
 
 import sonde
 from sonde import arch

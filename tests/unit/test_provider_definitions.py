@@ -1,7 +1,7 @@
 """Provider definitions: accepted, compared with those before, refused with the tag of what is wrong."""
 
 import pytest
-from catalog import check, error
+from support.d.catalog import check, error
 
 TRANSLATOR = "struct o { int q; }; translator struct o < int *x > { q = *x; };"
 

@@ -9,7 +9,7 @@ import sys
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from interpreters import VERSIONS, interpreter
+from support.machine.interpreters import VERSIONS, interpreter
 
 from sonde.model.python_frames import (
     CODE,

@@ -3,7 +3,7 @@
 import os
 import warnings
 
-from python_mutations import Damage
+from support.python.python_mutations import Damage
 from test_python_mistakes import module_of
 
 import sonde

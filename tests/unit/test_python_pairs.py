@@ -1,7 +1,7 @@
 """A program in Python is as long as the same one in D."""
 
 import pytest
-from python_pairs import OF_KERNEL, PAIRS, lengths
+from support.python.python_pairs import OF_KERNEL, PAIRS, lengths
 
 COMPILED = [name for name in PAIRS if name not in OF_KERNEL]
 

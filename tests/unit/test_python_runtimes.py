@@ -5,9 +5,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import packages
 import pytest
-from interpreters import DISTRIBUTIONS, VERSIONS, interpreter
+from support.machine import packages
+from support.machine.interpreters import DISTRIBUTIONS, VERSIONS, interpreter
 
 from sonde.model.python_frames import FREE_THREADED, IS_UNKNOWN, OTHER_VERSION, RUNTIME
 from sonde.symbols.elf.file import ElfFile

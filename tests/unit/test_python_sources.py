@@ -67,7 +67,7 @@ with sonde.run(began, engine="embedded") as run:
 
 
 def test_what_is_typed_is_kept_from_python_3_13_on():
-    typed = subprocess.run([sys.executable, "-i", "-q"], input=TYPED, capture_output=True, text=True, timeout=60)
+    typed = subprocess.run([sys.executable, "-i", "-q"], input=TYPED, capture_output=True, text=True)
     if sys.version_info >= (3, 13):
         assert "(5,)" in typed.stdout
     else:

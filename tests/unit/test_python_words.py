@@ -5,7 +5,7 @@ import importlib.util
 import keyword
 
 import pytest
-from python_pairs import length
+from support.python.python_pairs import length
 
 import sonde
 from sonde.frontends.d.check.prototypes import _ACTIONS, _SUBROUTINES, _SYMBOLS, AGGREGATING

@@ -1,7 +1,7 @@
 """Functions and variables by the names that C++ and Rust have for them, whole or without what is on the left."""
 
 import pytest
-from compiled_objects import compiled, needs_gcc, needs_rust
+from support.symbols.compiled_objects import compiled, needs_gcc, needs_rust
 
 from sonde.symbols.dwarf.attributes import name_of
 from sonde.symbols.dwarf.errors import DebugInfoError

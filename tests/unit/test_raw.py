@@ -5,7 +5,7 @@ import math
 import struct
 
 import pytest
-from records import Session, conversions, integer, record
+from support.files.records import Session, conversions, integer, record
 
 from sonde.consume import recorder as recording
 from sonde.consume.consumer import Consumer

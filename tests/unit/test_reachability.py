@@ -6,8 +6,8 @@ from pathlib import Path
 from textwrap import dedent
 
 import pytest
-from reachability import Reachability
-from source_definitions import Sources
+from support.source.reachability import Reachability
+from support.source.source_definitions import Sources
 
 import sonde
 

@@ -2,8 +2,8 @@
 
 import struct
 
-from drawn_records import HEADER, PROBES, STRINGS, drawn_records
 from hypothesis import given
+from support.files.drawn_records import HEADER, PROBES, STRINGS, drawn_records
 
 from sonde.consume.stack_values import stack_value
 from sonde.library.record_reader import record_reader

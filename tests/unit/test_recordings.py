@@ -9,12 +9,12 @@ import re
 import struct
 import subprocess
 
-import packages
 import pytest
-from damage import damaged
-from example_counts import count_of
-from recordings import TRAILER, Recording, timed
-from records import conversions, integer
+from support.files.damage import damaged
+from support.files.recordings import TRAILER, Recording, timed
+from support.files.records import conversions, integer
+from support.machine import packages
+from support.suite.example_counts import count_of
 
 from sonde.cli.messages import FatalError, Messages
 from sonde.cli.read import read_file

@@ -4,7 +4,7 @@ import os
 import re
 
 import pytest
-from d_checking import compile_sources
+from support.d.d_checking import compile_sources
 
 from sonde import arch
 from sonde.bpf import instructions as bpf

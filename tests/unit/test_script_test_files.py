@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from example_counts import count_of
+from support.suite.example_counts import count_of
 
 from sonde.library.testing import running
 from sonde.library.testing.case import Ran, ScriptCase

@@ -2,8 +2,8 @@
 
 import subprocess
 
-import packages
 import pytest
+from support.machine import packages
 
 from sonde.symbols.dwarf.information import open_information
 

@@ -4,9 +4,9 @@ import json
 import random
 
 import pytest
-from compiled import TARGET, compilation, spec
 from hypothesis import given
 from hypothesis import strategies as st
+from support.d.compiled import TARGET, compilation, spec
 from test_codegen_determinism import PROGRAMS as DETERMINED
 
 from sonde.model.options import OptionTable

@@ -4,8 +4,8 @@ import itertools
 import subprocess
 import sys
 
-import packages
 import pytest
+from support.machine import packages
 from test_object_choices import chosen, written
 
 from sonde.model.errors import SourceError

@@ -3,9 +3,9 @@
 import shutil
 import subprocess
 
-import packages
 import pytest
-from compiled_objects import needs_gcc
+from support.machine import packages
+from support.symbols.compiled_objects import needs_gcc
 
 from sonde.symbols.dwarf.errors import DebugInfoError
 from sonde.symbols.dwarf.information import open_information

@@ -1,150 +1,142 @@
-"""The runner of the whole suite: all parts are told, whatever becomes of either."""
+"""The runner of the two suites: a failure is never silent, and a second run is listed."""
 
 import os
 import re
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
-import suite
-from left_out import LINES, summary
-
-ROOT = Path(__file__).parents[2]
+from support.places import ROOT, TESTS
+from support.suite import scheduling, second_runs, suite
+from support.suite.left_out import LINES, summary
+from support.suite.shares import drawn
 
 PASSES = "def test_a(): pass\ndef test_b(): print('unseen')\n"
-FAILS = "def test_wrong(): assert 6 * 9 == 42, 'the {} part'\ndef test_right(): pass\n"
+FAILS = "def test_wrong(): assert 6 * 9 == 42\ndef test_right(): pass\n"
 RAISES = "import pytest\n@pytest.fixture\ndef bad(): raise ValueError('bad')\ndef test_it(bad): pass\n"
 BROKEN = "import nothing_of_this_name\n"
 DIES = "import os, signal\ndef test_dies(): os.kill(os.getpid(), signal.SIGKILL)\n"
 LEAVES = "import os\ndef test_leaves(): os._exit(0)\n"
 SKIPS = "import pytest\ndef test_skipped(): pytest.skip('needs package gdb')\n"
 DISTURBED = (
-    "import os\ndef test_disturbed():\n    if not os.path.exists('seen'):\n        os.mkdir('seen')\n        assert 0\n"
+    "import os, pytest\n{}\ndef test_disturbed():\n"
+    "    if not os.path.exists('seen'):\n        os.mkdir('seen')\n        assert 0\n"
 )
-SLOW = "import time\ndef test_slow():\n    open({!r}, 'w').close()\n    time.sleep(60)\n"
+LONG = "import pytest\n@pytest.mark.long\n"
+SHARE = "import pytest\n@pytest.mark.share(3)\n@pytest.mark.parametrize('n', range(10))\ndef test_n(n): pass\n"
 
-OPTIONS = ["-q", "-p", "no:hypothesispytest"]
-PROGRAM = f"import sys; from suite import main; sys.exit(main({OPTIONS}, {{'one': ['one'], 'two': ['two']}}))"
+CONFTEST = "from support.suite.left_out import pytest_terminal_summary\n" + (
+    "from support.suite.shares import pytest_collection_modifyitems\n"
+)
+PLUGINS = ("-p", "xdist", "-p", "pytest_timeout", "-p", "pytest_rerunfailures")
+PROGRAM = "import sys; from support.suite.suite import main; sys.exit(main(sys.argv[1:]))"
+
+
+def run(directory, *words, **files):
+    """The status and output of a suite over these files of tests."""
+    for name, text in files.items():
+        (directory / f"test_{name}.py").write_text(text)
+    (directory / "conftest.py").write_text(CONFTEST)
+    (directory / "pytest.ini").write_text("[pytest]\nmarkers = long\n  share\n")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    environment |= {"PYTHONPATH": str(TESTS), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    words = [
+        sys.executable,
+        "-c",
+        PROGRAM,
+        f"--rootdir={directory}",
+        "--numprocesses=2",
+        *PLUGINS,
+        *words,
+        str(directory),
+    ]
+    done = subprocess.run(words, cwd=directory, env=environment, stdout=subprocess.PIPE, text=True)
+    return done.returncode, done.stdout
 
 
 def test_no_two_files_of_tests_have_one_name():
     """pytest imports them by their names alone, so the second one would end the run."""
-    names = [path.name for path in (ROOT / "tests").rglob("test_*.py")]
+    names = [path.name for path in TESTS.rglob("test_*.py")]
     assert sorted(names) == sorted(set(names))
 
 
-def start(directory, one, two):
-    for name, text in (("one", one), ("two", two)):
-        (directory / name).mkdir()
-        (directory / name / f"test_{name}.py").write_text(text)
-    (directory / "pytest.ini").write_text("[pytest]\naddopts = -p no:cacheprovider\n")
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "tests"), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    return subprocess.Popen(
-        [sys.executable, "-c", PROGRAM], cwd=directory, env=environment, stdout=subprocess.PIPE, text=True
-    )
-
-
-def run(directory, one, two):
-    process = start(directory, one, two)
-    output, _ = process.communicate(timeout=60)
-    return process.returncode, output
-
-
 @pytest.mark.parametrize(
-    ("one", "two", "status", "last"),
+    ("one", "two", "status", "counts"),
     [
-        (PASSES, PASSES, 0, "4 passed, 0 failed, 0 skipped"),
-        (FAILS, PASSES, 1, "3 passed, 1 failed, 0 skipped"),
-        (PASSES, FAILS, 1, "3 passed, 1 failed, 0 skipped"),
-        (PASSES, RAISES, 1, "2 passed, 1 failed, 0 skipped"),
-        (BROKEN, PASSES, 1, "2 passed, 1 failed, 0 skipped"),
-        (DIES, PASSES, 1, "2 passed, 1 failed, 0 skipped"),
-        (DISTURBED, PASSES, 0, "3 passed, 0 failed, 0 skipped"),
-        (DISTURBED, FAILS, 1, "1 passed, 2 failed, 0 skipped"),
-        (DISTURBED, DIES, 1, "0 passed, 2 failed, 0 skipped"),
-        (SKIPS, PASSES, 0, "2 passed, 0 failed, 1 skipped"),
-        ("", PASSES, 0, "2 passed, 0 failed, 0 skipped"),
-        ("", "", 1, "0 passed, 0 failed, 0 skipped"),
+        (PASSES, PASSES, 0, "4 passed"),
+        (FAILS, PASSES, 1, "1 failed, 3 passed"),
+        (PASSES, RAISES, 1, "2 passed, 1 error"),
+        (BROKEN, PASSES, 1, "2 passed, 1 error"),
+        (DIES, PASSES, 1, "1 failed, 2 passed"),
+        (LEAVES, PASSES, 1, "1 failed, 2 passed"),
+        (SKIPS, PASSES, 0, "2 passed, 1 skipped"),
+        (DISTURBED.format(""), PASSES, 1, "1 failed, 2 passed"),
+        (DISTURBED.format("@pytest.mark.long"), PASSES, 0, "2 passed"),
+        ("", "", 5, "no tests ran"),
     ],
 )
-def test_a_failure_of_either_is_that_of_the_suite(tmp_path, one, two, status, last):
-    done, output = run(tmp_path, one, two)
-    assert (done, output.splitlines()[-1]) == (status, last), output
+@pytest.mark.share(2)
+def test_a_failure_of_any_process_is_that_of_the_suite(tmp_path, one, two, status, counts):
+    done, output = run(tmp_path, one=one, two=two)
+    assert (done, output.splitlines()[-1].partition(" in ")[0]) == (status, counts), output
 
 
-def test_a_part_that_leaves_without_a_word_has_failed(tmp_path):
-    """What it has left out is told all the same."""
-    status, output = run(tmp_path, SKIPS + LEAVES, PASSES)
-    assert status == 1, output
-    assert "one: ended with status 0 in one/test_one.py::test_leaves" in output
-    assert "gdb: 1 test left out; apt-get install gdb\n" in output
+def test_the_long_suite_has_the_other_tests_and_lists_second_runs(tmp_path):
+    disturbed = DISTURBED.format("@pytest.mark.long")
+    done, output = run(tmp_path, suite.ALL, one=disturbed, two=PASSES + LONG + "def test_long(): pass\n")
+    assert (done, output.splitlines()[-1].partition(" in ")[0]) == (0, "2 passed, 1 rerun"), output
+    assert re.search(r"= second runs: 1 =+\ntest_one.py::test_disturbed\n", output)
+    (tmp_path / "seen").rmdir()
+    assert "test_one.py::test_disturbed (2 of the last 2 runs: mend it)\n" in run(tmp_path, suite.ALL)[1]
 
 
-def test_who_passes_alone_only_is_named(tmp_path):
-    """A failure is repeated once, and if many have failed none is."""
-    status, output = run(tmp_path, DISTURBED, PASSES)
-    assert (status, output.count("FAILED one/test_one.py::test_disturbed\n")) == (0, 1)
-    assert "\nfailed beside other tests, passed by itself: one/test_one.py::test_disturbed\n" in output
+def test_a_second_failure_is_one(tmp_path):
+    done, output = run(tmp_path, suite.ALL, one=LONG + FAILS)
+    assert (done, output.splitlines()[-1].partition(" in ")[0]) == (1, "1 failed, 1 rerun"), output
 
 
-def test_many_failures_are_not_repeated(tmp_path):
-    many = "".join(f"def test_{n}(): assert 0\n" for n in range(suite.FEW + 1))
-    status, output = run(tmp_path, many, PASSES)
-    assert status == 1
-    assert "=== once more" not in output
+@pytest.mark.long
+def test_a_share_is_short_and_the_rest_is_long(tmp_path):
+    shorts, longs = (
+        set(re.findall(r"test_n\[\d\]", run(tmp_path, "-vv", *words, one=SHARE)[1])) for words in ((), (suite.ALL,))
+    )
+    assert (len(shorts), len(longs), len(shorts | longs)) == (3, 7, 10)
 
 
-def test_both_are_told_one_after_the_other(tmp_path):
-    _, output = run(tmp_path, FAILS.format("first"), FAILS.format("second"))
-    assert re.search(r"=== one\n(?s:.)*the first part(?s:.)*=== two\n(?s:.)*the second part", output)
-    at_once, _, rest = output.partition("=== one")
-    assert "the second" not in rest.partition("=== two")[0]
-    # Told at once and why, and by each part itself.
-    assert re.search(r"^FAILED one/test_one.py::test_wrong\n    .*the first part", at_once, re.MULTILINE)
+def test_a_new_case_moves_one_case_at_most():
+    names = [f"case-{n}" for n in range(40)]
+    before = drawn(names, 7)
+    for new in range(20):
+        assert len(drawn([*names, f"new-{new}"], 7) - before) <= 1
 
 
-def test_what_was_left_out_is_told_once(tmp_path):
-    _, output = run(tmp_path, SKIPS, SKIPS)
-    assert output.count("gdb: 2 tests left out; apt-get install gdb\n") == 1
-    assert output.count("left out;") == 1
+def test_second_runs_are_counted_over_the_last_runs():
+    assert list(second_runs.lines([["a"], ["b"], ["a", "c"]])) == ["a (2 of the last 3 runs: mend it)", "c"]
+    assert list(second_runs.lines([["a"], []])) == []
 
 
-def test_who_stops_the_suite_sees_what_there_is(tmp_path):
-    """By SIGTERM, as a limit on its time does: all parts are told."""
-    ready = tmp_path / "ready"
-    process = start(tmp_path, FAILS, SLOW.format(str(ready)))
-    assert "FAILED one/test_one.py" in process.stdout.readline()
-    end = time.monotonic() + 30
-    while not ready.exists() and time.monotonic() < end:
-        time.sleep(0.05)
-    process.send_signal(signal.SIGTERM)
-    output, _ = process.communicate(timeout=30)
-    assert process.returncode == 1
-    assert "assert (6 * 9) == 42" in output
-    assert "KeyboardInterrupt" in output.partition("=== two")[2]
-    assert re.search(r"^two: .*test_slow$", output, re.MULTILINE)
+def test_what_traces_the_whole_machine_is_one_group():
+    assert all((TESTS / f"kernel/test_{name}.py").exists() for name in scheduling.OWN_PROGRAMS)
+    assert scheduling.group_of("tests/kernel/test_syscalls.py::test_a[b]") == scheduling.MACHINE
+    assert scheduling.group_of("tests/kernel/test_unwinding.py::test_a") == "tests/kernel/test_unwinding.py"
+    assert scheduling.group_of("tests/unit/test_suite.py::test_a") == "tests/unit/test_suite.py"
 
 
-def test_the_parts_are_all_there_is():
-    run = [suite.TESTS / each for part in suite.PARTS.values() for each in part]
-    assert all(each.exists() for each in run)
-    files = [file.resolve() for each in run for file in ([each] if each.is_file() else each.glob("test_*.py"))]
-    assert sorted(files) == sorted((ROOT / "tests").rglob("test_*.py"))
-    assert ROOT / "tests/../examples/tests" in run
+def test_the_readme_has_the_command_of_the_short_suite():
+    (command,) = re.findall(r"^    (.*bin/python tests)$", Path(ROOT, "README.md").read_text(), re.MULTILINE)
+    assert "pip install -q -e '.[test]'" in command
 
 
 def test_each_missing_package_is_a_line():
     reasons = ["needs package gcc"] * 5 + ["needs package gdb and needs package gcc"] + ["needs package strace"]
     reasons += ["this user lacks CAP_BPF and CAP_PERFMON"] * 7 + ["needs zram and root", "the kernel has no such thing"]
     assert summary(reasons) == [
-        "gcc: 6 tests left out; apt-get install gcc",
-        "gdb: 1 test left out; apt-get install gdb",
-        "strace: 1 test left out; apt-get install strace",
-        "privileges: 8 tests left out; run them as root",
-        "other reasons: 1 test left out; pytest -rs tells them",
+        "gcc: 6 tests skipped; apt-get install gcc",
+        "gdb: 1 test skipped; apt-get install gdb",
+        "strace: 1 test skipped; apt-get install strace",
+        "privileges: 8 tests skipped; run them as root",
+        "other reasons: 1 test skipped; pytest -rs shows them",
     ]
     assert summary([]) == []
 

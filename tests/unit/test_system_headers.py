@@ -2,9 +2,9 @@
 
 import subprocess
 
-import packages
 import pytest
-from catalog import check, error
+from support.d.catalog import check, error
+from support.machine import packages
 
 from sonde.frontends.d.check.layout import object_size
 from sonde.frontends.d.programs.preprocess import preprocessor_command

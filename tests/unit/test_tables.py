@@ -7,11 +7,11 @@ from types import SimpleNamespace
 
 import pyarrow as pa
 import pytest
-from drawn_records import PROBE, PROBES, STRINGS, drawn_records
 from hypothesis import given
 from hypothesis import strategies as st
-from records import PROBES as SPEC_PROBES
-from table_rows import rows_of
+from support.files.drawn_records import PROBE, PROBES, STRINGS, drawn_records
+from support.files.records import PROBES as SPEC_PROBES
+from support.files.table_rows import rows_of
 
 from sonde.library.arrow_aggregations import AggregationTables
 from sonde.library.arrow_batches import KINDS, EventRow, RecordBatches

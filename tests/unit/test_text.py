@@ -5,7 +5,7 @@ import struct
 import tracemalloc
 
 import pytest
-from records import FUNCTION, FUNCTION_RETURN, READ, READ_RETURN, Session, conversions, integer, record
+from support.files.records import FUNCTION, FUNCTION_RETURN, READ, READ_RETURN, Session, conversions, integer, record
 
 from sonde.consume.events import Drop, Fault
 from sonde.consume.options import Options

@@ -3,8 +3,8 @@
 import subprocess
 from pathlib import Path
 
-import packages
 import pytest
+from support.machine import packages
 
 ROOT = Path(__file__).parents[2]
 
@@ -14,18 +14,20 @@ FOLDERS = {
     "examples": {".d", ".bt", ".c", ".h", ".ipynb", ".py"},
     "examples/tests": {".toml", ".py"},
     "src/sonde": {".py", ".d", ".js", ".css", ".typed", ".txt"},
-    "tests": {".py"}, "tests/cli": {".py", ".txt"}, "tests/embedded": {".py", ".c", ".cpp"},
-    "tests/kernel": {".py", ".c", ".txt"},
-    "tests/programs": {".c", ".cc", ".py", ".rs"}, "tests/same": {".d", ".c"}, "tests/unit": {".py", ".txt"},
+    "tests": {".py"}, "tests/cli": {".py", ".txt"}, "tests/embedded": {".py"},
+    "tests/kernel": {".py", ".txt"},
+    "tests/programs": {".c", ".cc", ".cpp", ".py", ".rs"}, "tests/same": {".d", ".c"}, "tests/unit": {".py", ".txt"},
+    "tests/support": {".py"},
     "tools": {".py", ".c", ".txt", ".asl"}, "tools/real_programs": {".py", ".sh"},
 }  # fmt: skip
-"""The kinds of files that each has; below `src/sonde` others may be."""
+"""The kinds of files that each has; below `src/sonde` and `tests/support` are folders of theirs."""
 
 
 def stray(paths):
     """Those of the paths that have no place."""
     for path in map(Path, paths):
-        folder = "src/sonde" if path.parts[:2] == ("src", "sonde") else str(path.parent)
+        below = "/".join(path.parts[:2])
+        folder = below if below in ("src/sonde", "tests/support") else str(path.parent)
         has_place = path.name in AT_THE_ROOT if folder == "." else path.suffix in FOLDERS.get(folder, ())
         if not has_place:
             yield str(path)

@@ -6,9 +6,9 @@ import subprocess
 from array import array
 from itertools import pairwise
 
-import packages
 import pytest
-from made_unwind_rows import unwind_rows
+from support.machine import packages
+from support.symbols.made_unwind_rows import unwind_rows
 
 from sonde.model.location import Binary, Constant, Register
 from sonde.symbols.dwarf import frame_rules

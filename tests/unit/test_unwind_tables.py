@@ -7,7 +7,7 @@ import sys
 import time
 
 import pytest
-from made_unwind_rows import unwind_rows
+from support.symbols.made_unwind_rows import unwind_rows
 
 from sonde.model.named_maps import (
     UNWIND_BLOCKS,

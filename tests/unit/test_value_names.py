@@ -1,7 +1,7 @@
 """What a program's source calls the values with a packet."""
 
 import pytest
-from compiled import spec
+from support.d.compiled import spec
 
 from sonde.codegen.records.value_names import arguments
 from sonde.model.errors import Position

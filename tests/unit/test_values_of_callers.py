@@ -3,8 +3,8 @@
 import subprocess
 
 import pytest
-from compiled_objects import needs_gcc, needs_gdb, output
-from gdb_comparison import compared
+from support.symbols.compiled_objects import needs_gcc, needs_gdb, output
+from support.symbols.gdb_comparison import compared
 
 pytestmark = needs_gcc
 

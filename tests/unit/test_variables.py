@@ -1,9 +1,9 @@
 """What sonde names at a place, its type and its value, against gdb at every line of programs it has compiled."""
 
-import packages
 import pytest
-from compiled_objects import C_SOURCE, CXX_SOURCE, SOURCES, compiled, needs_gcc, needs_gdb, needs_rust
-from gdb_comparison import compared
+from support.machine import packages
+from support.symbols.compiled_objects import C_SOURCE, CXX_SOURCE, SOURCES, compiled, needs_gcc, needs_gdb, needs_rust
+from support.symbols.gdb_comparison import compared
 
 from sonde.model.types import Enum, Pointer, Struct, name_of, resolve, size_of
 from sonde.symbols.dwarf.breakpoints import stops

@@ -4,7 +4,7 @@ import re
 import subprocess
 
 import pytest
-from compiled_objects import C_SOURCE, compiled, needs_gcc
+from support.symbols.compiled_objects import C_SOURCE, compiled, needs_gcc
 
 from sonde.cli.main import main
 from sonde.symbols.dwarf.information import open_information

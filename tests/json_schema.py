@@ -1,8 +1,0 @@
-"""The schema of lines of JSON, as the page for users has it."""
-
-import json
-import re
-from pathlib import Path
-
-PAGE = Path(__file__).parents[1] / "docs" / "data.md"
-SCHEMA = json.loads(re.findall(r"```json\n(\{\n.*?)```", PAGE.read_text(), re.DOTALL)[-1])

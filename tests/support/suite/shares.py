@@ -1,0 +1,39 @@
+"""The share of a test's cases that the short suite has; the others are marked `long`.
+
+`@pytest.mark.share(COUNT)` on a test, or as a module's `pytestmark`, leaves COUNT cases of each test in the short
+suite; for tests with an `engine` as parameter, COUNT of each engine. They are drawn by a digest of their names: always
+the same ones, and a new case takes the place of one at most.
+"""
+
+import hashlib
+from collections import defaultdict
+
+import pytest
+
+
+def _digest(name):
+    return hashlib.sha256(name.encode()).digest()
+
+
+def drawn(names, count):
+    """A set of `count` of the names."""
+    return set(sorted(names, key=_digest)[:count])
+
+
+def _family(item):
+    """The test function of a case, and the engine that the case is for."""
+    parameters = item.callspec.params if hasattr(item, "callspec") else {}
+    return item.nodeid.partition("[")[0], str(parameters.get("engine", ""))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    families = defaultdict(list)
+    for item in items:
+        if mark := item.get_closest_marker("share"):
+            families[(*_family(item), mark.args[0])].append(item)
+    for (_, _, count), cases in families.items():
+        kept = drawn([item.nodeid for item in cases], count)
+        for item in cases:
+            if item.nodeid not in kept:
+                item.add_marker(pytest.mark.long)
