@@ -3,15 +3,12 @@
 import functools
 import struct
 import subprocess
-import tempfile
-from pathlib import Path
 
 import pytest
 
 from sonde.bpf import instructions as i
-from support.machine import packages
+from support.machine import compilers, packages
 from support.places import EXAMPLES as HEADERS
-from support.symbols import compiled_objects
 
 COMPILERS = {
     "gcc": ["bpf-gcc", "-O2", "-gbtf", "-mco-re"],
@@ -71,13 +68,10 @@ SEC("tracepoint/syscalls/sys_enter_getppid") int event(void *context)
 @functools.cache
 def compiled(source, compiler="gcc"):
     """The path of the object of a C source."""
-    folder = Path(tempfile.mkdtemp(dir=compiled_objects.directory()))
-    path, object_ = folder / "program.c", folder / "program.o"
-    path.write_text('#include "bpf.h"\nchar LICENSE[] SEC("license") = "GPL";\n' + source)
-    command = [*COMPILERS[compiler], "-w", f"-I{HEADERS}", "-c", str(path), "-o", str(object_)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return str(object_)
+    text = '#include "bpf.h"\nchar LICENSE[] SEC("license") = "GPL";\n' + source
+    words = [*COMPILERS[compiler], "-w", f"-I{HEADERS}", "-c", "program.c", "-o", "program.o"]
+    headers = [each.read_text() for each in sorted(HEADERS.glob("*.h"))]
+    return str(compilers.kept(words, {"program.c": text}, "program.o", headers))
 
 
 def built(source, path):

@@ -4,10 +4,9 @@ import atexit
 import functools
 import os
 import shutil
-import subprocess
 import tempfile
 
-from support.machine import packages
+from support.machine import compilers
 from support.places import PROGRAMS
 
 
@@ -22,11 +21,8 @@ def directory():
 @functools.cache
 def program(source, *flags, language="c"):
     """The path of the program compiled from that source; skips the test where there is no compiler."""
-    packages.require("gcc")
-    name = f"{directory()}/p{abs(hash((source, flags, language))):x}"
-    command = ["gcc", "-O1", "-w", "-x", language, "-o", name, "-", "-pthread", *flags]
-    subprocess.run(command, input=source, text=True, check=True)
-    return name
+    words = ["gcc", "-O1", "-w", "-x", language, "-o", "program", "source", "-pthread", *flags]
+    return str(compilers.kept(words, {"source": source}, "program"))
 
 
 FOREST = (PROGRAMS / "forest.c").read_text()

@@ -5,7 +5,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from support.machine import packages
+from support.machine import compilers, packages
 from support.places import PROGRAMS
 
 needs_gcc = packages.needs("gcc", "g++", "readelf", "objcopy")
@@ -174,15 +174,8 @@ def compiled(*flags, language="c"):
 
 @functools.cache
 def _compiled(flags, language):
-    place = directory() / ("-".join([language, *flags]).replace("/", "_").replace(" ", "_") or "plain")
-    place.mkdir()
     name, text, compiler = SOURCES[language]
-    source = place / name
-    source.write_text(text)
-    program = place / "program"
-    command = [*compiler, *flags, "-o", str(program), str(source)]
-    subprocess.run(command, check=True, cwd=place)
-    return str(program)
+    return str(compilers.kept([*compiler, *flags, "-o", "program", name], {name: text}, "program"))
 
 
 def output(*command):
