@@ -2,25 +2,29 @@
 """Run the README's two commands on bare machines: Debian roots that have Python, venv and git, and nothing else.
 
     tools/bare_machines.py [--keep DIRECTORY] [--release NAME ...] [--user root|ordinary ...] [--command run|test ...]
+                           [--times COUNT] [--idle]
 
 Makes a root for each release with debootstrap, from the source that apt is configured with here, clones what is
 committed of this checkout to below a directory that nobody else can enter, and runs each command there as root and as
-an ordinary user, with the kernel's file systems and pip's settings of this machine. Needs root, debootstrap and
-network; a root takes 300 MB, the test command 15 minutes. Ends with 0 if every command does.
+an ordinary user, with the kernel's file systems and pip's settings of this machine. Beside it run two busy loops and a
+compiler, unless --idle is given. Needs root, debootstrap and network; a root takes 300 MB, the test command ten
+minutes beside the load. The status is 0 if that of every command is.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -36,6 +40,17 @@ CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE")
 PROXIES = ("http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
 TAIL = 30
 """Lines of a command's output that are shown; all are in its log."""
+
+BUSY_LOOPS = 2
+BUSY = "while True: pass"
+COMPILING = """
+import subprocess, sys
+one = "double f{}(double a, int b) {{ for (int i = 0; i < b; i++) a = a * i + 1; return a; }}"
+source = "".join(map(one.format, range(3000)))
+while True:
+    subprocess.run(["gcc", "-O2", "-x", "c", "-S", "-o", "/dev/null", "-"], input=source, text=True, check=True)
+"""
+"""Programs of this machine's Python."""
 
 
 class Settings(NamedTuple):
@@ -124,9 +139,27 @@ def script(root: Path, user: str, command: str, settings: Settings) -> str:
                                           "sh", "-c", inside])])  # fmt: skip
 
 
+@contextmanager
+def load() -> Iterator[None]:
+    """Busy loops and a compiler, which end with the block."""
+    words = [[sys.executable, "-S", "-c", each] for each in [BUSY] * BUSY_LOOPS + [COMPILING]]
+    running = [subprocess.Popen(each, process_group=0) for each in words]
+    try:
+        yield
+        ended = [each.args for each in running if each.poll() is not None]
+        if ended:
+            raise SystemExit(f"bare_machines: a part of the load has ended: {ended[0]}")
+    finally:
+        for each in running:
+            with suppress(ProcessLookupError):
+                os.killpg(each.pid, signal.SIGKILL)
+            each.wait()
+
+
 def run(root: Path, user: str, name: str, command: str, settings: Settings) -> bool:
-    """Whether it ended with 0; told with the end of its output."""
-    log = root.parent / f"{root.name}-{user}-{name}.log"
+    """Run a command, show the end of its output. True if its status is 0."""
+    count = len(list(root.parent.glob(f"{root.name}-{user}-{name}-*.log"))) + 1
+    log = root.parent / f"{root.name}-{user}-{name}-{count}.log"
     words = ["unshare", "--mount", "sh", "-c", script(root, user, command, settings)]
     begin = time.monotonic()
     with log.open("wb") as file:
@@ -153,15 +186,19 @@ def main() -> int:
     parser.add_argument("--release", nargs="+", default=RELEASES, help="Debian releases (bookworm trixie)")
     parser.add_argument("--user", nargs="+", choices=tuple(HOMES), default=tuple(HOMES))
     parser.add_argument("--command", nargs="+", choices=tuple(commands), default=tuple(commands))
+    parser.add_argument("--times", type=int, default=1, metavar="COUNT", help="of each command (1)")
+    parser.add_argument("--idle", action="store_true", help="without other load")
     arguments = parser.parse_args()
     source, settings = debian_source(), pip_settings()
     passed = []
     with kept_or_temporary(arguments.keep) as directory:
-        for release in arguments.release:
-            root = make_root(directory, release, source)
-            for user in arguments.user:
-                put_checkout(root, user)
-                passed += [run(root, user, name, commands[name], settings) for name in arguments.command]
+        roots = [make_root(directory, release, source) for release in arguments.release]
+        with nullcontext() if arguments.idle else load():
+            for root, user in itertools.product(roots, arguments.user):
+                for _ in range(arguments.times):
+                    put_checkout(root, user)
+                    passed += [run(root, user, name, commands[name], settings) for name in arguments.command]
+    print(f"{sum(passed)} of {len(passed)} commands ended with status 0")
     return 0 if all(passed) else 1
 
 
