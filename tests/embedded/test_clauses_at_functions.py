@@ -1,17 +1,19 @@
 """Clauses before places of programs and other probes: general probes, which an adapter for each kind calls."""
 
 import functools
-import os
 import random
 from pathlib import Path
 
 import pytest
 from support.command.targets import program
 from support.machine import packages
+from support.suite.example_counts import count_of
 from test_clauses_of_many_kinds import told
 
 import sonde
 from sonde.engines.embedded import offer
+
+pytestmark = pytest.mark.examples
 
 MARKET = Path(__file__).parents[1] / "same" / "market.c"
 
@@ -41,7 +43,7 @@ STATEMENTS = (
 )
 """What they say of two runs of the program is the same."""
 
-RUNS = int(os.environ.get("SONDE_EXAMPLES", "2"))
+RUNS = count_of(2)
 
 
 def market():

@@ -1,7 +1,6 @@
 """Clauses of probes that are fired in several ways: one general probe, and an adapter for each way."""
 
 import errno
-import os
 import random
 import re
 import subprocess
@@ -11,9 +10,12 @@ import pytest
 from support.command import targets
 from support.machine import packages
 from support.machine.access import missing
+from support.suite.example_counts import count_of
 
 import sonde
 from sonde.engines.embedded import offer
+
+pytestmark = pytest.mark.examples
 
 COMMAND = ["dd", "if=/dev/zero", "of=/dev/null", "bs=100", "count=300", "status=none"]
 
@@ -47,7 +49,7 @@ STATEMENTS = (
 )
 """Their results on a command that does the same each time are the same, clocks left out."""
 
-RUNS = int(os.environ.get("SONDE_EXAMPLES", "6"))
+RUNS = count_of(6)
 
 
 def some_program(source):

@@ -8,8 +8,11 @@ import sys
 import pytest
 from support.bpf.bpf_objects import BOTH, HEADERS, compiled
 from support.places import SUPPORT, TESTS
+from support.suite.example_counts import count_of
 
-COUNT = int(os.environ.get("SONDE_EXAMPLES") or 120)
+pytestmark = pytest.mark.examples
+
+COUNT = count_of(120)
 
 SOURCE = (
     (HEADERS / "calls.c").read_text().replace('char LICENSE[] SEC("license") = "GPL";', "")

@@ -20,6 +20,8 @@ from support.suite.example_counts import count_of
 from sonde.cli.main import main
 from sonde.model.specfile import signed
 
+pytestmark = pytest.mark.examples
+
 SONDE = str(Path(sys.executable).parent / "sonde")
 PROGRAM = """
     #pragma D option nspec=2

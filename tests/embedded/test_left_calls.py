@@ -1,15 +1,17 @@
 """Functions left in all ways, on all kinds of stacks: the returns told are those that the program counts itself."""
 
-import os
 import re
 
 import pytest
 from support.command.targets import program
 from support.command.unprivileged import sonde
 from support.places import PROGRAMS
+from support.suite.example_counts import count_of
+
+pytestmark = pytest.mark.examples
 
 LEFT_CALLS = (PROGRAMS / "left_calls.cpp").read_text()
-SEEDS = int(os.environ.get("SONDE_EXAMPLES", "2"))
+SEEDS = count_of(2)
 FUNCTIONS = range(8)
 PROBES = [f"pid$target:a.out:f{number}:{side}" for number in FUNCTIONS for side in ("entry", "return")]
 TEXT = f"{', '.join(PROBES)} {{ @[probefunc, probename] = count(); }}"

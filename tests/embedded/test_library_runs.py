@@ -17,6 +17,7 @@ from contextlib import suppress
 import pytest
 from support.command.targets import program
 from support.machine import packages
+from support.suite.example_counts import count_of
 
 import sonde
 
@@ -37,9 +38,9 @@ syscall::getppid:entry /pid == $target/ { @calls[execname] = count(); printf("%d
 """
 
 ENGINES = ["kernel", "embedded"]
-RUNS = int(os.environ.get("SONDE_EXAMPLES", "40"))
+RUNS = count_of(40)
 
-pytestmark = packages.needs("gcc")
+pytestmark = [pytest.mark.examples, packages.needs("gcc")]
 
 
 def calls(number):

@@ -1,15 +1,18 @@
 """Random formats of f-strings: a probe shows what Python shows, or refuses them when it is compiled."""
 
 import importlib.util
-import os
 import random
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.suite.example_counts import count_of
 
 import sonde
 
-EXAMPLES = int(os.environ.get("SONDE_EXAMPLES", "3"))
+pytestmark = pytest.mark.examples
+
+EXAMPLES = count_of(3)
 
 NUMBERS = (0, 1, -1, 7, -42, 255, 1000, -1000, 1234567, -1234567890123, 2**31, 2**63 - 1, -(2**63))
 TEXTS = ("", "a", "echo", "long text with spaces", "1234", 'q"q')

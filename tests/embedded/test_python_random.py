@@ -1,16 +1,18 @@
 """Random functions give in a probe what Python gives for them with numbers that wrap around at 64 bits."""
 
 import importlib.util
-import os
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.python.python_programs import EDGES, HELPERS, Expressions, Functions, SmallFunctions, evaluated
+from support.suite.example_counts import count_of
 
 import sonde
 
-EXAMPLES = int(os.environ.get("SONDE_EXAMPLES", "3"))
+pytestmark = pytest.mark.examples
+
+EXAMPLES = count_of(3)
 """Each has several functions, each with several arguments."""
 
 PROBES = """

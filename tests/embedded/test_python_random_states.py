@@ -5,14 +5,18 @@ import importlib.util
 import os
 from collections import defaultdict
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.python.python_programs import EDGES, MODEL, Functions, Word
 from support.python.python_programs import HELPERS as OTHERS
+from support.suite.example_counts import count_of
 
 import sonde
 
-EXAMPLES = int(os.environ.get("SONDE_EXAMPLES", "3"))
+pytestmark = pytest.mark.examples
+
+EXAMPLES = count_of(3)
 ENGINE = os.environ.get("SONDE_ENGINE", "embedded")
 
 HELPERS = (

@@ -1,15 +1,17 @@
 """Random texts, their parts and methods, and loops over tuples: a probe gives what Python gives."""
 
 import importlib.util
-import os
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.suite.example_counts import count_of
 
 import sonde
 
-EXAMPLES = int(os.environ.get("SONDE_EXAMPLES", "4"))
+pytestmark = pytest.mark.examples
+
+EXAMPLES = count_of(4)
 
 OPERATIONS = (
     "s[i:j]", "s[i:]", "s[:j]", "s[-3:]", "s[:-1]", "s[1:-1]", "s[-4:2]", "s.startswith(t)", "s.endswith(t)",

@@ -11,6 +11,8 @@ from sonde.bpf import programs
 from sonde.bpf.assembler import assemble
 from sonde.runtime.verifier.verify import Refusal, verify
 
+pytestmark = pytest.mark.examples
+
 REFERENCE = "interpreter"
 OTHERS = sorted(set(EXECUTIONS) - {REFERENCE})
 

@@ -2,6 +2,7 @@
 
 import random as random_module
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.bpf.bpf_interpreter import Interpreter, bare
@@ -13,6 +14,8 @@ from sonde.runtime.machine.linking import LinkedProgram, immediate
 from sonde.runtime.machine.memory import MachineMemory
 from sonde.runtime.machine.structure import second_slots
 from sonde.runtime.machine.translation.translator import translate
+
+pytestmark = pytest.mark.examples
 
 BUDGET = 3000
 

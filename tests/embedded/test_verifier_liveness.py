@@ -20,6 +20,8 @@ from sonde.runtime.verifier.state import Activation, State
 from sonde.runtime.verifier.structure import structure
 from sonde.runtime.verifier.verify import Refusal, verify
 
+pytestmark = pytest.mark.examples
+
 FIRST = 800_000
 REGISTERS = (1 << 10) - 1
 ALWAYS_DIFFERENT = {number for name, number in NUMBERS.items() if name.startswith(("ktime", "jiffies", "get_prandom"))}

@@ -16,6 +16,8 @@ from sonde.runtime.verifier.relevance import EVERYTHING
 from sonde.runtime.verifier.scalar import ScalarValue, constant, within
 from sonde.runtime.verifier.verify import Refusal, verify
 
+pytestmark = pytest.mark.examples
+
 FIRST = 700_000
 
 

@@ -8,6 +8,8 @@ from support.d.d_model import COMPOUND, FIELDS, LONG, binary, cast, expressions,
 from support.d.d_run import Run
 from support.suite.example_counts import long_run
 
+pytestmark = pytest.mark.examples
+
 relaxed = long_run(20)
 
 

@@ -15,6 +15,8 @@ from sonde.bpf.helpers import NUMBERS
 from sonde.model.probe import TCX
 from sonde.model.specfile import from_text, to_text
 
+pytestmark = pytest.mark.examples
+
 TAIL_CALL = NUMBERS["tail_call"]
 
 

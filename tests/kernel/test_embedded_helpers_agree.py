@@ -2,7 +2,6 @@
 
 import ctypes
 import mmap
-import os
 import struct
 from random import Random
 
@@ -10,12 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.bpf.helper_twins import twins
+from support.suite.example_counts import count_of
 
 from sonde.bpf import maps
 from sonde.engines.kernel.ring import KernelRing
 from sonde.model.spec import MapSpec
 
-EXAMPLES = int(os.environ.get("SONDE_HELPER_EXAMPLES", "60"))
+pytestmark = pytest.mark.examples
+
+EXAMPLES = count_of(60)
 
 PAGE = mmap.PAGESIZE
 U64 = (1 << 64) - 1

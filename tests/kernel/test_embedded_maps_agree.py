@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.suite.example_counts import count_of
 
 from sonde.bpf import maps
 from sonde.engines.kernel import commands
@@ -21,8 +22,10 @@ from sonde.runtime.maps.base import MapTable
 from sonde.runtime.maps.creation import create
 from sonde.runtime.maps.limits import check
 
+pytestmark = pytest.mark.examples
+
 LOOKUP, DELETE, LOOKUP_AND_DELETE = 1, 3, 21
-EXAMPLES = int(os.environ.get("SONDE_MAP_EXAMPLES", "40"))
+EXAMPLES = count_of(40)
 
 MEMORY = MachineMemory()
 

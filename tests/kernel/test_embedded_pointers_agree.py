@@ -1,16 +1,17 @@
 """What a program sees through a pointer to a map's value while the map changes: the same in both engines."""
 
-import os
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.bpf.helper_twins import twins
+from support.suite.example_counts import count_of
 
 from sonde.bpf import maps
 from sonde.model.spec import MapSpec
 
-EXAMPLES = int(os.environ.get("SONDE_HELPER_EXAMPLES", "60"))
+pytestmark = pytest.mark.examples
+
+EXAMPLES = count_of(60)
 
 STEPS = 6
 UPDATE, DELETE, WRITE = 1, 2, 3

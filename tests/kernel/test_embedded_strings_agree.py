@@ -1,16 +1,17 @@
 """Helpers that read, compare and write text, against the kernel's."""
 
-import os
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.bpf.helper_twins import twins
+from support.suite.example_counts import count_of
 
 from sonde.bpf import maps
 from sonde.model.spec import MapSpec
 
-EXAMPLES = int(os.environ.get("SONDE_HELPER_EXAMPLES", "60"))
+pytestmark = pytest.mark.examples
+
+EXAMPLES = count_of(60)
 
 TEXT = MapSpec("text", maps.ARRAY, 4, 96, 1)
 

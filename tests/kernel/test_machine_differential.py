@@ -12,6 +12,8 @@ from support.bpf.embedded_runs import single_processor
 from support.bpf.machine_differential import REFUSED, SAME, compare
 from support.suite.example_counts import long_run
 
+pytestmark = pytest.mark.examples
+
 TOUCHING = "uses maps, rings or packets"
 
 

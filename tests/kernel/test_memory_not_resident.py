@@ -7,6 +7,8 @@ from support.command import absent_memory
 from support.command.command import sonde, start, table
 from support.suite.example_counts import long_run
 
+pytestmark = pytest.mark.examples
+
 COUNT = 101
 PATHS = [f"/never/there/{number}" for number in range(COUNT)]
 OPENS = f"for number in range({COUNT}): call(OPENAT, -100, page(number), 0)\n"

@@ -1,7 +1,6 @@
 """One reader for rings of the kernel and of the embedded engine, and the same bytes in both."""
 
 import errno
-import os
 import socket
 import struct
 
@@ -11,6 +10,7 @@ from hypothesis import strategies as st
 from support.bpf.bpf_interpreter import Interpreter
 from support.bpf.helper_twins import OwnTask
 from support.packets.kernel_perf import DATA_SIZE, OUTPUT, output_from, pattern
+from support.suite.example_counts import count_of
 
 from sonde.arch.x86_64.pages import PAGE
 from sonde.bpf import maps, programs
@@ -32,7 +32,9 @@ from sonde.runtime.perf.events import OpenPerfEvent
 from sonde.runtime.perf.packet_pieces import SkbPacket, XdpPacket
 from sonde.runtime.programs.loaded import RunnableProgram
 
-EXAMPLES = int(os.environ.get("SONDE_PERF_EXAMPLES", "40"))
+pytestmark = pytest.mark.examples
+
+EXAMPLES = count_of(40)
 
 CURRENT_CPU = 0xFFFFFFFF
 _SO_ATTACH_BPF = 50

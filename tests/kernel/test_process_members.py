@@ -17,10 +17,11 @@ os.wait()
 os.nice(7)
 os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
 since_boot = float(open("/proc/self/stat").read().rpartition(")")[2].split()[19]) / os.sysconf("SC_CLK_TCK")
-started = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME) + since_boot
+first, boot, second = time.time(), time.clock_gettime(time.CLOCK_BOOTTIME), time.time()
+spent = time.process_time()
 os.getppid()
-line = f"{started} {time.process_time()} {os.times().children_user + os.times().children_system}\\n"
-os.write(1, line.encode())
+words = [first - boot + since_boot, second - boot + since_boot, spent, time.process_time()]
+os.write(1, (" ".join(map(str, [*words, os.times().children_user + os.times().children_system])) + "\\n").encode())
 """
 
 SHOWN = """
@@ -42,9 +43,12 @@ def test_times_and_class(tmp_path):
     ]
     (traced,) = (line for line in lines if "B" in line)
     (own,) = (line for line in lines if "B" not in line)
-    assert float(traced[0]) == pytest.approx(float(own[0]), abs=0.1)
-    assert float(traced[1]) == pytest.approx(float(own[1]), abs=0.05)
-    assert float(traced[2]) == pytest.approx(float(own[2]), abs=0.03)
+    began, spent, of_children = map(float, traced[:3])
+    earliest, latest, before, after, ended = map(float, own)
+    # /proc has ticks of 10 ms; sonde and the process have read the clocks' distance at different times.
+    assert earliest - 0.1 <= began <= latest + 0.1
+    assert before <= spent <= after
+    assert abs(of_children - ended) <= 0.03
     assert traced[3:] == ["B", "1", "1"]
 
 

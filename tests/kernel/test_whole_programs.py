@@ -10,6 +10,8 @@ from support.command.command import sonde
 from support.d.whole_programs import program
 from support.suite.example_counts import count_of
 
+pytestmark = pytest.mark.examples
+
 COUNT = 40
 STRSIZE = 256
 

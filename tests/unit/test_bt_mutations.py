@@ -1,15 +1,16 @@
 """Damaged programs of bpftrace's language compile or end in one mistake: no traceback, no hang.
 
-SONDE_FUZZ_EXAMPLES=N tries N instead of a few; so does `tools/bt_programs.py mutations --count N`.
+SONDE_EXAMPLES=N tries N instead of a few; so does `tools/bt_programs.py mutations --count N`.
 """
-
-import os
 
 import pytest
 from support.bpftrace.bt_compiling import outcome
 from support.bpftrace.bt_mutations import mutated
+from support.suite.example_counts import count_of
 
-COUNT = int(os.environ.get("SONDE_FUZZ_EXAMPLES", "307"))
+pytestmark = pytest.mark.examples
+
+COUNT = count_of(307)
 
 
 def test_a_damaged_program_has_one_mistake():

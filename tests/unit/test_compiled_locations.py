@@ -38,6 +38,8 @@ from sonde.model.location import (
 from sonde.model.named_maps import ACTIVE
 from sonde.model.types import INT, LONG, UCHAR, ULONG, USHORT
 
+pytestmark = pytest.mark.examples
+
 CONTEXT = 1 << 40
 MASK = (1 << 64) - 1
 OPERATIONS = (

@@ -21,6 +21,8 @@ from sonde.runtime.verifier.values import PointerValue
 from sonde.runtime.verifier.verify import Refusal, verify
 from sonde.session.harm import harm
 
+pytestmark = pytest.mark.examples
+
 PASS, DROP = 2, 1
 XDP = """
     r6 = *(u32 *)(r1 +0)

@@ -25,6 +25,8 @@ from support.suite.example_counts import long_run
 from sonde.model.program import Const
 from sonde.model.types import is_signed, size_of
 
+pytestmark = pytest.mark.examples
+
 
 @long_run(400)
 @given(e=expressions(None, 4))

@@ -1,6 +1,6 @@
 """No text makes the front end or the code generator end in anything but one error, take long, or take much memory.
 
-SONDE_FUZZ_EXAMPLES=N tries N programs of each kind instead of a few.
+SONDE_EXAMPLES=N tries N programs of each kind instead of a few.
 """
 
 import os
@@ -13,8 +13,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.d.d_programs import correct, damaged, noise, programs, soup
 from support.places import SUPPORT, TESTS
+from support.suite.example_counts import count_of
 
-EXAMPLES = int(os.environ.get("SONDE_FUZZ_EXAMPLES", "150"))
+pytestmark = pytest.mark.examples
+
+EXAMPLES = count_of(150)
 bounded = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck), print_blob=True)
 
 

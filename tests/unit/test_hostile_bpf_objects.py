@@ -7,8 +7,11 @@ import sys
 import pytest
 from support.bpf.bpf_objects import BOTH, compiled
 from support.places import SUPPORT, TESTS
+from support.suite.example_counts import count_of
 
-COUNT = int(os.environ.get("SONDE_EXAMPLES") or 100)
+pytestmark = pytest.mark.examples
+
+COUNT = count_of(100)
 
 SOURCE = """
 struct event { u32 pid; char comm[16]; enum { ONE, TWO } which; struct { int a : 3, b : 5; } bits; };

@@ -12,13 +12,14 @@ import pytest
 from support.files import hostile_readers, hostile_samples
 from support.places import SUPPORT, TESTS
 from support.source.parsed import nodes
+from support.suite.example_counts import count_of
 from support.symbols.compiled_objects import needs_gcc
 
 import sonde
 
-pytestmark = needs_gcc
+pytestmark = [pytest.mark.examples, needs_gcc]
 
-COUNT = int(os.environ.get("SONDE_EXAMPLES") or 200)
+COUNT = count_of(200)
 
 
 @pytest.fixture(scope="module")

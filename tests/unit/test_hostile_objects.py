@@ -8,11 +8,12 @@ import sys
 import pytest
 from support.machine import packages
 from support.places import SUPPORT, TESTS
+from support.suite.example_counts import count_of
 from support.symbols.compiled_objects import compiled, needs_gcc
 
-pytestmark = needs_gcc
+pytestmark = [pytest.mark.examples, needs_gcc]
 
-COUNT = int(os.environ.get("SONDE_EXAMPLES") or 100)
+COUNT = count_of(100)
 PROGRAMS = [
     ("c", ("-O2",)), ("c", ("-O0", "-gz=zlib")), ("c", ("-O2", "-gdwarf-3")), ("c++", ("-O2",)),
     ("c++", ("-O2", "-gdwarf-4", "-fdebug-types-section")), ("rust", ()),

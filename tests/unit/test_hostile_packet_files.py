@@ -17,6 +17,8 @@ from sonde.cli.main import main
 from sonde.formats.captured_file import LARGEST_PACKET, CapturedInterface, CaptureError
 from sonde.formats.packet_file import devices, records
 
+pytestmark = pytest.mark.examples
+
 SECONDS = 5
 _INTERESTING = (0, 1, 3, 4, 11, 12, 13, 0x7F, 0xFF, 0x8000, 0xFFFF, 1 << 24, 1 << 31, (1 << 32) - 1)
 _WORDS = [struct.pack(f"{order}I", each) for order in "<>" for each in _INTERESTING]

@@ -21,6 +21,8 @@ from sonde.engines.fired import RecordedFiring
 from sonde.formats.perf_data import PerfDataError
 from sonde.formats.perf_data_input import FiledSampleOf, PerfDataInput
 
+pytestmark = pytest.mark.examples
+
 SECONDS, MEMORY = 5, 512 << 20
 _INTERESTING = (0, 1, 4, 7, 8, 9, 66, 68, 71, 80, 81, 83, 0x7F, 0xFF, 0x8000, 0xFFF8, 0xFFFF, 1 << 31, (1 << 32) - 1)
 _WORDS = [(each & (1 << 8 * size) - 1).to_bytes(size, "little") for size in (2, 4, 8) for each in _INTERESTING]

@@ -25,6 +25,8 @@ from test_damaged_recordings import recordings as _recordings
 import sonde
 from sonde.model.records import Field, PrintaAction, PrintfAction
 
+pytestmark = pytest.mark.examples
+
 recordings = _recordings
 SECONDS = 5
 MIB = 1 << 20

@@ -25,6 +25,8 @@ from sonde.engines.fired import MemoryRead
 from sonde.symbols.mappings import Mapping
 from sonde.symbols.process_events import Mapped, MappingsSnapshot
 
+pytestmark = pytest.mark.examples
+
 SECONDS, MEMORY = 5, 512 << 20
 FORMAT = "name: it\nID: 5\nformat:\n\tfield:int x;\toffset:8;\tsize:4;\tsigned:1;\n"
 

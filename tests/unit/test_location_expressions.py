@@ -30,6 +30,8 @@ from sonde.symbols.dwarf.errors import DebugInfoError
 from sonde.symbols.dwarf.expressions import BaseType, ExpressionSurroundings, UnsupportedError, evaluate
 from sonde.symbols.dwarf.fetching import fetches
 
+pytestmark = pytest.mark.examples
+
 FRAME = Binary("plus", Register(6), Constant(16))
 TYPES = {1: BaseType(4, True), 2: BaseType(2, False), 3: BaseType(4, True, True), 4: BaseType(8, False)}
 AROUND = ExpressionSurroundings(

@@ -5,11 +5,14 @@ import re
 import subprocess
 import sys
 
+import pytest
 from support.machine import packages
 from support.suite.example_counts import count_of
 
 from sonde.notation.numbers import number_text
 from sonde.notation.tables import tables
+
+pytestmark = pytest.mark.examples
 
 X = object()
 """Where the number stands."""

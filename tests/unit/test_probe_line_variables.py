@@ -6,6 +6,7 @@ import subprocess
 import time
 
 import pytest
+from support.suite.example_counts import count_of
 from support.symbols import compiled_objects
 from support.symbols.compiled_objects import directory
 
@@ -17,8 +18,8 @@ from sonde.objects.lines import line_of, read_lines, wanted
 from sonde.objects.traceable_code import TraceableCode
 from sonde.objects.user_lines import user_line
 
-pytestmark = compiled_objects.needs_gcc
-COUNT = int(os.environ.get("SONDE_EXAMPLES") or 250)
+pytestmark = [pytest.mark.examples, compiled_objects.needs_gcc]
+COUNT = count_of(250)
 
 SOURCE = """
 struct pair { int low, high; } pairs[2]; struct both { long left, right; };

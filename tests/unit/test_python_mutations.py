@@ -1,14 +1,17 @@
 """Damaged probe functions compile, or end in one mistake with a place in the file; nothing else happens."""
 
-import os
 import warnings
 
+import pytest
 from support.python.python_mutations import Damage
+from support.suite.example_counts import count_of
 from test_python_mistakes import module_of
 
 import sonde
 
-EXAMPLES = int(os.environ.get("SONDE_EXAMPLES", "60"))
+pytestmark = pytest.mark.examples
+
+EXAMPLES = count_of(60)
 
 
 def outcome(path, text):

@@ -37,6 +37,8 @@ from sonde.recording.file import PerfDataFile, RecordingError
 from sonde.recording.summary import Summary
 from sonde.symbols.elf.notes import note_of
 
+pytestmark = pytest.mark.examples
+
 SAY = PrintfAction(conversions(("n ", "d"), ("\n", "")), (integer(16, 8),))
 LAYOUTS = [(1, 24, (SAY,)), (2, 16, (PrintaAction(None, (0,)), ClearAction(0)))]
 AGGREGATION = AggregationSpec("a", "sum", (), (Field(0, 8, "string"),), 8, 1, "a", True)

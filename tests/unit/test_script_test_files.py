@@ -14,6 +14,8 @@ from sonde.library.testing.keys import KEYS
 from sonde.library.testing.reading import LARGEST, CaseFileError, find_files, read_cases
 from sonde.library.testing.updating import quoted, update
 
+pytestmark = pytest.mark.examples
+
 ROOT = Path(__file__).parents[2]
 
 WHOLE = r"""

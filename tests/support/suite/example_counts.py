@@ -1,13 +1,24 @@
-"""How many examples a differential test tries: few by default, as many as SONDE_EXAMPLES says in a long run."""
+"""How many examples a test tries that draws them: a share in the short suite, all in the long one.
+
+Such a test is marked `examples`, since both suites have it; SONDE_EXAMPLES says how many in a longer run.
+"""
 
 import os
 
 from hypothesis import HealthCheck, settings
 
+SUITE = "SONDE_SUITE"
+LONG = "long"
+SHARE = 5
+"""The short suite has one example of so many."""
+
 
 def count_of(count):
     """How many examples instead of `count`."""
-    return int(os.environ.get("SONDE_EXAMPLES") or count)
+    asked = os.environ.get("SONDE_EXAMPLES")
+    if asked:
+        return int(asked)
+    return count if os.environ.get(SUITE) == LONG else max(1, count // SHARE)
 
 
 def long_run(count):

@@ -11,6 +11,7 @@ import pytest
 
 from support.places import EXAMPLES, ROOT, TESTS
 from support.suite import second_runs
+from support.suite.example_counts import LONG, SUITE
 
 ALL = "--all"
 
@@ -22,7 +23,7 @@ LIMIT = 600
 """Seconds that one test may take, on any machine and beside any load: a test that takes as long hangs."""
 
 SHORT_OPTIONS = ("-m", "not long", "--durations=10")
-LONG_OPTIONS = ("-m", "long", "--reruns=1", "--durations=20")
+LONG_OPTIONS = ("-m", "long or examples", "--reruns=1", "--durations=20")
 
 
 def options(is_long):
@@ -36,6 +37,7 @@ def options(is_long):
 def main(words):
     """Run a suite; pytest's exit status, of which 0 means that all tests passed."""
     is_long = ALL in words
+    os.environ[SUITE] = LONG if is_long else "short"
     words = [word for word in words if word != ALL]
     named = any(os.path.exists(word.partition("::")[0]) for word in words)
     places = [] if named else [str(TESTS), str(EXAMPLES / "tests")]
