@@ -124,6 +124,7 @@ def test_the_first_identifiers_have_no_gap():
     assert [int(line.split()[0]) for line in done.stdout.splitlines()[1:]] == list(range(1, 40))
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("option", ["zdefs", "argref", "empty"])
 def test_pragmas_change_what_is_accepted(option, tmp_path):
     program = {"zdefs": "syscall::nonsense:entry { }", "argref": "BEGIN { }", "empty": ""}[option]
@@ -168,6 +169,7 @@ def test_a_program_that_cannot_be_listed_is_an_error():
     assert "Overspecified probe description" in done.stderr
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize(
     ("text", "operands"),
     [
@@ -209,6 +211,7 @@ def test_a_program_that_is_not_run_is_told_of_its_probes_and_their_arguments():
     assert "args[1]: const char *" in seen["syscall::openat:entry"]
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize(
     ("statement", "expected"),
     [
@@ -296,6 +299,7 @@ def test_raw_refuses_other_files(tmp_path):
     assert run("raw", str(tmp_path / "nothing")).stderr.endswith("No such file or directory\n")
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize(
     "words", [["--engine", "kernel", "-l"], ["--help"], ["doctor"], ["-e", "--disasm", "-n", "BEGIN"]]
 )
@@ -313,6 +317,7 @@ def test_a_reader_that_goes_away_is_no_message():
     assert done.stderr == ""
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize(
     ("text", "line", "expected"),
     [

@@ -34,6 +34,7 @@ def test_several_words_are_listed_in_their_order():
     assert names == ["END", "BEGIN"]
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize(
     ("word", "says"),
     [
@@ -82,6 +83,7 @@ def test_a_program():
     assert done.stdout == "11\n"
 
 
+@pytest.mark.share(5)
 @pytest.mark.parametrize(
     ("words", "status", "says"),
     [

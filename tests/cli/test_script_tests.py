@@ -96,6 +96,7 @@ FAILURES = {
 }  # fmt: skip
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("name", FAILURES)
 def test_a_failure_is_told_and_the_rest_goes_on(tested, name):
     text, told = FAILURES[name]
@@ -125,6 +126,7 @@ status = 9
     assert "sh 1 1" in again.stdout
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize(
     ("program", "what"),
     [
@@ -230,6 +232,7 @@ def test_cases_are_chosen_by_their_names(tested):
     assert none.stderr.startswith("sonde: nothing to test: no case has that in its name")
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("words", [["-k"], ["--engine"], ["--engine", "x"], ["-z"], ["--updat"]])
 def test_a_wrong_command_line(words):
     done = run("test", *words)

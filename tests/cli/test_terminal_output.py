@@ -78,6 +78,7 @@ def run(words, where):
     return text.decode(errors="surrogateescape")
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("what", MISTAKES)
 @pytest.mark.parametrize("where", ["terminal", "pipe"])
 def test_a_message_about_what_was_given_is_one_line_of_harmless_text(what, where, tmp_path):

@@ -64,6 +64,7 @@ def test_where_nothing_matches_the_command_runs():
     ]
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("place", ["nosuch:entry", "nosuch.c@3:", "no*such:return"])
 def test_what_a_process_does_not_have_matches_nothing(place):
     """With -Z the command runs; without, it is a mistake."""
@@ -74,6 +75,7 @@ def test_what_a_process_does_not_have_matches_nothing(place):
     assert (refused.returncode, refused.stdout) == (1, "")
 
 
+@pytest.mark.long
 def test_where_nothing_matches_it_is_waited():
     """With -Z and without a command, until a signal."""
     process = subprocess.Popen(
@@ -152,6 +154,7 @@ def interrupted(number):
     return output
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_is_the_end_with_all_that_belongs_to_it(number):
     output = interrupted(number)
@@ -159,6 +162,7 @@ def test_a_signal_is_the_end_with_all_that_belongs_to_it(number):
     assert re.search(r"\n  calls +[1-9][0-9]*\n$", output)
 
 
+@pytest.mark.long
 def test_a_second_signal_leaves_at_once():
     """Though END has not come to its own end: it waits for a line that nobody writes."""
     text = 'BEGIN { printf("ready\\n"); } END { system("read line"); }'
@@ -184,6 +188,7 @@ def test_an_ignored_interrupt_stays_ignored():
     assert process.returncode == 4
 
 
+@pytest.mark.long
 def test_a_line_comes_through_a_pipe_within_200_ms():
     program = 'BEGIN { printf("ready\\n"); } syscall::getpgid:entry /pid == $1/ { printf("%d\\n", arg0); }'
     process = start("-qn", program, str(os.getpid()))
@@ -249,6 +254,7 @@ def test_output_is_appended(tmp_path):
     assert "failed to open output file" in run("-o", str(tmp_path / "a" / "b"), "-n", "BEGIN { exit(0) }").stderr
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("option", ["-o", "--record", "--raw"])
 @pytest.mark.parametrize("engine", ["embedded", "kernel"])
 def test_an_output_that_takes_no_more_ends_the_trace(option, engine):
@@ -260,6 +266,7 @@ def test_an_output_that_takes_no_more_ends_the_trace(option, engine):
     assert done.stderr.count("sonde: ") == 1
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("words", [(), ("-f", "json"), ("-f", "arrow"), ("-xformat=parquet",), ("-xparquet=parts",)])
 @pytest.mark.parametrize("most", [0, 1 << 11])
 def test_a_file_that_takes_no_more_is_named_in_each_format(words, most, tmp_path):
@@ -277,6 +284,7 @@ def test_a_file_that_takes_no_more_is_named_in_each_format(words, most, tmp_path
     assert done.stderr.count("sonde: ") == 1
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("option", ["-o", "--record", "--raw"])
 def test_what_is_read_is_not_written_at_once(tmp_path, option):
     """It is as it was; another name of it makes no difference."""
@@ -330,6 +338,7 @@ def test_destructive_actions_have_to_be_allowed():
     assert done.stderr.endswith("sonde: allowing destructive actions\n")
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("cpu", sorted({min(os.sched_getaffinity(0)), max(os.sched_getaffinity(0))}))
 def test_one_cpu_is_enough_for_begin_ticks_and_end(cpu):
     program = 'BEGIN { printf("%d ", cpu); } tick-50ms { printf("%d ", cpu); exit(0) } END { printf("%d", cpu); }'
@@ -348,6 +357,7 @@ def test_a_buffer_too_small_for_a_record():
     assert run("-b", "64", "-n", "BEGIN { exit(0) }").returncode == 0
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize(
     "program",
     [
@@ -417,6 +427,7 @@ def test_an_ordinary_user_lists_probes():
     assert "BEGIN" in as_nobody("-l", "-P", "dtrace").stdout
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("engine", ["kernel", "embedded"])
 @pytest.mark.parametrize(
     ("command", "status", "told"),
@@ -454,6 +465,7 @@ def ticks(process):
     return int(fields[11]) + int(fields[12])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("is_ignored", [False, True])
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
 def test_programs_of_bpftrace_s_language_end_by_signals_as_bpftrace_does(name, is_ignored):

@@ -19,6 +19,7 @@ def test_a_warning_has_place_cause_and_remedy_and_changes_no_status():
     assert (done.returncode, done.stdout, done.stderr) == (0, "", WARNING)
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("words", [["-xwarn=no"], ["-x", "warn=off"]])
 def test_they_are_turned_off(words):
     assert run(*words, "-e", "-n", PROGRAM).stderr == ""
@@ -60,6 +61,7 @@ def test_a_target_that_is_not_there_is_told(program):
     assert TARGET in run("-n", program % "BEGIN { exit(0); }").stderr
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize(
     ("program", "words"),
     [
@@ -77,6 +79,7 @@ def test_a_target_that_is_there_or_need_not_be_is_not(program, words):
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.d"))
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("example", EXAMPLES, ids=[each.stem for each in EXAMPLES])
 def test_the_examples_have_none(example):
     done = run("-Z", "-e", "-xdefaultargs", "-xargref", "-c", "true", "-s", str(example))

@@ -50,6 +50,7 @@ int main(void)
 """
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("flags", [(), ("-no-pie",)])
 def test_functions_begin_with_any_instruction(flags):
     """The results are what they are alone, and all calls and returns are told."""

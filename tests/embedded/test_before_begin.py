@@ -3,6 +3,7 @@
 import subprocess
 import time
 
+import pytest
 from support.command.targets import program
 from support.command.unprivileged import SONDE, without_privileges
 
@@ -35,6 +36,7 @@ proc:::start { @start[execname] = count(); }
 """
 
 
+@pytest.mark.long
 def test_nothing_fires_that_was_before(tmp_path):
     """The process makes others all the time that sonde takes to compile."""
     name = program(BUSY)

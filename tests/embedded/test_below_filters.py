@@ -39,6 +39,7 @@ syscall::chmod:return { printf("return %d %d\\n", (int)arg0, errno); }
 """
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("options", [[], ["-xseccomp=no"]])
 @pytest.mark.parametrize("error", [EPERM, ENOSYS])
 def test_what_the_profile_of_a_container_refuses(error, options, tmp_path):
@@ -91,6 +92,7 @@ os.execv(sys.executable, [sys.executable, "-c", again])
 """
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("text", ["entry", "return", "both"])
 def test_what_a_program_forbids_itself(text, tmp_path):
     (tmp_path / "own.py").write_text(OWN)
@@ -108,6 +110,7 @@ def test_what_a_program_forbids_itself(text, tmp_path):
     assert words == expected[text]
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize(
     "refused", [[SECCOMP], [PIDFD_OPEN], [PIDFD_GETFD], [SECCOMP, PIDFD_OPEN, PIDFD_GETFD, PERF_EVENT_OPEN]]
 )

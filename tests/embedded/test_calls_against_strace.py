@@ -33,12 +33,14 @@ def expected(place, asked):
     return found
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("way", against.WAYS)
 def test_calls_are_those_that_strace_shows(way, place, asked, expected):
     found = against.by_sonde(place, asked, way)
     assert list(against.differences(expected, found, way != "entries")) == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", ["5", "6"])
 def test_random_bytes_decide_nothing(seed, place):
     """A getrandom() without end fills the memory from which a later call is given its vectors."""

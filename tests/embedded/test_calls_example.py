@@ -25,6 +25,7 @@ def built(tmp_path):
     return build
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("compiler", BOTH)
 def test_programs_of_four_types_call_the_same_one(built, compiler):
     workload = shlex.join(["sh", "-c", "/bin/cat /etc/hostname / >/dev/null 2>&1; true"])
@@ -37,6 +38,7 @@ def test_programs_of_four_types_call_the_same_one(built, compiler):
     assert int(found["tracepoint/syscalls/sys_enter_openat"]) >= 2
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("compiler", BOTH)
 def test_the_kernel_engine_says_what_the_kernel_allows(built, compiler):
     text = " ".join(sonde("verify", "--engine", "kernel", built(compiler), status=1).stderr.split())

@@ -72,6 +72,7 @@ def results(text, binary):
         return tables, faults
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("seed", range(RUNS))
 def test_results_are_those_of_programs_of_their_own(seed, monkeypatch):
     binary = market()
@@ -117,6 +118,7 @@ def alone():
     return number
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize(("probes", "kinds"), KINDS)
 def test_a_clause_stands_once_beside_small_adapters(probes, kinds):
     binary = market()
@@ -127,6 +129,7 @@ def test_a_clause_stands_once_beside_small_adapters(probes, kinds):
     assert sum(number for _, _, number in programs) < alone() + 40 + 6 * len(kinds)
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("value", ["args->a", "arg6"])
 def test_what_only_the_process_has_keeps_a_program_of_its_own(value):
     """The variables of a place, and arguments on a stack: other probes' threads need not be held for them."""

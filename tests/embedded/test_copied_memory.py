@@ -23,6 +23,7 @@ FORKERS, FUNCTIONS = 3, 80
 BREAKPOINT = bytes((instructions.BREAKPOINT,))
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("rounds", [2, 8])
 def test_children_have_what_was_put_in_while_they_were_made(rounds):
     binary = program(FIRST_CALLS)

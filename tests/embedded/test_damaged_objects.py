@@ -29,6 +29,7 @@ SEC("opened") int on_opened(struct probe *p)
 )
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("compiler", BOTH)
 def test_damaged_objects_end_in_a_message(tmp_path, compiler):
     path = str(TESTS)

@@ -66,6 +66,7 @@ class Model:
         return self.values.get(key)
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("kind", HASHES)
 @given(steps=STEPS)
 @settings(max_examples=100)
@@ -256,6 +257,7 @@ STACK_STEPS = st.lists(
 )
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("kind", [maps.QUEUE, maps.STACK])
 @given(steps=STACK_STEPS)
 @settings(max_examples=100)

@@ -34,6 +34,7 @@ def test_children_have_their_parents():
     assert sorted(traced("sh -c '(:); (:); exit 0'", program)) == ["01", "01", "10"]
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize(("end", "reason", "status"), [("exit 3", 1, 3), ("kill -TERM $$", 2, 15)])
 def test_the_end_of_a_process_has_its_reason(end, reason, status):
     program = 'proc:::exit /pid == $target/ { printf("%d %d", args[0], curpsinfo->pr_wstat); }'

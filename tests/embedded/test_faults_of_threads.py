@@ -29,6 +29,7 @@ def touching():
     return shlex.join([sys.executable, "-c", TOUCHES])
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("probe", ["perf:software::faults-1", "cpc:::page_faults-user-1"])
 def test_each_page_is_told_once(probe):
     """Two threads touch pages by turns, outside of the kernel."""
@@ -39,6 +40,7 @@ def test_each_page_is_told_once(probe):
     assert [counts.get(start + number) for number in range(PAGES)] == [1] * PAGES
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("count", [1, 7, 100])
 def test_each_thread_counts_so_far(count):
     """By CPU: what is left of a count at its end is nowhere. Several probes of one event fire together."""
@@ -58,6 +60,7 @@ def test_what_is_not_told_apart_is_refused(other):
     assert f"cpc:::page_faults-all-1 and {other}: " in " ".join(done.stderr.split())
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("compiler", BOTH)
 def test_objects_handle_faults(compiler):
     source = """

@@ -177,6 +177,7 @@ def _run(how, program):
     return subprocess.run(command, capture_output=True, text=True, check=True)
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_held_and_fetched_are_the_same(program):
     held, fetched = _run("held", program), _run("fetched", program)

@@ -30,6 +30,7 @@ def limited(most, *words):
     return subprocess.run(command, capture_output=True, text=True, check=False, preexec_fn=limit)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("most", range(8, 30))
 def test_a_command_is_traced_or_the_limit_is_told(most):
     done = limited(most, "-n", "syscall:::entry { @[execname] = count(); }", "-c", "true")
@@ -53,6 +54,7 @@ def threads():
         child.kill()
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("most", [40, 60, 150])
 def test_samples_come_from_proc_where_each_thread_cannot_have_an_event(most, threads):
     text = "profile-997 { @[execname] = count(); } tick-1s { exit(0); }"

@@ -30,6 +30,7 @@ def captured(tmp_path, data, text, *options):
     return reader.packets(path.read_bytes())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("direction", ["egress", "ingress"])
 @pytest.mark.parametrize("names", [NUMBERS, TEXTS])
 def test_headers_of_frames_that_end_anywhere(tmp_path, direction, names):
@@ -68,6 +69,7 @@ def test_of_a_packet_that_the_file_has_in_part_the_length_is_the_whole_ones(tmp_
     ]  # fmt: skip
 
 
+@pytest.mark.long
 def test_devices_are_the_interfaces_and_directions_those_of_the_file(tmp_path):
     """What tells no direction has arrived; a link that sonde does not know has bytes, and no headers."""
     frame, ip = FRAMES["udp"], FRAMES["udp"][14:]
@@ -153,6 +155,7 @@ def test_what_stands_behind_damage_is_told_as_not_seen(tmp_path):
     assert "the packet before it was used" in " ".join(done.stderr.split())
 
 
+@pytest.mark.share(5)
 @pytest.mark.parametrize(
     ("words", "text"),
     [

@@ -34,6 +34,7 @@ for turn in range(300):
 """
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("seccomp", ["yes", "no"])
 def test_values_are_those_at_the_probe(tmp_path, monkeypatch, seccomp):
     """What a descriptor is, where and how far changes before and behind each call."""
@@ -82,6 +83,7 @@ def test_a_thread_with_files_of_its_own(tmp_path, monkeypatch):
     assert lines == ["/dev/null /usr", f"/etc/passwd {tmp_path}"]
 
 
+@pytest.mark.long
 def test_many_files_of_one_firing_are_kept_apart(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     program = "import ctypes, os\n"
@@ -102,6 +104,7 @@ def test_files_that_this_user_may_not_see_are_a_fault(tmp_path):
     assert "invalid user access" in done.stderr
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("asked", ["fds[0].fi_name", "cwd", "vtimestamp"])
 def test_a_sender_that_nobody_holds_is_not_told_of(asked):
     """The probe fires in a process that is not traced, and runs on."""
@@ -184,6 +187,7 @@ def test_the_time_of_a_thread_that_execs_goes_on(tmp_path):
     assert 200_000_000 <= int(line) < 300_000_000
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("asked", ["fds[0].fi_name", "fds[0].fi_offset", "cwd", "root", "vtimestamp"])
 def test_of_a_running_thread_nothing_is_told(asked):
     done = sonde("--engine", "embedded", "-qn", f"profile-97 {{ trace({asked}); }}", "-c", "true", status=1)

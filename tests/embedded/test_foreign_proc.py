@@ -17,6 +17,7 @@ def within(*words):
     return subprocess.run(["unshare", *options, *words], capture_output=True, text=True)
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize(
     "text",
     [

@@ -104,6 +104,7 @@ int main(int count, char **words) {
 """
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("others", ["command", "process", "commands"])
 def test_a_ring_that_is_full_before_tracing_holds_nothing_up(others):
     """A process of -p makes more others than there is room for while sonde waits for what else it is to trace."""

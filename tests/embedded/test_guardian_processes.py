@@ -168,6 +168,7 @@ int main(void) {
 """
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("seccomp", [True, False])
 @pytest.mark.parametrize("held", [False, True])
 def test_all_that_is_made_is_followed(seccomp, held):
@@ -191,6 +192,7 @@ def test_what_a_thread_is_made_by_is_known_where_its_return_is_wanted():
     assert numbers[1:] in ([56, 58, 56, 435], [57, 58, 56, 435])
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("seccomp", [True, False])
 @pytest.mark.parametrize("held", [False, True])
 def test_exec_by_a_thread_that_is_not_the_first(seccomp, held):
@@ -206,6 +208,7 @@ def test_exec_by_a_thread_that_is_not_the_first(seccomp, held):
     assert (59, 0) in [(stop.a, stop.value) for stop in behind if stop.kind == stops.RETURN]
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("seccomp", [True, False])
 @pytest.mark.parametrize("how", [0, ENTRY, ENTRY | RETURN | HOLD_ENTRY | HOLD_RETURN])
 def test_a_program_of_threads_and_children_works_as_ever(seccomp, how, capfd):
@@ -217,6 +220,7 @@ def test_a_program_of_threads_and_children_works_as_ever(seccomp, how, capfd):
     assert len(started) == 1 + 3 + 3 * 9
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("seccomp", [True, False])
 def test_threads_may_die_at_any_time(seccomp):
     traced = command(
@@ -258,6 +262,7 @@ def test_threads_killed_while_they_are_held_leave_room_for_the_registers_of_othe
     assert len([stop for stop in of_kind(traced, stops.END) if stop.a == signal.SIGKILL]) == many
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("seccomp", [True, False])
 @pytest.mark.parametrize("events", [frozenset(), LIFE])
 def test_what_is_made_by_a_process_that_is_killed_in_the_act_runs_on(seccomp, events):
@@ -265,6 +270,7 @@ def test_what_is_made_by_a_process_that_is_killed_in_the_act_runs_on(seccomp, ev
     assert os.waitstatus_to_exitcode(traced.status) == 3
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("seccomp", [True, False])
 @pytest.mark.parametrize("what", ["EXEC", "TRAP", "FORK"])
 def test_a_librarys_constructor_may_do_anything_before_the_commands_entry(seccomp, what, monkeypatch):
@@ -275,6 +281,7 @@ def test_a_librarys_constructor_may_do_anything_before_the_commands_entry(seccom
     assert of_kind(traced, stops.ENTRY)
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("text", ["true", "false", "sh -c 'exit 77'", "sh -c 'kill -SEGV $$'", "sh -c 'kill -9 $$'"])
 def test_the_status_is_the_commands_own(text):
     alone = subprocess.run(shlex.split(text)).returncode

@@ -119,16 +119,19 @@ int main(void) {
 """
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("plan", PLANS)
 def test_signals_come_with_their_information(plan):
     assert command(program(INFORMATION), plan).status == 0
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("plan", PLANS)
 def test_job_control_is_as_without_a_tracer(plan):
     assert command(program(STOPS_ITSELF), plan).status == 0
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("plan", PLANS)
 def test_what_the_target_would_trace_itself_is_refused_by_eperm(plan):
     assert command(program(TRACES), plan).status == 0
@@ -186,6 +189,7 @@ def test_a_process_stopped_and_let_go_stays_stopped():
     assert child.wait() == 4
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(
     "number",
     [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGALRM, signal.SIGXCPU, signal.SIGRTMIN],

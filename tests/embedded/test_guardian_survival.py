@@ -25,6 +25,7 @@ RUNS = os.environ.get("SONDE_SURVIVAL_RUNS", "15")
 TOOL = Path(__file__).parent.parent.parent / "tools" / "survival.py"
 
 
+@pytest.mark.long
 @packages.needs("gcc")
 def test_killed_at_random_moments():
     done = subprocess.run([sys.executable, TOOL, RUNS], capture_output=True, text=True)
@@ -231,6 +232,7 @@ def test_it_may_be_told_of_what_has_ended():
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 3
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(
     ("moment", "message"),
     [("begin", "processing aborted: "), ("start", "processing aborted: "), ("go", "processing aborted: ")],

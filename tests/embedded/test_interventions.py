@@ -36,6 +36,7 @@ def results(text):
     return {line.split()[0]: tuple(map(int, line.split()[1:])) for line in text.splitlines() if line.count(" ") == 2}
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize(
     ("strace", "action"),
     [("error=EIO", "inject(EIO)"), ("error=EINTR", "inject(EINTR)"), ("error=ENOSYS", "inject(38)"),
@@ -80,6 +81,7 @@ def test_what_is_injected_is_not_made(tmp_path):
     assert not target.exists()
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -201,6 +203,7 @@ def test_a_process_that_was_there_is_acted_on():
         assert asked.ask() == str(os.getpid())
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_who_waits_goes_on_when_sonde_ends(how):
     with Asked("syscall::getppid:entry { delay(60000000000); }") as asked:

@@ -17,6 +17,7 @@ PROBES = [f"pid$target:a.out:f{number}:{side}" for number in FUNCTIONS for side 
 TEXT = f"{', '.join(PROBES)} {{ @[probefunc, probename] = count(); }}"
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("seed", range(SEEDS))
 @pytest.mark.parametrize("level", ["-O0", "-O1", "-O2"])
 def test_returns_are_those_that_the_program_counts(level, seed):

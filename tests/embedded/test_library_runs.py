@@ -160,6 +160,7 @@ def test_a_duration_ends_a_run():
     assert 0.25 <= time.monotonic() - begin < 20
 
 
+@pytest.mark.long
 def test_unread_records_do_not_hold_a_run():
     """Nobody iterates: aggregations are answered, and the block ends."""
     text = 'profile:::profile-4999hz { printf("%d %d %d %d", 1, 2, 3, 4); @ = count(); }'

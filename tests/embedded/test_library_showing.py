@@ -88,6 +88,7 @@ def test_what_stands_before_the_damage_is_shown(recording):
     assert len(seen) > 1
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("look", [lambda path: shown(path), lambda path: [*sonde.read(path)]])
 def test_a_damaged_recording_is_shown_or_an_error(recording, look):
     data, chance = Path(recording).read_bytes(), random.Random(3)

@@ -78,6 +78,7 @@ int main(int count, char **words)
 """
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize(("words", "lost"), [("", []), ("thread", ["13"])])
 def test_breakpoints_that_others_could_pass_are_told(words, lost):
     """In a process with a filter of its own a breakpoint is out for a step: if there are other threads that matters."""

@@ -29,6 +29,7 @@ def names(command, what):
     return {word.partition("+")[0].partition("`")[2] for word in done.stdout.split() if "`" in word or "0x" in word}
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("what", ["ustack(1)", "usym(uregs[R_RIP])"])
 def test_each_program_has_its_own_names(what):
     second, first = (program(SOURCE, f"-DNAME={name}", *STATIC) for name in ("second_part", "first_part"))

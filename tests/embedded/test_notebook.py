@@ -55,6 +55,7 @@ def notebook():
     )
 
 
+@pytest.mark.long
 def test_the_view_has_records_and_aggregations(notebook):
     text = shown(notebook[0])[-1].splitlines()
     assert text[0].startswith("ended · ")
@@ -95,6 +96,7 @@ def test_mistakes_are_one_message(notebook):
     assert "expected one argument" in mistake
 
 
+@pytest.mark.long
 @packages.needs("chromium", "chromedriver")
 def test_a_browser_shows_pictures_and_bars(notebook, tmp_path):
     page = tmp_path / "page.html"
@@ -172,6 +174,7 @@ def ended(client, identity):
     return reply["content"]["status"], status_of(found[-1])
 
 
+@pytest.mark.long
 def test_the_view_goes_on_until_the_kernel_is_interrupted():
     with kernel() as (manager, client):
         identity = client.execute(ENDLESS)
@@ -185,6 +188,7 @@ def subshell_of(client):
     return client.get_control_msg(timeout=None)["content"]["subshell_id"]
 
 
+@pytest.mark.share(1)
 @pytest.mark.skipif(
     int(ipykernel_version.partition(".")[0]) < 7, reason="needs ipykernel 7, which takes clicks meanwhile"
 )
@@ -207,6 +211,7 @@ def test_a_button_stops_a_trace_that_its_cell_waits_for(has_subshell):
         assert ended(client, identity)[0] == "ok"
 
 
+@pytest.mark.long
 def test_a_trace_in_the_background_lets_other_cells_run():
     background = ENDLESS.replace("%%sonde", "%%sonde --background", 1)
     outputs = executed(
@@ -220,6 +225,7 @@ def test_a_trace_in_the_background_lets_other_cells_run():
     assert shown(outputs[0])[-1].startswith("ended")
 
 
+@pytest.mark.long
 def test_ipython_in_a_terminal_prints_lines():
     cell = f"get_ipython().run_cell_magic('sonde', {COMMAND!r}, {PROGRAM!r}); print(trace.were)"
     words = [sys.executable, "-m", "IPython", "--no-banner", "--colors=NoColor", "-c", f"%load_ext sonde\n{cell}"]

@@ -143,6 +143,7 @@ def test_the_guardian_is_told():
     assert plan.from_bytes(plan.to_bytes(wanted)) == wanted
 
 
+@pytest.mark.long
 def test_each_is_told_once_under_signals():
     rounds = int(os.environ.get("SONDE_NOTIFIED_ROUNDS", "10000"))
     traced = command(f"{program(ALARMED)} {rounds}", calls(ENTRY, GETPPID, CLOSE))
@@ -153,6 +154,7 @@ def test_each_is_told_once_under_signals():
     assert told[CLOSE, 0xFFFFFFFF] == rounds
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize(("source", "threads", "each"), [(THREADS, 32, 500), (BOMB, 500, 5)])
 def test_in_order_with_what_the_guardian_tells(source, threads, each):
     traced = command(program(source), calls(ENTRY, GETPPID))
@@ -204,6 +206,7 @@ sys.exit(not killed)
 """
 
 
+@pytest.mark.long
 def test_a_reader_that_is_late_delays_and_loses_nothing():
     tracees = Tracees(slots=64)
     try:
@@ -221,6 +224,7 @@ def test_a_reader_that_is_late_delays_and_loses_nothing():
     assert sum(stop.kind == stops.ENTRY for stop in found) == 1000
 
 
+@pytest.mark.long
 def test_a_target_outlives_sonde_that_does_not_read():
     """The notifier waits for room when sonde is killed."""
     path = program(LOOP)
@@ -241,6 +245,7 @@ def test_a_target_outlives_sonde_that_does_not_read():
         assert file.read() == b"7\n"
 
 
+@pytest.mark.long
 def test_a_command_runs_though_sonde_ends_before_it_gets_its_filter(monkeypatch):
     """It is stopped until the guardian is alone with it."""
     reader, writer = os.pipe()

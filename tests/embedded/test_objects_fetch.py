@@ -48,6 +48,7 @@ def run(source, compiler, *words, status=0):
     return sonde("--engine", "embedded", "--object", compiled(source, compiler), "-c", workload, *words, status=status)
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("compiler", BOTH)
 def test_arguments_and_results_arrive_or_are_asked_for(compiler):
     lines = run(SOURCE, compiler).stdout.splitlines()
@@ -57,6 +58,7 @@ def test_arguments_and_results_arrive_or_are_asked_for(compiler):
     assert lines[-1] == "slept 0 0, -14", "what cannot be read is zeros, and the error that of the first"
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize(
     ("line", "wanted"),
     [

@@ -45,6 +45,7 @@ SEC("tp_btf/sys_exit") int typed_exit(u64 *context) { typed += (s64)context[1] >
 )
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("compiler", BOTH)
 def test_programs_count_what_happened(compiler):
     found = values(run(COUNTS, compiler, "--dump", "-D", "step=-2").stdout)
@@ -53,6 +54,7 @@ def test_programs_count_what_happened(compiler):
     assert int(found["typed"]) >= 37
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("compiler", BOTH)
 def test_rings_and_prints_are_shown(compiler):
     lines = run("#define mine() 1\n" + WRITES, compiler).stdout.splitlines()
@@ -102,6 +104,7 @@ os.wait()
 """
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("compiler", BOTH)
 def test_programs_of_four_types_call_general_ones(compiler):
     workload = shlex.join([sys.executable, "-c", FORKS])
@@ -129,6 +132,7 @@ SEC("probe/perf_event/100hz") int direct(struct probe *p) { sums += p->arguments
 """
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("compiler", BOTH)
 def test_overflows_call_general_programs_or_are_handled_by_them(compiler):
     # Without privileges samples are of time outside of the kernel alone.
@@ -142,6 +146,7 @@ def test_overflows_call_general_programs_or_are_handled_by_them(compiler):
     assert len(lines) == int(found["sums"]), "each of these samples is let through, to lines"
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize(
     ("source", "wanted"),
     [
@@ -181,6 +186,7 @@ def test_what_the_engine_has_not_is_refused_by_name(source, wanted):
     assert "Traceback" not in text
 
 
+@pytest.mark.long
 def test_processes_that_run_already_are_looked_at():
     packages.require("bpf-gcc")
     calls = "import os, time\nwhile True:\n    os.getppid(); time.sleep(0.01)"
@@ -206,6 +212,7 @@ SEC("tracepoint/syscalls/sys_enter_getppid") int f(void *c) { u64 x; bpf_loop(1 
 """
 
 
+@pytest.mark.long
 def test_a_signal_ends_loops_that_would_take_a_year():
     packages.require("bpf-gcc")
     words = [SONDE, "--engine", "embedded", "--object", compiled(LOOPS, "gcc"), "--dump", "-c", CALLS]

@@ -182,6 +182,7 @@ def test_a_container_that_refuses_ptrace_to_a_process():
     child.wait()
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("refused", [[], [VM_READ], [VM_READ, VM_WRITE]])
 def test_memory_is_read_where_a_container_refuses_the_bulk_calls(refused):
     assert said(READ, refused) == "(b'/dev/null', b'some')"

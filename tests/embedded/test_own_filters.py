@@ -139,6 +139,7 @@ CASES = [(action, plan, how) for action in ACTIONS if "trace" in action for plan
 ]
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(("action", "plan", "how"), CASES)
 def test_a_filter_says_what_it_says_alone(action, plan, how, capfd):
     words = [program(FILTERED), how, f"{ACTIONS[action]:x}"]
@@ -153,6 +154,7 @@ def test_a_filter_says_what_it_says_alone(action, plan, how, capfd):
 REFUSING = ("errno", "trap", "kill thread", "kill process", "trace 5", "unknown")
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("how", HOWS)
 @pytest.mark.parametrize("plan", ["notified", "stopped", "both", "all"])
 @pytest.mark.parametrize("action", REFUSING)
@@ -281,6 +283,7 @@ int main(void) {
 that waits in a call that begins again."""
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("wanted", [ENTRY, ENTRY | RETURN])
 def test_a_filter_for_all_threads_interrupts_none(wanted, capfd):
     plan = calls(wanted, GETPPID, GETUID, 0, 232)
@@ -295,6 +298,7 @@ def test_a_filter_for_all_threads_interrupts_none(wanted, capfd):
         assert [stop.value for stop in returns if stop.a == 232] == [1]
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("action", ["trace", "trace as wanted", "errno"])
 def test_a_filter_that_was_there_before(action):
     """Where who starts the tracer has one, the tracer puts none behind it."""

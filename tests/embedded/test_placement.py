@@ -131,6 +131,7 @@ def stays():
     assert len(told) >= 100
 
 
+@pytest.mark.long
 def test_threads_that_stop_at_once_are_all_waited_for():
     found, told = observed(4, lambda guardian: [time.sleep(0.3) is None])
     assert all(found)

@@ -218,6 +218,7 @@ def test_ticks_that_the_kernel_dropped_are_counted():
     events.close()
 
 
+@pytest.mark.long
 def test_lost_ticks_are_told():
     """sonde stands still for a while, and its rings are full."""
     text = "profile-4999 { @[ustack()] = count(); }"

@@ -87,6 +87,7 @@ def concrete(operation, a, b, bits):
 OPERATIONS = [i.ADD, i.SUB, i.MUL, i.AND, i.OR, i.XOR, i.DIV, i.MOD, i.LSH, i.RSH, i.ARSH]
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("bits", [64, 32])
 @pytest.mark.parametrize("operation", OPERATIONS)
 @given(left=scalars_with_numbers(), right=scalars_with_numbers())
@@ -123,6 +124,7 @@ CONDITIONS = {
 }  # fmt: skip
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("bits", [64, 32])
 @pytest.mark.parametrize("condition", CONDITIONS)
 @given(left=scalars_with_numbers(), right=scalars_with_numbers())

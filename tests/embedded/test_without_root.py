@@ -32,6 +32,7 @@ def test_one_line_says_why_with_q_too():
     assert (done.stdout.split(), done.stderr) == (["here"], WHY)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("words", [["--engine", "embedded"], ["-x", "engine=embedded"], ["--engine=embedded"]])
 def test_who_asks_for_it_is_told_nothing(words):
     done = sonde(*words, "-qn", "BEGIN { trace(cpu); exit(0); }")
@@ -63,6 +64,7 @@ def test_the_kernel_is_refused_in_one_message():
     assert "--engine embedded" in done.stderr
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize(
     "text",
     [
@@ -93,6 +95,7 @@ def test_what_only_the_kernel_has_is_refused_with_what_would_help(text):
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("member", ["pr_start.tv_sec", "pr_time.tv_nsec", "pr_nice", "pr_clname"])
 def test_a_member_that_the_engine_cannot_tell_is_refused_where_it_is_written(member):
     text = f"BEGIN {{ trace(curlwpsinfo->{member}); }}"
@@ -115,6 +118,7 @@ def test_a_program_for_both_counts_a_family(tmp_path):
     ]
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize(("options", "wanted"), [([], "1"), (["-xseccomp=no"], "0")])
 def test_a_command_keeps_no_new_privileges_unless_seccomp_is_off(options, wanted):
     text = "syscall::getpgid:entry { @ = count(); }"
@@ -179,6 +183,7 @@ def test_a_process_of_p_lives_on_after_the_session():
         assert process.wait(10) == -signal.SIGTERM
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("is_command", [True, False])
 def test_killing_the_guardian_ends_commands_and_nobody_else(is_command):
     program = 'syscall::openat:entry { @ = count(); } BEGIN { printf("ready\\n"); }'
@@ -211,6 +216,7 @@ def name(pid):
         return file.read().strip()
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("size", [0, 1, 4, 6, 7, 8, 16])
 @pytest.mark.parametrize("as_variable", [False, True])
 def test_a_string_that_is_cut_has_no_end(tmp_path, size, as_variable):

@@ -36,6 +36,7 @@ def program(tmp_path_factory):
     return str(directory / "work")
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("argument", ["arg0", "arg5", "arg6", "arg9"])
 @pytest.mark.parametrize("place", ["entry", "0"])
 def test_arguments_that_nothing_tells_are_refused(program, argument, place):

@@ -45,6 +45,7 @@ def printed(text):
     return found
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("key", ["", "[arg0]", "[execname]", "[probefunc, arg0 & 1]", "[stack(2)]"])
 @pytest.mark.parametrize("forget", ["clear", "trunc"])
 def test_no_count_is_lost_between_printa_and_forgetting(calls, key, forget):
@@ -134,6 +135,7 @@ ZEROS = ("sum(0)", "quantize(5, 0)", "lquantize(5, 0, 10, 1, 0)", "llquantize(5,
          "avg(0)", "stddev(0)", "count()")  # fmt: skip
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("options", [(), ("-xaggpercpu",)], ids=["all", "each"])
 def test_an_aggregation_is_shown_if_it_was_used_whatever_it_has_come_to(options):
     """Cleared, it is zero; truncated, it is gone; never used, it is not there."""

@@ -13,6 +13,7 @@ pytestmark = needs("CAP_BPF", "CAP_PERFMON")
 ENGINES = ("kernel", "embedded")
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("seed", range(4))
 def test_random_programs_stay_within_their_arrays(seed):
     """Both engines print what the model says, and report each index outside in the order of the clauses."""
@@ -27,6 +28,7 @@ def test_random_programs_stay_within_their_arrays(seed):
             assert address or int(index) & (1 << 64) - 1 == wanted & (1 << 64) - 1
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("seed", range(12))
 def test_what_the_checker_folds_is_refused(seed):
     chance = random.Random(seed)
@@ -50,6 +52,7 @@ LATE = {
 """Statements with an operand that is a constant only while code is generated, and the fault."""
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("statement", LATE)
 @pytest.mark.parametrize("engine", ENGINES)
 def test_other_checks_of_late_constants(engine, statement):

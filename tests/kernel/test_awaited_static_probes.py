@@ -90,6 +90,7 @@ def expected(uses):
     return sorted(["", "done", "end", f"always 0 {7 * uses}", f"always 1 {uses}", *units])
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("options", [(), ("-xevaltime=exec",)])
 def test_of_a_command(made, options):
     """Loaded again and again, by threads, and behind exec; what fork makes is another process."""

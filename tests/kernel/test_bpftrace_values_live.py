@@ -95,6 +95,7 @@ def test_all_arguments_and_the_types_that_they_lead_to(engine, tmp_path):
     assert sonde("bt", "-q", "--engine", engine, "-e", program, "-c", binary).stdout.strip() == "(20, ONE, true)"
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("engine", ["kernel", "embedded"])
 @pytest.mark.parametrize("flags", [["-pie"], ["-no-pie", "-s", "-rdynamic"]])
 def test_data_is_found_by_the_symbol_table_alone(engine, flags, tmp_path):

@@ -11,6 +11,7 @@ def bt(*words, status=0, **more):
     return sonde("bt", *words, status=status, **more)
 
 
+@pytest.mark.share(7)
 @pytest.mark.parametrize(
     ("words", "first"),
     [
@@ -99,6 +100,7 @@ def test_lists_of_probes_and_their_arguments():
     assert "    struct sk_buff * skb" in blocks["rawtracepoint:vmlinux:consume_skb"].split("\n")
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize(
     ("search", "some"),
     [
@@ -173,6 +175,7 @@ def test_a_dash_is_a_program_of_the_standard_input():
     assert done.stderr.startswith("stdin:1:9-11: ERROR: ")
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize(
     ("given", "shown", "renamed"),
     [

@@ -33,6 +33,7 @@ it:task_file { print(ctx.fd) }
 """
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("program", [line for line in FORMS.splitlines() if line])
 def test_a_description_compiles(program):
     sonde("bt", "--dry-run", "-e", program)
@@ -55,6 +56,7 @@ CALLS = ("read", "close", "openat", "newfstatat", "write")
 SEARCHES = ("sys_*_read", "sys_enter_re*", "sys_enter_c*e", "sys_*_openat", "sys_enter_*stat*", "sys_exit_w*", "sys_*e")
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("seed", range(6))
 def test_names_of_probes_that_several_descriptions_find(seed):
     """Each is counted as often as descriptions find it, however these stand together, by its name and its number."""
@@ -112,6 +114,7 @@ def test_that_an_engine_has_not_the_kernel_s_tracepoints_is_told():
     assert "HINT: the embedded engine has no sdt probes" in done.stderr
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize(
     ("search", "some"),
     [

@@ -77,6 +77,7 @@ def expression(numbers, draw, depth=0):
     return Written(bt, d, kind, kind.wrap(value))
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("engine", ["kernel", "embedded"])
 def test_expressions_come_to_the_same_in_both_languages(engine, seed):

@@ -23,6 +23,7 @@ def run(tmp_path):
     return run
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("longest", [16, 64, 1024])
 @pytest.mark.parametrize("engine", ENGINES)
 def test_literals_are_shown_whole(run, engine, longest):

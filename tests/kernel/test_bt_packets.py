@@ -33,6 +33,7 @@ def test_files_have_the_packets_from_the_header_of_ip_on(tmp_path):
     assert out.read_bytes()[20:24] == (101).to_bytes(4, "little")
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize(
     ("probe", "packet"),
     [

@@ -83,6 +83,7 @@ def _dollars(text):
                     for word in words)  # fmt: skip
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("engine", ["kernel", "embedded"])
 @pytest.mark.parametrize("seed", range(3))
 def test_functions_give_what_they_give_in_python(engine, seed):

@@ -90,6 +90,7 @@ def test_formats_of_the_command_stay_its_own(command, tmp_path):
     assert "tests and measurements have no tables" in done.stderr
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("output", [None, "arrow"])
 def test_a_run_of_the_library_has_them_too(command, output):
     with library.trace(PROGRAM, command, language="bpftrace", output=output) as run:

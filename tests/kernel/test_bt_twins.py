@@ -74,6 +74,7 @@ def counted(tmp_path_factory):
     return of_d(output.read_text()), of_bt(done.stdout), len(pairs)
 
 
+@pytest.mark.long
 def test_both_count_the_same(counted):
     of_d, of_bt, programs = counted
     assert programs >= 60

@@ -134,6 +134,7 @@ def check(done):
     assert counted == {each: found.count(each) for each in found}
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("unwind", ["auto", "frames"])
 def test_stacks_of_the_embedded_engine(built, unwind):
     command = f"{built}/program {built} {built}/other"

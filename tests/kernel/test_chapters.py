@@ -113,6 +113,7 @@ PROGRAMS = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("engine", ["kernel", "embedded"])
 def test_what_the_manual_says(engine):
     """Each program in a session of its own: in one they would share variables."""

@@ -21,6 +21,7 @@ def test_it_waits_as_long_as_it_says(engine):
     assert 37 <= waited < 400
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("engine", ENGINES, ids=["kernel", "embedded"])
 @pytest.mark.parametrize("time", ["500000001", "-1", "((hrtime_t)1 << 63) - 1"])
 def test_what_is_too_long_is_a_fault_at_once(engine, time):

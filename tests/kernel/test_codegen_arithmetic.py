@@ -191,6 +191,7 @@ def test_keys_of_a_target_are_evaluated_once(statement, steps, element):
 TARGETS = ("a[{}] = {}", "self->a[{}] = {}", "s[{}] = lltostr({})", "o[{}] = {} ? v : v", "t[{}] = {}", "o[{}].x = {}")
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("engine", ["kernel", "embedded"])
 @pytest.mark.parametrize("target", TARGETS)
 def test_values_are_evaluated_before_the_keys_of_their_target(target, engine):

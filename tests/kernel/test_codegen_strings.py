@@ -141,6 +141,7 @@ def test_characters_of_strings():
     assert run("string a;", body) == [ord("e"), ord("o"), 0]
 
 
+@pytest.mark.share(8)
 @pytest.mark.parametrize(
     ("expression", "is_true"),
     [

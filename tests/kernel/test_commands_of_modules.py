@@ -139,6 +139,7 @@ TEXTS = {
 """By module: the words of a command, and a part of what it prints."""
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("module", TEXTS)
 def test_a_command_executes_the_module(module, tmp_path):
     words, shown = TEXTS[module]
@@ -224,6 +225,7 @@ def test_functions_are_found_by_an_index_of_names(tmp_path):
     assert "symbols.dwarf.name_index" in found
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("compiler", BOTH)
 def test_why_the_kernels_verifier_refuses_is_told(compiler, tmp_path):
     output, found = executed(tmp_path, ["--object", compiled(UNSAFE, compiler), "-c", "true"])
@@ -231,6 +233,7 @@ def test_why_the_kernels_verifier_refuses_is_told(compiler, tmp_path):
     assert "engines.kernel.refusals" in found
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("compiler", BOTH)
 def test_stacks_and_queues_are_maps_without_the_kernel(compiler, tmp_path):
     words = ["--engine", "embedded", "--object", compiled(MAPS, compiler), "-c", "sh -c 'echo $$'"]

@@ -33,6 +33,7 @@ def with_result(sample, seed):
     return sample._replace(code=tuple(code))
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("make", [from_seed, mutated], ids=["random", "changed"])
 @pytest.mark.parametrize("kind", [programs.XDP, programs.SCHED_CLS], ids=["xdp", "tcx"])
 def test_packets_change_only_where_it_says_so(make, kind):
@@ -86,6 +87,7 @@ def returning(program, verdict):
     return program._replace(code=i.encode(code))
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize(("xdp", "verdict", "status"), [
     (False, -1, 0), (False, 0, 1), (False, 2, 1), (True, 2, 0), (True, 1, 1), (True, 3, 1),
 ])  # fmt: skip

@@ -35,6 +35,7 @@ def touching(tmp_path, monkeypatch):
     return f"'{sys.executable}' {script}", tmp_path / "place"
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("probe", ["cpc:::page_faults-user-1", "perf:software::minor-faults-1"])
 def test_faults_of_children_are_counted_with_their_addresses(touching, probe):
     """Each page of each child once, at its address, in the order in which they were touched."""

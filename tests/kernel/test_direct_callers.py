@@ -66,6 +66,7 @@ def counts(program, text):
     return {" ".join(words.split()): int(number) for words, number in lines}
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("probes", ["entry", "return", ""])
 def test_every_instruction_has_the_direct_caller(chain, probes):
     """In the main thread and in others; with the return probed, which changes the address on the stack, and without."""
@@ -80,6 +81,7 @@ def test_every_instruction_has_the_direct_caller(chain, probes):
     }
 
 
+@pytest.mark.share(1)
 def test_the_caller_has_a_name(chain):
     """usym() and ufunc() give the caller's, at the entry as at the return, without its offset."""
     text = (
@@ -88,6 +90,7 @@ def test_the_caller_has_a_name(chain):
     assert counts(chain, text) == {"chain`outer chain`outer": 4, "chain`again chain`again": 4}
 
 
+@pytest.mark.share(1)
 def test_the_stack_goes_on_behind_the_caller(chain):
     """Where there are frame pointers all of it is there, each function as often as it was called."""
     text = "pid$target:a.out:leaf:entry { ustack(12); }"
@@ -102,6 +105,7 @@ def test_the_stack_goes_on_behind_the_caller(chain):
         assert [each[2 : each.index("outer") + 1] for each in stacks] == 2 * [("outer",), 4 * ("again",) + ("outer",)]
 
 
+@pytest.mark.share(1)
 def test_depth_and_keys_count_the_caller(chain):
     text = "pid$target:a.out:leaf:entry { @[ustackdepth > 1] = count(); @k[ustack(2)] = count(); }"
     lines = [line.split() for line in sonde("-qc", chain, "-n", text).stdout.splitlines() if line.strip()]
@@ -110,11 +114,13 @@ def test_depth_and_keys_count_the_caller(chain):
     assert all(each[0].startswith("chain`middle+") for each in lines[2:-1:2])
 
 
+@pytest.mark.share(1)
 def test_static_probes_have_the_caller_wherever_they_are(chain):
     text = "demo$target::: { @[probename, ufunc(ucaller)] = count(); }"
     assert counts(chain, text) == {"first chain`middle": 4, "later chain`middle": 4}
 
 
+@pytest.mark.share(1)
 def test_a_number_is_an_address_of_the_traced_process_for_its_format(chain):
     """%A of what is no more than a number; ended processes keep their names."""
     text = """pid$target:a.out:leaf:entry { printf("%A\\n", ucaller); @[ucaller] = count(); }

@@ -125,6 +125,7 @@ def normal(text):
     return re.sub(r"\d+", "N", " ".join(text.split()))
 
 
+@pytest.mark.long
 @needs("CAP_SYS_ADMIN")
 @pytest.mark.parametrize(("document", "shown"), CASES, ids=[f"{Path(name).name}:{shown.line}" for name, shown in CASES])
 def test_what_is_shown_works(document, shown, workplace):

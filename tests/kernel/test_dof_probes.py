@@ -121,6 +121,7 @@ def make(request, tmp_path):
     return made
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("provider", ["shop$target", "shop*"])
 def test_arguments_of_a_call(make, provider):
     """In registers and on the stack; extended as their types say."""
@@ -133,6 +134,7 @@ def test_arguments_of_a_call(make, provider):
     assert sonde("-qn", text, "-c", program).stdout.split("\n")[0] == VALUES
 
 
+@pytest.mark.share(1)
 def test_arguments_that_the_definition_maps(make):
     """`probe item__sold(int a, ...) : (long d, int a, int a)`"""
     program = make(("long", "int", "int"), (3, 0, 0))
@@ -143,6 +145,7 @@ def test_arguments_that_the_definition_maps(make):
     assert [line[1] for line in listed if line and line[0].startswith("args[")] == ["int64_t", "int32_t", "int32_t"]
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("provider", ["shop$target", "shop*"])
 def test_where_a_program_asks_is_no_site(make, provider):
     """Though an offset of the same probe leads there."""

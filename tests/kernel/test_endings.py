@@ -33,6 +33,7 @@ def test_a_signal_runs_end_prints_aggregations_and_leaves_with_0(number):
     assert lines[-1].isdigit()
 
 
+@pytest.mark.long
 def test_a_second_signal_ends_at_once():
     """Though the output is not read: no waiting for END's text to go anywhere."""
     load = subprocess.Popen(["dd", "if=/dev/zero", "of=/dev/null", "bs=1", "status=none"])
@@ -121,6 +122,7 @@ def test_a_command_that_cannot_run_is_one_message(command, message):
     assert sonde("-c", command, "-n", "BEGIN", status=1).stderr == f"sonde: {message}\n"
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(
     "text", ["BEGIN { trace(1); exit(0); }", "BEGIN { @ = count(); exit(0); }", "tick-20ms { trace(1); }"]
 )

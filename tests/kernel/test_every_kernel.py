@@ -37,6 +37,7 @@ def names_in(statements):
     return {name for statement in statements for name in re.findall(r"\b\w+(?=\()", statement)}
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("strsize", [256, 4096])
 def test_a_clause_with_every_subroutine(strsize):
     """Also those that need much of the stack, the scratch memory or the verifier's patience."""
@@ -111,6 +112,7 @@ def test_every_kind_of_firing():
     assert all(found.values()), found
 
 
+@pytest.mark.long
 def test_many_probes_in_one_session():
     """More than a process may have files open by default, where each probe needs a program of its own."""
     with activity():

@@ -2,9 +2,11 @@
 
 import nbclient
 import nbformat
+import pytest
 from support.command.example_run import EXAMPLES
 
 
+@pytest.mark.long
 def test_reads():
     notebook = nbformat.read(EXAMPLES / "reads.ipynb", 4)
     codes = [each for each in notebook.cells if each.cell_type == "code"]

@@ -203,6 +203,7 @@ def test_the_language_is_known_wherever_the_program_stands(tmp_path):
     assert "/nowhere/x.bt" in done.stderr
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize(
     ("words", "status", "told"),
     [

@@ -112,6 +112,7 @@ def test_of_a_process():
     assert table(output) == {("1",): 11 + 17, ("0",): 13}
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("number", ["$target", "0"])
 def test_all_descend_from_nobody(number):
     """Without -c and -p $target is 0: a script with the predicate is for the whole system."""

@@ -26,6 +26,7 @@ BEGIN_FAULTS = [
 ]
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(("statement", "code", "value"), BEGIN_FAULTS)
 def test_error_clauses_see_the_kind_and_the_value(statement, code, value):
     """arg1 is the probe, arg4 the fault, arg5 the address or index; the clause's other actions do not show."""
@@ -41,6 +42,7 @@ def test_error_clauses_see_the_kind_and_the_value(statement, code, value):
     assert value is None or code not in (1, 11) or (f"({value:#x})" if code == 1 else f"({value})") in done.stderr
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize(
     "expression",
     ["copyinstr(0xdeadbeef)", "copyinstr(0x10, 8)", "*(int *)copyin(0xdeadbeef, 4)", "stringof((char *)arg9)"],

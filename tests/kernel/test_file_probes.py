@@ -89,6 +89,7 @@ def test_functions_of_the_c_library():
     assert len(re.findall(r"uprobe +/\S*libc\.so\.6 +(?:getenv|strlen) entry", listed)) == 2
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize(
     ("description", "message"),
     [

@@ -57,6 +57,7 @@ def compiled(directory, language, level):
     return str(program)
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize(("language", "level"), [("c", "-O0"), ("c", "-O2"), ("cc", "-O0"), ("cc", "-O3")])
 def test_a_program_with_the_header(tmp_path, header, language, level):
     program = compiled(tmp_path, language, level)

@@ -124,6 +124,7 @@ def test_a_request_that_fails_is_done_with_an_error(tmp_path):
         subprocess.run(["umount", "-l", tmp_path], check=True)
 
 
+@pytest.mark.long
 def test_the_file_that_is_written(tmp_path):
     """Its name is that of the first page's file; the path to it is not known."""
     path = tmp_path / "written-by-this-test"

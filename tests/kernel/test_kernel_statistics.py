@@ -237,6 +237,7 @@ def test_what_is_done_with_files(tmp_path):
     assert (found["write bytes"], found["read bytes"]) == (500, 21)
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize(
     ("description", "reason"),
     [
@@ -255,6 +256,7 @@ def test_events_that_linux_lacks_are_refused_with_the_reason(description, reason
     assert reason in " ".join(done.stderr.split())
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("provider", ["vminfo", "sysinfo", "fsinfo", "mib"])
 def test_probes_are_listed_and_all_can_be_traced(provider):
     listed = sonde("-l", "-P", provider).stdout.splitlines()[1:]

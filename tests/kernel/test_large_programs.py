@@ -27,6 +27,7 @@ def test_more_arrays_than_a_program_may_have_maps():
         assert not run.lost()
 
 
+@pytest.mark.long
 def test_a_clause_longer_than_a_jump_reaches():
     """Its faults, and its end, are tens of thousands of instructions away."""
     body = "".join(f"c[{n}] = {n}; d[0] = c[{n}] + d[0]; " for n in range(450))
@@ -66,6 +67,7 @@ def test_aggregations_of_too_many_sizes_are_one_message():
 NUMBERS = range(24)
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize(
     "form",
     [
@@ -85,6 +87,7 @@ def test_what_is_set_on_one_of_two_paths_does_not_double_them(form):
         assert run.begin().globals()["more"] == (1 << 7) - 1
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("seed", range(12))
 def test_random_clauses_are_taken(seed):
     """Those of which the embedded engine's verifier is shown that it copes with them."""

@@ -50,6 +50,7 @@ def program(tmp_path, called, *flags):
     return build(tmp_path, "loader", PROGRAM, f'-DLIBRARY="{called}"', *flags)
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("way", ["a path in the program", "beside the program", "a run path", "the current directory"])
 def test_every_call_is_seen(tmp_path, library, way, monkeypatch):
     """Loaded, let go and loaded again; entries, returns and lines."""
@@ -100,6 +101,7 @@ int plus(int n) { return n + 1; }
 """
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("way", ["a command", "a process"])
 def test_constructors_of_libraries_are_seen(tmp_path, way):
     """A constructor runs before dlopen() returns, and calls a library that is loaded along with its own."""

@@ -38,6 +38,7 @@ def path(request):
     return compiled(SOURCE, request.param)
 
 
+@pytest.mark.share(1)
 def test_an_object_is_run_as_often_as_wanted(path):
     script = sonde.load_object(path, variables={"target": "$target", "step": 3, "wanted": True})
     assert script.programs == {"event": "tracepoint/syscalls/sys_enter_getppid", "raw_entry": "raw_tp/sys_enter"}

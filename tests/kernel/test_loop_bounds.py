@@ -100,6 +100,7 @@ def test_however_many_turns_a_firing_ends(engine):
     assert done.stdout.split() == ["1"]
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_signal_ends_a_session_that_loops(engine, number):

@@ -37,6 +37,7 @@ KINDS = {
 }  # fmt: skip
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("tag", KINDS)
 def test_messages_with_and_without_tags(tag, writes):
     options, text, message = KINDS[tag]

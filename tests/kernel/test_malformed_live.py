@@ -69,6 +69,7 @@ def refusal(text, registry):
     return None
 
 
+@pytest.mark.long
 def test_mutated_programs_are_refused_with_a_position(registry):
     """No other exception comes out of the compiler, and most of the programs are in fact malformed."""
     refused = 0
@@ -84,6 +85,7 @@ def test_mutated_programs_are_refused_with_a_position(registry):
     assert refused > 200
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("seed", range(0, 250, 25))
 def test_the_command_says_it_in_one_message(tmp_path, seed, registry):
     """Status 1, one message of sonde's, its place and the line with a mark under it; never a traceback."""
@@ -100,6 +102,7 @@ def test_the_command_says_it_in_one_message(tmp_path, seed, registry):
     assert done.stdout == ""
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(
     ("statement", "named"),
     [("panic()", "panic()"), ("breakpoint()", "breakpoint()"), ("trace(msgsize(0))", "msgsize")],
@@ -110,6 +113,7 @@ def test_what_cannot_be_compiled_is_named_with_its_position(statement, named):
     assert "\n  command line:1:" in done.stderr
 
 
+@pytest.mark.long
 def test_a_clause_too_large_for_ebpf_is_named_with_its_position(tmp_path):
     """More statements in a row than a jump can span, with a predicate to jump over them."""
     script = tmp_path / "long.d"
@@ -124,6 +128,7 @@ def loops_around(statement, depth):
     return f"{heads}{statement} {'}' * depth}"
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("statement", ["@[ustack()] = count();", "@[basename(execname)] = count();"])
 def test_loops_nest_as_deep_as_ebpf_has_functions_within_each_other(statement):
     """The kernel takes what sonde compiles; beyond that the clause is named."""

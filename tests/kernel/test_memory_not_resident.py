@@ -45,6 +45,7 @@ def test_the_pages_are_out_of_reach_at_the_entry(tmp_path):
     assert done.stdout.split() == [str(COUNT), "faults"]
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize(
     "clauses",
     [
@@ -236,6 +237,7 @@ def test_random_clauses_do_the_same_with_and_without_the_pages(tmp_path_factory,
     do_the_same(tmp_path_factory.mktemp("pages"), clauses)
 
 
+@pytest.mark.long
 @long_run(12)
 @given(st.lists(st.tuples(st.sampled_from(PREDICATES[:3]),
                           st.lists(st.sampled_from(EFFECTS[-4:] + LASTING), min_size=1, max_size=7)),

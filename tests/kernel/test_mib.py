@@ -70,6 +70,7 @@ def traffic(tmp_path):
     return {line.split()[0]: int(line.split()[1]) for line in lines if line.startswith(" ")}, counters
 
 
+@pytest.mark.long
 def test_sums_are_the_counters(tmp_path):
     packages.require("unshare")
     packages.require("ip")
@@ -93,6 +94,7 @@ def test_sums_are_the_counters(tmp_path):
         assert 0 < found["tcpInAckBytes"] <= SIZE + 2
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("name", ["tcpInErrs", "udpInErrors", "tcpInDataDupBytes"])
 def test_what_goes_wrong_has_probes_too(name):
     assert name in sonde("-ln", f"mib:::{name}").stdout

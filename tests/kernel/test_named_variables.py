@@ -68,6 +68,7 @@ def traced(program, text):
     return result.stdout.splitlines()
 
 
+@pytest.mark.share(1)
 def test_parameters_at_entry(program):
     """In registers, on the stack from the seventh on, and structures by value."""
     text = """pid$target:a.out:work:entry {
@@ -77,6 +78,7 @@ def test_parameters_at_entry(program):
     assert traced(program, text)[0] == f"11 hello 17 -3 -4 {1 << 40} 77 1000 2000 4 250"
 
 
+@pytest.mark.share(1)
 def test_ways_through_types(program):
     text = """pid$target:a.out:work:entry {
         printf("%s %d ", args->request->headers[2].name, args->request->headers[2].value);
@@ -92,6 +94,7 @@ def test_ways_through_types(program):
     assert lines[1].startswith("one")
 
 
+@pytest.mark.share(1)
 def test_local_variables_at_a_line(program):
     line = line_of(PROGRAM, "/* LOOP */")
     text = f"""pid$target:a.out:named.c@{line}: {{
@@ -119,6 +122,7 @@ int main(int count, char **words)
 """
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("level", ["-O0", "-O2"])
 def test_inlined_copies_share_the_statics_of_their_function(tmp_path, level):
     """At a line of the copies; at a line that begins with a call of one the variables are the caller's."""
@@ -131,6 +135,7 @@ def test_inlined_copies_share_the_statics_of_their_function(tmp_path, level):
     assert lines[3:] == [["1", "1"]]
 
 
+@pytest.mark.share(1)
 def test_only_the_path_that_uses_a_variable_fetches_it(program):
     """A pointer that cannot be read is no fault behind a predicate that is false."""
     text = """pid$target:a.out:work:entry /args->count == 12/ { trace(args->request->headers[9999999].name); }
@@ -140,6 +145,7 @@ def test_only_the_path_that_uses_a_variable_fetches_it(program):
     assert "77" in traced(program, text)
 
 
+@pytest.mark.share(1)
 def test_data_of_the_object(program):
     """Static, global and thread-local data, before and after."""
     text = """pid$target:a.out:work:entry,
@@ -147,12 +153,14 @@ def test_data_of_the_object(program):
     assert traced(program, text)[:2] == ["5 42 7", "714 28 9"]
 
 
+@pytest.mark.share(1)
 def test_result_of_a_function(program):
     """args[1] has the function's return type."""
     text = "pid$target:a.out:work:return { print(args[1]); }"
     assert traced(program, text)[0] == "(long)3496"
 
 
+@pytest.mark.share(1)
 def test_arguments_by_number_have_types(program):
     text = """pid$target:a.out:work:entry { printf("%d %d %s\\n", args[2]->id, args[3], args[2]->headers->name); }"""
     assert traced(program, text)[0] == "17 -3 one"
@@ -170,6 +178,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.share(1)
 def test_what_is_wrong_is_said_with_a_remedy(program):
     for clause, remedy in REFUSED.items():
         result = sonde("-q", "-c", program, "-n", f"pid$target:a.out:work:{clause}", status=1)

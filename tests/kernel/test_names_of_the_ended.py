@@ -153,6 +153,7 @@ def shown(tmp_path_factory):
     return {word.partition("+")[0] for word in output.split() if "`" in word or word.startswith("0x")}
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize(
     "name",
     [

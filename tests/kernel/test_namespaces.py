@@ -25,6 +25,7 @@ def in_namespace(script, *options):
 SHOWN = '{ printf("%d %d %d %d %d\\n", pid, tid, ppid, $target, $pid); }'
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("options", [("--mount-proc",), ()])
 def test_a_command_has_the_numbers_of_the_namespace(options):
     """sonde is 2 there and its command 3: in predicates, printed, as keys, and with /proc mounted anew or not."""
@@ -33,6 +34,7 @@ def test_a_command_has_the_numbers_of_the_namespace(options):
     assert [line for line in out.splitlines() if line] == ["2 2 1 3 2", "3 3 2 3 2"]
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("options", [("--mount-proc",), ()])
 def test_a_process_has_the_number_of_the_namespace(options):
     program = f"syscall::exit_group:entry /pid == $target/ {SHOWN}"

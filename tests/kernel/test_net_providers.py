@@ -23,6 +23,7 @@ def number(text):
     return ["False", "True"].index(text) if text in ("False", "True") else int(text, 0)
 
 
+@pytest.mark.long
 def test_segments_are_those_that_tshark_sees(net):
     """Connections over IPv4 and IPv6 with more data than a segment takes: all numbers of both headers, in order."""
     text = f"""tcp:::send /args[1]->cs_addr && stringof(((struct sk_buff *)arg0)->dev->name) == "{net.left}"/ {{
@@ -50,6 +51,7 @@ def test_segments_are_those_that_tshark_sees(net):
     assert sorted(found) == sorted(expected)
 
 
+@pytest.mark.long
 def test_datagrams_are_those_that_tshark_sees(net):
     """Eleven of IPv4 and thirteen of IPv6, each longer than the one before."""
     text = f"""udp:::send, udp:::receive /args[4]->udp_dport == 9001/ {{
@@ -78,6 +80,7 @@ def test_datagrams_are_those_that_tshark_sees(net):
         assert found == expected
 
 
+@pytest.mark.long
 def test_the_headers_of_ip_are_those_that_tshark_sees(net):
     text = f"""ip:::send /args[3]->if_name == "{net.left}" && args[4]->ipv4_protocol == IPPROTO_UDP/ {{
         printf("4 %d %d %d %d %d %d %d %d %s %s %s %d\\n", args[4]->ipv4_ver, args[4]->ipv4_ihl, args[4]->ipv4_tos,
@@ -138,6 +141,7 @@ for _ in range(count):
 """
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("version", [4, 6])
 def test_connections_are_requested_established_and_refused(net, version):
     """Five that are accepted, three that are refused; each probe on its side, with both ends."""

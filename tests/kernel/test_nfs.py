@@ -98,6 +98,7 @@ MEMBERS = {
 """By type and what is translated; what is from the probe's own arguments is 0 in BEGIN."""
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize(("kind", "source"), MEMBERS)
 def test_members_of_arguments(kind, source):
     members = MEMBERS[kind, source]

@@ -39,6 +39,7 @@ def run(*words, source=COUNTS, compiler="gcc", workload=GETPPIDS, status=0):
     return done, dict(line.split(" = ", 1) for line in done.stdout.splitlines() if " = " in line)
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("compiler", BOTH)
 @pytest.mark.parametrize(
     ("words", "counts"),
@@ -78,6 +79,7 @@ TRACING = (("-n", "BEGIN { exit(0); }"), ("--spec", "absent"))
 """Where --record names the file of a recording if there is no object."""
 
 
+@pytest.mark.share(5)
 @pytest.mark.parametrize(
     ("option", "words"),
     [(option, words) for option in ("--map", "--program", "--attach", "--record") for words in OTHERS]
@@ -102,6 +104,7 @@ SEC("%s") int absent(void *context) { return 0; }
 """
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize(
     ("section", "cause"),
     [
@@ -139,6 +142,7 @@ SEC("tracepoint/syscalls/sys_enter_getppid") int program(void *context)
 """
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("compiler", BOTH)
 def test_a_map_has_the_size_that_is_given(compiler):
     for size, kept in ((1000, 37), (5, 5)):
@@ -214,6 +218,7 @@ def require_elements():
         pytest.skip("this kernel forbids root iterators over the elements of maps")
 
 
+@pytest.mark.long
 @packages.needs("clang", "bpftool")
 def test_iterators_alone_are_read_once():
     require_elements()
@@ -328,6 +333,7 @@ def test_records_are_shown_by_structures_of_the_dwarf():
     assert "plain: 16 bytes" in shown
 
 
+@pytest.mark.share(2)
 @packages.needs("clang")
 @pytest.mark.parametrize(
     ("record", "words"),
@@ -361,6 +367,7 @@ SEC("uprobe") int second(void *context) { __sync_fetch_and_add(&target_only, 1);
 """
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("compiler", BOTH)
 def test_a_uprobe_may_be_of_the_target_alone(compiler, tmp_path):
     inner, outer = tmp_path / "inner", tmp_path / "outer"
@@ -402,6 +409,7 @@ SEC("tracepoint/syscalls/sys_enter_getppid") int program(void *context)
 """
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("compiler", BOTH)
 def test_stacks_have_the_names_of_processes_that_have_ended(compiler):
     done, _ = run("-D", "target=$target", "--map", "stacks=64", source=STACKS, compiler=compiler)
@@ -446,6 +454,7 @@ SEC("tracepoint/syscalls/sys_enter_getppid") int program(void *context)
 """
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(
     ("size", "words", "cause"),
     [

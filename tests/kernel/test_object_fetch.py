@@ -126,6 +126,7 @@ EXPECTED = [
 ]  # fmt: skip
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("where", CALLS)
 @pytest.mark.parametrize("compiler", BOTH)
 def test_variables_are_fetched_where_the_program_asks(compiler, where, program):
@@ -134,6 +135,7 @@ def test_variables_are_fetched_where_the_program_asks(compiler, where, program):
     assert run(source, compiler, program).stdout.splitlines() == EXPECTED
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("compiler", BOTH)
 def test_a_larger_place_has_zeros_behind(compiler, program):
     source = (
@@ -154,6 +156,7 @@ def test_a_larger_place_has_zeros_behind(compiler, program):
     assert run(source, compiler, program).stdout.splitlines() == [f"{-n} 0" for n in range(5)]
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("compiler", BOTH)
 def test_what_is_not_asked_for_is_not_fetched(compiler, program):
     """A function that takes the context alone has no instruction that reads the process, unless it asks."""
@@ -167,6 +170,7 @@ def test_what_is_not_asked_for_is_not_fetched(compiler, program):
     assert ["probe_read_user" in each for each in listings] == [False, True]
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("compiler", BOTH)
 def test_branches_that_do_not_ask_do_not_fail(compiler, program):
     """The fetch that fails in the fourth call happens in odd calls alone."""
@@ -197,6 +201,7 @@ def lines_of(engine, program):
     return f'char lines[] SEC("config") = "{CALL}\\n";\n'
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("engine", ["kernel", "embedded"])
 @pytest.mark.parametrize("compiler", BOTH)
 def test_the_room_is_proven(compiler, engine, program):
@@ -225,6 +230,7 @@ def test_the_room_is_proven(compiler, engine, program):
         assert compiler == "gcc" or f"program.c:{line}\n" in refused
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("engine", ["kernel", "embedded"])
 @pytest.mark.parametrize("compiler", BOTH)
 def test_a_place_smaller_than_its_size_is_refused(compiler, engine, program):
@@ -240,6 +246,7 @@ def test_a_place_smaller_than_its_size_is_refused(compiler, engine, program):
         assert "the kernel refuses program on_work" in run(source, compiler, program, status=1).stderr
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(
     ("source", "said"),
     [
@@ -266,6 +273,7 @@ def queue(tmp_path_factory):
     return str(path)
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("every", [1, 3])
 @pytest.mark.parametrize("compiler", BOTH)
 def test_the_example(compiler, every, queue, tmp_path):

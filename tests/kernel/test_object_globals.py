@@ -98,6 +98,7 @@ def fetched(path, place, names, compiler, *more):
     return found
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("mode", MODES)
 def test_values_at_the_entry(folder, mode):
     compiler = (BOTH[1] if mode.endswith("pie") and not BOTH[1].marks[0].args[0] else BOTH[0]).values[0]
@@ -105,6 +106,7 @@ def test_values_at_the_entry(folder, mode):
     assert found == CASES
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("compiler", BOTH)
 def test_numbers_take_no_debug_information(folder, compiler):
     path = program(folder, "-O2 pie", is_stripped=True)
@@ -117,6 +119,7 @@ def test_numbers_take_no_debug_information(folder, compiler):
     }  # fmt: skip
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("compiler", BOTH)
 def test_globals_at_a_return_where_the_program_is_at_a_fixed_place(folder, compiler):
     """In one that may be anywhere nothing tells where, as the program counter is the caller's."""
@@ -136,6 +139,7 @@ int main(void) { for (int i = 0; i < 3; i++) { shared += 100; grow(i); } return 
 """
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("flags", [("-no-pie", "-fno-pie"), ("-pie", "-fPIE")])
 @pytest.mark.parametrize("compiler", BOTH)
 def test_a_librarys_variable_is_found_where_its_users_have_it(tmp_path, compiler, flags):
@@ -172,6 +176,7 @@ int main(void) { int sum = 0; for (int i = 1; i < 4; i++) sum += work(i); return
 """
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("compiler", BOTH)
 def test_variables_beside_the_arguments_of_a_static_probe(tmp_path, compiler):
     (tmp_path / "sites.c").write_text(assembler("") + SITES)

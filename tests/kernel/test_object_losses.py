@@ -48,6 +48,7 @@ def flooded(write, compiler, turns=8, calls=CALLS):
     return counts, shown, unwrapped(done.stderr)
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("compiler", BOTH)
 def test_each_record_of_an_array_is_shown_or_counted(compiler):
     """Also those behind the last one that found room."""
@@ -80,6 +81,7 @@ SEC("raw_tp/bpf_trace_printk") int print(void *context)
 """The second program's own print would fire it once more."""
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("compiler", BOTH)
 def test_firings_within_a_run_of_the_same_program_are_told(compiler):
     done = sonde_with(NESTED, compiler, 37)
@@ -90,6 +92,7 @@ def test_firings_within_a_run_of_the_same_program_are_told(compiler):
     ]
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("compiler", BOTH)
 def test_a_ring_buffer_that_was_full_is_told(compiler):
     counts, shown, told = flooded(TO_RING, compiler)

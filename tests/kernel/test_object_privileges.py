@@ -99,11 +99,13 @@ EXACT = {
 """Sections and how often they are fired by the program."""
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("section", EXACT)
 def test_probes_of_programs_need_two_capabilities(section, folder):
     assert number(run(COUNTER % section.format(f"{folder}/traced"), folder)) == EXACT[section]
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("section", ["raw_tp/sys_enter", "tp_btf/sys_enter", "perf_event/997hz", "perf_event/1ms"])
 def test_tracepoints_and_clocks_need_two_capabilities(section, folder):
     assert number(run(COUNTER % section, folder)) > 6
@@ -113,6 +115,7 @@ def test_probe_lines_need_two_capabilities(folder):
     assert number(run(LINE % f"{folder}/traced", folder)) == 7
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("section", ["tracepoint/syscalls/sys_enter_getppid", "tp/sched/sched_switch"])
 def test_trace_events_name_the_third_that_they_need(section, folder):
     """Their numbers are in tracefs, which root alone may read where it is as it was mounted."""
@@ -132,6 +135,7 @@ OTHERS = (
 )  # fmt: skip
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("section", [*EXACT, *OTHERS])
 def test_nobody_is_told_to_get_what_he_has(section, folder):
     """Whatever is refused: what helps is something else."""
@@ -156,6 +160,7 @@ D_PROBES = {
 }  # fmt: skip
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("probe", D_PROBES)
 def test_d_needs_no_more(probe, folder):
     text = f'{probe} /pid == $target/ {{ @ = count(); }} END {{ printa("%@d", @); }}'

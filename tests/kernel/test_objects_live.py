@@ -57,6 +57,7 @@ SEC("tp_btf/sys_exit") int typed_exit(u64 *context)
 )
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("compiler", BOTH)
 def test_programs_count_what_happened(compiler):
     found = values(run(COUNTS, compiler, "--dump"))
@@ -65,6 +66,7 @@ def test_programs_count_what_happened(compiler):
     assert int(found["typed"]) >= 37
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("compiler", BOTH)
 def test_a_global_variable_is_set_and_verbose_tells_what_is_attached(compiler):
     done = run(COUNTS, compiler, "--dump", "-v", "-D", "step=-2")
@@ -72,6 +74,7 @@ def test_a_global_variable_is_set_and_verbose_tells_what_is_attached(compiler):
     assert "program event: tracepoint/syscalls/sys_enter_getppid" in done.stderr
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("compiler", BOTH)
 def test_rings_and_prints_are_shown_in_their_order(compiler):
     lines = run(WRITES, compiler).stdout.splitlines()
@@ -86,6 +89,7 @@ def test_rings_and_prints_are_shown_in_their_order(compiler):
     assert sum("41 42 43 44 45 46 47 48" in each for each in lines) == 6
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("compiler", BOTH)
 def test_only_the_prints_of_this_object_are_shown(compiler):
     """Two at a time print, and each shows its own."""
@@ -136,6 +140,7 @@ SEC("tracepoint") int called(void *context) { add(1, 7); return 0; }
 """
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("compiler", BOTH)
 def test_maps_of_maps_and_programs_that_are_called(compiler):
     found = values(run(NESTED, compiler, "--dump"))
@@ -177,6 +182,7 @@ def by_helper():
     return SHUFFLED.partition("    struct task_struct___mine *task = bpf")[0] + BY_HELPER
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize(
     ("compiler", "source"), [(each.values[0], SHUFFLED) for each in BOTH] + [("clang", by_helper())],
     ids=["gcc", "clang", "addresses"],
@@ -291,6 +297,7 @@ def program(tmp_path_factory):
     return built(PROGRAM, tmp_path_factory.mktemp("program") / "program")
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("compiler", BOTH)
 def test_variables_of_a_program_arrive_as_arguments(compiler, program):
     source = (
@@ -308,6 +315,7 @@ def test_variables_of_a_program_arrive_as_arguments(compiler, program):
     assert lines == expected
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("compiler", BOTH)
 def test_any_number_of_variables_arrives_as_one_structure(compiler, program):
     source = (
@@ -336,6 +344,7 @@ def test_any_number_of_variables_arrives_as_one_structure(compiler, program):
     assert [each for each in lines if each.startswith("much")] == [f"much {100 + n} {70 + n} 0" for n in range(3)]
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("compiler", BOTH)
 def test_the_structure_that_vars_declares_has_the_space_and_a_smaller_one_has_not(compiler, program):
     """The declaration is made, compiled and filled; a member less, or one that is too small, is refused with it."""
@@ -359,6 +368,7 @@ def test_the_structure_that_vars_declares_has_the_space_and_a_smaller_one_has_no
         assert "declare it as" in said
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("compiler", BOTH)
 def test_what_cannot_be_read_is_an_error_and_zeros(compiler, program):
     source = (
@@ -373,6 +383,7 @@ def test_what_cannot_be_read_is_an_error_and_zeros(compiler, program):
     assert lines == [f"-14 0 {-n}" for n in range(3)]
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("compiler", BOTH)
 def test_a_section_can_be_the_line_itself(compiler, program):
     source = f"""
@@ -388,6 +399,7 @@ def test_a_line_whose_section_gcc_has_cut_off_is_explained(program):
     assert "gcc needs it in quotes" in run(source, "gcc", workload=program, status=1).stderr
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("compiler", BOTH)
 def test_a_line_of_source(compiler, program):
     place = next(n for n, text in enumerate(PROGRAM.splitlines(), 1) if "return r->id" in text)
@@ -410,6 +422,7 @@ SEC("perf_event/997hz") int timer(void *c) { timers++; return 0; }
 """
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("compiler", BOTH)
 def test_uprobes_and_timers(compiler, program):
     work = f"/bin/sh -c '{program}; {program}; n=0; while [ $n -lt 30000 ]; do n=$((n+1)); done'"
@@ -428,12 +441,14 @@ SEC("uprobe") int called(void *c) { ends++; return 0; }
 """
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("compiler", BOTH)
 def test_uprobes_that_are_linked_call_each_other(compiler, program):
     found = values(run(CALLED % {"path": program}, compiler, "--dump", workload=program))
     assert (found["entries"], found["ends"]) == ("3", "3")
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(("body", "reason"), [
     ("c[14] = 7; return 0;", "may change registers of what it probes"),
     ("bpf_send_signal(9); return 0;", "calls bpf_send_signal"),
@@ -454,6 +469,7 @@ def test_an_offset_that_is_no_instruction_is_refused(program):
     assert "no instruction of work begins at offset 0x1" in run(source, name, workload=program, status=1).stderr
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("compiler", BOTH)
 def test_counts_agree_with_bpftrace(compiler):
     packages.require("bpftrace")
@@ -490,6 +506,7 @@ SEC("raw_tp/sys_enter") int entry(void *c)
 """
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("compiler", BOTH)
 def test_data_that_hold_addresses_are_refused_where_they_are_used(compiler):
     said = run(NAMED % "names[which & 1]", compiler, status=1).stderr
@@ -506,6 +523,7 @@ def test_the_wrong_object_is_a_message(tmp_path):
     assert "failed to open" in command.sonde("--object", str(tmp_path / "nothing"), status=1).stderr
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("compiler", BOTH)
 def test_the_example(compiler, tmp_path):
     source = HEADERS / "reads.c"
@@ -520,6 +538,7 @@ def test_the_example(compiler, tmp_path):
     assert 100_000 <= int(total.split()[-1]) < 110_000
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("compiler", BOTH)
 def test_the_embedded_verifier_takes_what_the_kernel_takes(compiler):
     output = command.sonde("verify", compiled(MINE + COUNTS, compiler)).stdout

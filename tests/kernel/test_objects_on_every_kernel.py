@@ -101,6 +101,7 @@ SEC("kprobe/no_such_function") int other(void *c) { if (mine()) __sync_fetch_and
 """
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("compiler", BOTH)
 def test_system_calls_by_the_functions_that_serve_them(compiler):
     words = ["--object", compiled(SYSTEM_CALLS, compiler), "-D", "target=$target", "--dump"]
@@ -116,6 +117,7 @@ def test_system_calls_by_the_functions_that_serve_them(compiler):
     assert [found[name] for name in ("calls", "results", "moved")] == ["37", "37", "37"]
 
 
+@pytest.mark.share(1)
 @pytest.mark.skipif(has_kprobes(), reason="this kernel has kprobes")
 @pytest.mark.parametrize("compiler", BOTH)
 def test_a_kernel_without_kprobes_says_so(compiler):
@@ -135,6 +137,7 @@ SEC("kprobe.multi/vfs_open*") int entry(void *c) { __sync_fetch_and_add(&entries
 """
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("compiler", BOTH)
 def test_many_functions_in_one_link_or_a_message(compiler):
     words = ["--object", compiled(MANY, compiler), "--dump", "-c", "/bin/cat /etc/passwd"]

@@ -81,6 +81,7 @@ def run(source, compiler, program, status=0):
     return command.sonde("--object", compiled(source, compiler), "-c", program, status=status)
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("compiler", BOTH)
 def test_arguments_as_the_header_of_libbpf_finds_them(compiler, program):
     source = (
@@ -103,6 +104,7 @@ def test_arguments_as_the_header_of_libbpf_finds_them(compiler, program):
     assert run(source, compiler, program).stdout.splitlines() == [*expected, "closed 77 -7777"]
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("compiler", BOTH)
 def test_arguments_by_name(compiler, program):
     source = f"""
@@ -122,6 +124,7 @@ def test_arguments_by_name(compiler, program):
 ARGUMENT = "int a(void *c, long e, long v) { return e; }"
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(
     ("source", "what"),
     [

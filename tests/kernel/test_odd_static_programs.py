@@ -148,6 +148,7 @@ def test_a_full_ring(counted):
     assert shown + lost == 7 * 1009
 
 
+@pytest.mark.long
 def test_processes_that_are_killed(counted):
     """While they fire, in the order of chance; one that is left alone is counted to the last."""
     chance = random.Random(7)

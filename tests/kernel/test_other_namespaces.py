@@ -86,6 +86,7 @@ def started(words, name):
                     return command, pid
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("namespaces", [("--mount",), ("--mount", "--pid", "--fork", "--kill-child"), ("chroot",)])
 def test_symbols_lines_variables_and_libraries(outside, namespaces):
     """Of a process that is traced by its number here."""

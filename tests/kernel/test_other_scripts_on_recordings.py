@@ -129,6 +129,7 @@ def recorded(tmp_path_factory):
     return path, shown
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", SAME)
 def test_a_replay_gives_what_the_script_gave_live(recorded, name):
     path, shown = recorded
@@ -137,6 +138,7 @@ def test_a_replay_gives_what_the_script_gave_live(recorded, name):
     assert done.stdout.strip()
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("name", MISSING)
 def test_a_replay_names_what_the_recording_does_not_hold(recorded, name):
     script, told = MISSING[name]

@@ -39,6 +39,7 @@ RUNS = [
 ]
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize(("script", "engine"), RUNS)
 def test_a_script_shows_the_same(script, engine, compiled, tmp_path):
     ways = ("ringbuf", "perf") if engine == "kernel" else ("ringbuf", "perf", "perf-reserve")
@@ -56,6 +57,7 @@ END { printa("all %@d\\n", @); }
 """
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("way", ["ringbuf", "perf", "perf-reserve"])
 def test_what_is_shown_and_what_is_lost_are_all_calls_without_privilege(way):
     """A ring of a page, over whose end many records run."""
@@ -110,6 +112,7 @@ int main(int argc, char **argv)
 """
 
 
+@pytest.mark.share(1)
 @pytest.mark.every_kernel
 @pytest.mark.parametrize("options", [(), ("-xswitchrate=50ms",)])
 def test_records_of_two_cpus_are_in_the_order_of_their_times(tmp_path, options):
@@ -180,6 +183,7 @@ END {{ printa("%@d packets\\n", @); }}
 """
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("options", [(), ("-xswitchrate=20ms", "-xoutput=perf")])
 def test_what_ends_in_a_packet_is_read_between_what_was_written_before_and_after(options):
     """Captures go into perf rings and all else into the ring buffer, unless all goes into perf rings."""
@@ -203,6 +207,7 @@ END {{ printa("all %@d\\n", @); }}
 """
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("output", ["auto", "perf"])
 def test_packets_and_losses_are_all_that_passed(tmp_path, output):
     """Of packets that are too many for a ring of a page what is shown is whole, and the others are told."""

@@ -72,6 +72,7 @@ def touching(tmp_path):
     return shlex.quote(build(tmp_path, "touching", TOUCHING))
 
 
+@pytest.mark.share(1)
 @pytest.mark.every_kernel
 @pytest.mark.parametrize("compiler", BOTH)
 def test_the_samples_that_a_result_lets_through_are_lines(touching, compiler):
@@ -100,6 +101,7 @@ def test_samples_that_found_a_ring_full_are_told(touching):
     assert values(done)["wanted"] == PAGES == len(LINE.findall(done.stdout)) + sum(map(int, lost))
 
 
+@pytest.mark.long
 @needs_perf
 def test_perf_reads_what_was_recorded_and_samples_the_same_by_itself(touching, tmp_path):
     """perf counts the faults at those pages likewise; each sample has its callers."""
@@ -235,6 +237,7 @@ def test_what_the_kernel_keeps_of_a_sample_is_asked_for_where_a_program_reads_it
     assert 2 <= found["callers"] < 200
 
 
+@pytest.mark.share(1)
 @packages.needs("clang")
 @pytest.mark.parametrize(
     ("member", "reason"), [("weight", "the processor measures it"), ("aux_size", "it counts bytes of a trace")]
@@ -275,6 +278,7 @@ def test_a_python_program_records_what_an_object_lets_through(touching, tmp_path
     assert len(LINE.findall(sonde("read", str(file)).stdout)) == PAGES
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("compiler", BOTH)
 def test_the_example_samples_the_faults_of_data(touching, compiler):
     source = (HEADERS / "faults.c").read_text().replace('char LICENSE[] SEC("license") = "GPL";', "")

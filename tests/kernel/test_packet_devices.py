@@ -63,6 +63,7 @@ def test_a_pattern_means_each_device_and_the_record_says_which(net):
         removed(net, name)
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("hook", [(), ("-xxdp=generic",)])
 def test_a_device_that_goes_is_told_of_and_the_others_go_on(net, hook):
     """The kernel itself may send something from a new device before it goes, so its packets are only counted."""

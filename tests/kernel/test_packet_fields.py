@@ -49,6 +49,7 @@ def run_for(run, frame):
     return values
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("xdp", ["", "generic"])
 def test_numbers_of_frames_that_end_anywhere(xdp):
     with Run(clause(NUMBERS, "%d"), libraries=LIBRARIES, xdp=xdp) as run:
@@ -60,6 +61,7 @@ def test_numbers_of_frames_that_end_anywhere(xdp):
                 assert found == {each: expected[each] for each in NUMBERS}, (name, size)
 
 
+@pytest.mark.share(1)
 @pytest.mark.every_kernel
 @pytest.mark.parametrize("xdp", ["", "generic"])
 def test_addresses_as_text(xdp):

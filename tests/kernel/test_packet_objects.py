@@ -69,6 +69,7 @@ def net():
         yield found
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize(
     ("program", "direction", "options"),
     [
@@ -89,6 +90,7 @@ def test_both_engines_capture_the_same_of_the_same_packets(net, tmp_path, progra
     assert 380 < seen <= 401
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("compiler", BOTH)
 def test_the_example_shows_head_and_packet_or_writes_them_to_a_file(net, tmp_path, compiler):
     """Live, with both directions of a device; 41 datagrams of 53 bytes and one more each, of which 96 are taken."""
@@ -135,6 +137,7 @@ def test_the_example_takes_packets_of_a_file(tmp_path, compiler):
     assert reader.interfaces(out.read_bytes())[0][2][2] == b"wire"
 
 
+@pytest.mark.long
 def test_results_act_where_they_are_allowed(net):
     """XDP that drops keeps packets from tcx, and TC_ACT_OK keeps them from the programs behind."""
     path = made(DECIDING)
@@ -170,6 +173,7 @@ def test_results_of_xdp_end_a_packets_way_on_the_embedded_engine(tmp_path):
     assert found == {"drops=off": len(FRAMES), "drops=on": 0}
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize(
     ("options", "text"),
     [

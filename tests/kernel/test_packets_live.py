@@ -53,6 +53,7 @@ def traffic(net):
     net.connections(4, 7101, 2, 200_000)
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("hook", [(), ("-xxdp=native",), ("-xxdp=generic",)])
 def test_every_byte_is_what_a_packet_socket_saw(net, hook):
     clause = CLAUSE.format(name=net.right, limit="")
@@ -79,6 +80,7 @@ def test_a_limit_is_one_and_the_length_is_the_packets(net):
     assert {(52, 8), (53, 8), (142, 21), (143, 21)} <= set(arrived)
 
 
+@pytest.mark.long
 def test_many_packets_of_all_sizes_are_what_a_packet_socket_saw(net, tmp_path):
     """UDP in packets of 60 to 65,000 bytes, then TCP, whose segments the device leaves to be made."""
     count = int(os.environ.get("SONDE_PACKETS", "5000"))
@@ -93,6 +95,7 @@ def test_many_packets_of_all_sizes_are_what_a_packet_socket_saw(net, tmp_path):
     assert max(compared(files)) > 40_000
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("mode", ["native", "generic"])
 def test_xdp_has_packets_in_fragments_whole(net, tmp_path, mode):
     with jumbo(net):

@@ -32,6 +32,7 @@ def read(path, *fields):
     return [tuple(line.split("\t")) for line in done.stdout.splitlines()]
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize(("probe", "link"), [("net_dev_queue", "PCAP_ETHER"), ("netif_receive_skb", "PCAP_IP")])
 def test_a_capture_has_the_packets_bytes(tmp_path, probe, link):
     """On their way out with the link's header, on their way in without."""

@@ -127,6 +127,7 @@ def test_of_processes_that_run_and_start(counted):
     assert not tracer.messages
 
 
+@pytest.mark.long
 def test_of_a_file_that_nobody_had_run(counted):
     """It is told that probes may have been missed, and from when on they fire."""
     with Tracer("tally*:::unit-done { @[probeprov, probefunc] = count(); }", "-Z") as tracer:
@@ -358,6 +359,7 @@ def test_below_overlays_a_file_is_one(tmp_path, counted):
     assert tracer.counts == {(f"tally{each.pid}", "unit"): 6 for each in processes}
 
 
+@pytest.mark.long
 def test_a_recording_has_their_names(tmp_path, counted):
     raw = str(tmp_path / "raw")
     text = 'tally*:::unit-done { printf("%s\\n", probefunc); @[probeprov, probefunc] = count(); }'
@@ -440,6 +442,7 @@ def test_interpreters(tmp_path, name):
     assert tracer.counts == {(f"{provider}{each.pid}",): 500 for each in (before, after)}
 
 
+@pytest.mark.long
 def test_sonde_does_not_trace_itself(tmp_path):
     """Where its own interpreter has the probes that are meant."""
     python = "/usr/bin/python3.11"

@@ -466,6 +466,7 @@ def test_the_first_profile_of_a_large_object(tmp_path, monkeypatch):
     assert whole >= 0.9 * every
 
 
+@pytest.mark.long
 def test_a_profile_that_begins_while_a_large_object_runs(tmp_path, monkeypatch):
     """Nothing is known of the process, and yet its first stacks are whole."""
     words = compilation(tmp_path, 2000)

@@ -46,6 +46,7 @@ def based(entries, base):
     return found
 
 
+@pytest.mark.share(1)
 @needs_gcc
 @pytest.mark.parametrize(("language", "flags"), WAYS, ids=str)
 def test_lists_are_those_of_pyelftools(language, flags):
@@ -103,6 +104,7 @@ def test_entries_of_split_units_of_version_4():
     ]
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("data", [b"", b"\x04", b"\x04\x80", b"\x04\x01\x02\x05\x30", b"\x0a", b"\x07" + b"\0" * 4])
 def test_lists_that_are_cut_off_or_not_known_are_refused(data):
     with pytest.raises(DebugInfoError, match=r"section \.debug_x"):

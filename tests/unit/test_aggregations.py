@@ -253,6 +253,7 @@ def play(function, keyed, replaceable, plan, racing=True):
     assert shown(sink.tables[0]) == {key: evaluate(function, values) for key, values in model.values.items()}
 
 
+@pytest.mark.share(1)
 @settings(max_examples=60)
 @pytest.mark.parametrize("replaceable", [True, False])
 @pytest.mark.parametrize("function", ["count", "sum", "avg", "stddev", "lquantize"])
@@ -261,6 +262,7 @@ def test_printed_and_remaining_are_all_there_was(function, replaceable, plan):
     play(function, True, replaceable, plan)
 
 
+@pytest.mark.share(1)
 @settings(max_examples=60)
 @pytest.mark.parametrize("function", ["min", "max"])
 @given(plan=steps)
@@ -275,6 +277,7 @@ def test_extremes_in_a_map_that_cannot_be_replaced(function, plan):
     play(function, True, False, plan, racing=False)
 
 
+@pytest.mark.share(2)
 @settings(max_examples=40)
 @pytest.mark.parametrize("replaceable", [True, False])
 @pytest.mark.parametrize("function", ["count", "sum", "avg", "stddev", "lquantize"])

@@ -103,6 +103,7 @@ def test_too_far_is_not_reached():
     assert displacement.displaced(code, AT, AT + (1 << 32)) is None
 
 
+@pytest.mark.long
 def test_nothing_takes_more_than_a_slot():
     """Whatever two bytes an instruction begins with, and some prefixes before them."""
     for prefix in (b"", b"\x66", b"\x48", b"\xf3\x48", b"\x67"):

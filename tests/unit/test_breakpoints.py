@@ -12,6 +12,7 @@ from sonde.symbols.dwarf.information import open_information
 pytestmark = needs_gcc
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("flags", [("-O0",), ("-O2",), ("-O3",), ("-O2", "-gdwarf-4"), ("-O2", "-gdwarf-3")])
 def test_rows_are_those_of_pyelftools(flags):
     from elftools.elf.elffile import ELFFile
@@ -45,6 +46,7 @@ def breaks_of_gdb(path, name, lines):
     return found
 
 
+@pytest.mark.share(1)
 @needs_gdb
 @pytest.mark.parametrize("language", ["c", "c++"])
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ def wanted(line):
     return text, (place[0] if place else columns), kind
 
 
+@pytest.mark.share(184)
 @pytest.mark.parametrize("line", MISTAKES)
 def test_a_mistake_has_its_place_and_kind(line, machine):
     program, columns, kind = wanted(line)
@@ -28,6 +29,7 @@ def test_a_mistake_has_its_place_and_kind(line, machine):
     assert first.startswith(f"stdin:{columns}: ERROR: " if columns else "stdin:1:")
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize(
     ("first", "next_"),
     [

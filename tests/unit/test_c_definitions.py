@@ -237,6 +237,7 @@ MISTAKES = {
 }  # fmt: skip
 
 
+@pytest.mark.share(6)
 @pytest.mark.parametrize("text", MISTAKES, ids=range(len(MISTAKES)))
 def test_a_mistake_is_told_as_a_compiler_tells_it(text):
     with pytest.raises(DefinitionError) as found:

@@ -1,5 +1,6 @@
 """Any function gives the same result interpreted, compiled as it is, and compiled through all passes."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.bpf.bpf_machine import Machine
@@ -53,6 +54,7 @@ def test_passes_keep_meaning_of_raw_code(recipe, values, kept):
     check(Maker(raw=True, kept=kept).function(recipe), values)
 
 
+@pytest.mark.long
 @settings(max_examples=120, deadline=None)
 @given(recipes, inputs, st.booleans(), kept)
 def test_constants_fold_to_what_would_be_computed(recipe, values, raw, kept):

@@ -179,6 +179,7 @@ def is_covered(value, known, level):
     return known.points_to & bit == bit
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("make", [from_seed, mutated], ids=["random", "changed"])
 def test_no_path_has_what_is_not_known(make):
     looked = 0

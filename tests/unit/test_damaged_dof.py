@@ -33,6 +33,7 @@ def test_what_is_whole(whole):
     assert note.arguments.startswith("-4@%edi 8@%rsi 1@%dl -8@%rcx 8@%r8 -2@%r9w -8@0(%rsp) -4@8(%rsp)")
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("seed", range(3))
 def test_damaged(whole, seed):
     draw = random.Random(seed)

@@ -153,6 +153,7 @@ def show(path, out, *words):
     return status, message
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("change", [changed_bytes, changed_description, changed_blocks])
 def test_a_damaged_file_is_shown_or_refused_in_words(recordings, change, tmp_path, capfd, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -239,6 +240,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("name", HOSTILE)
 def test_sparse_and_swollen_files_take_little(recordings, name, tmp_path):
     """In a process of its own, whose time and memory are looked at."""

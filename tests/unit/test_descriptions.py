@@ -129,6 +129,7 @@ descriptions = st.builds(
 )  # fmt: skip
 
 
+@pytest.mark.long
 @given(st.one_of(descriptions, st.builds(FoundProbes, strings, listed(probes))))
 def test_any_value_survives(value):
     data = json.loads(json.dumps(to_plain(value)))
@@ -168,6 +169,7 @@ def changed(data, chance):
     return json.dumps(data).encode()
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("write", [describe, first_description])
 @pytest.mark.parametrize("name", ["actions", "no probes but the session's own"])
 def test_anything_else_is_one_message(name, write):

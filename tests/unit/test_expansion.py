@@ -13,6 +13,7 @@ def chain(count, value, first="pid"):
     return "\n".join(lines)
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize(
     "text",
     [

@@ -266,6 +266,7 @@ def repacked(data, seed):
     return MAGIC + b"".join(BLOCK.pack(k, len(p), size, zlib.crc32(p)) + p for k, size, p in packed)
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("change", [mutated, repacked])
 def test_changed_files_are_refused_or_shorter(change):
     mapping = Mapping(4096, 8192, 0, "08:01", 5, "/lib/x", True)

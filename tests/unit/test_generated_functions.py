@@ -86,6 +86,7 @@ def modules():
     ]
 
 
+@pytest.mark.long
 def test_only_the_listed_functions_compile_source():
     found = {f"{name}.{around}" for name, tree in modules() for around, _, called in calls(tree) if called in COMPILING}
     assert found == set(JUSTIFIED)
@@ -97,6 +98,7 @@ def imported(tree, module):
     return {name.asname or name.name: name.name for node in each for name in node.names}
 
 
+@pytest.mark.long
 def test_every_fragment_is_a_literal():
     """Nobody else puts expressions together, and nobody hands a text that was put together."""
     count = 0

@@ -40,6 +40,7 @@ def run(directory, *words):
     return json.loads(last)
 
 
+@pytest.mark.long
 def test_a_part_of_the_table_ends_well(directory):
     """Each reader with each kind of file that is none, and every 139th of all other cases."""
     found = run(directory, 0, 0, "--every", 139)

@@ -28,6 +28,7 @@ def check(tmp_path, path, seed, *suffix):
     assert (done.stdout, done.stderr) == (f"done {COUNT}\n", "")
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize(("language", "flags"), PROGRAMS, ids=str)
 def test_damaged_objects_end_in_a_message(tmp_path, language, flags):
     if language == "rust":
@@ -35,6 +36,7 @@ def test_damaged_objects_end_in_a_message(tmp_path, language, flags):
     check(tmp_path, compiled(*flags, language=language), PROGRAMS.index((language, flags)))
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("version", [4, 5])
 @packages.needs("llvm-dwp")
 def test_damaged_packages_end_in_a_message(tmp_path, version):

@@ -172,6 +172,7 @@ def test_a_file_of_many_tiny_records_is_read_in_little_memory(tmp_path):
     assert most_memory() < before + (64 << 20)
 
 
+@pytest.mark.long
 def test_a_round_without_end_is_read_in_little_memory(tmp_path):
     """Whoever writes no ends of rounds gets the records in the order of time as far as there is room."""
     one = perf_files.named(1, (5, 5), b"name")

@@ -160,6 +160,7 @@ QUIET = {"values that reach over all records", "the same value again and again",
 """Files that make sense."""
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize(("name", "data", "hole"), [pytest.param(*each, id=each[0]) for each in files()])
 def test_what_a_small_file_asks_for_it_does_not_get(name, data, hole, tmp_path):
     count, said = read_elsewhere(tmp_path / "hostile", data, hole)
@@ -169,6 +170,7 @@ def test_what_a_small_file_asks_for_it_does_not_get(name, data, hole, tmp_path):
         assert "damaged" in said or "memory" in said, said
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize(("name", "data", "hole"), [pytest.param(*each, id=each[0]) for each in files()])
 def test_what_a_small_file_asks_for_is_not_shown(name, data, hole, tmp_path):
     """As `sonde.show` prints it, in a process whose memory nothing else bounds."""
@@ -199,6 +201,7 @@ def test_a_recording_is_read_as_far_as_it_is_asked_for(recordings, tmp_path):
     assert all(one == other for one, other in both if isinstance(one, sonde.Record))
 
 
+@pytest.mark.long
 def test_a_larger_file_takes_no_more_memory(tmp_path):
     """Events are not kept: those of a file of 50 MB take as much as those of a small one."""
     from support.files.hostile_recordings import blocks, described, field, layout, printf, record, ring

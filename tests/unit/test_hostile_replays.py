@@ -117,6 +117,7 @@ def check(outcome, case):
     return status
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_damaged_file_is_replayed_as_far_as_it_makes_sense(tmp_path, kind):
     cases, script = KINDS[kind]
@@ -141,6 +142,7 @@ MADE = {
 }
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_file_that_was_made_to_be_hostile_does_no_harm(tmp_path, kind):
     _, script = KINDS[kind]
@@ -167,6 +169,7 @@ def lies(kind, count):
         yield hostile_frames.changed(draw, whole[number % len(whole)], draw.choice(whole))
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_file_that_lies_about_its_frames_does_no_harm(tmp_path, kind):
     _, script = KINDS[kind]

@@ -55,6 +55,7 @@ def areas(data):
     return [(0, 64), (64, 56 * 8), *tables, *notes * 8]
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("seed", range(4))
 def test_damage(program, tmp_path, seed):
     """150 files each."""

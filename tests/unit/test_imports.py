@@ -1,6 +1,7 @@
 """Who may import whom (docs/design.md): packages one way, folders one way, no circles."""
 
 import ast
+import functools
 from pathlib import Path
 
 import pytest
@@ -102,7 +103,10 @@ def modules():
     return found
 
 
-IMPORTS = {name: imports_of(path) for name, path in modules().items()}
+@functools.cache
+def imports():
+    """For each module of the package what it imports, without `sonde`."""
+    return {name: imports_of(path) for name, path in modules().items()}
 
 
 def package_of(name):
@@ -128,12 +132,12 @@ def is_allowed(name, imported):
     )
 
 
-@pytest.mark.parametrize("package", sorted({package_of(name) for name in IMPORTS}))
+@pytest.mark.parametrize("package", sorted({package_of(name) for name in modules()}))
 def test_a_package_imports_only_what_lies_below_it(package):
     assert package in ALLOWED, f"say what {package} may import"
     wrong = [
         f"{name} imports {imported}"
-        for name, all_imported in IMPORTS.items()
+        for name, all_imported in imports().items()
         if package_of(name) == package
         for imported in sorted(all_imported)
         if not is_allowed(name, imported)
@@ -142,12 +146,12 @@ def test_a_package_imports_only_what_lies_below_it(package):
 
 
 def test_nothing_imports_the_command_line():
-    importers = {name for name, found in IMPORTS.items() if any(package_of(each) == "cli" for each in found)}
+    importers = {name for name, found in imports().items() if any(package_of(each) == "cli" for each in found)}
     assert {package_of(name) for name in importers} <= {"cli", "__main__"}
 
 
 def test_only_the_library_imports_the_session():
-    importers = {name for name, found in IMPORTS.items() if any(package_of(each) == "session" for each in found)}
+    importers = {name for name, found in imports().items() if any(package_of(each) == "session" for each in found)}
     assert {package_of(name) for name in importers} <= {"library", "session"}
 
 
@@ -155,7 +159,7 @@ def test_the_command_line_stands_on_the_library_alone():
     """Whatever it can do a Python program can; also what functions and annotations import counts."""
     below = {
         f"{name} imports {each}"
-        for name, found in IMPORTS.items()
+        for name, found in imports().items()
         if package_of(name) == "cli"
         for each in found
         if package_of(each) not in ("cli", "library")
@@ -184,13 +188,13 @@ def circle(graph):
 
 def test_there_are_no_circles_of_modules():
     """A package stands for its __init__ alone."""
-    assert circle(IMPORTS) == []
+    assert circle(imports()) == []
 
 
 def folders():
     """The folders that the modules of each folder import from."""
     found = {}
-    for name, imported in IMPORTS.items():
+    for name, imported in imports().items():
         if ROOT.joinpath(*name.split(".")).is_dir():
             continue
         folder = name.rpartition(".")[0]
@@ -207,7 +211,7 @@ def test_there_are_no_circles_of_folders():
 
 def test_there_are_no_circles_of_packages():
     graph = {}
-    for name, imported in IMPORTS.items():
+    for name, imported in imports().items():
         others = {package_of(each) for each in imported} - {package_of(name)}
         graph.setdefault(package_of(name), set()).update(others)
     assert circle(graph) == []

@@ -55,6 +55,7 @@ def program(request, tmp_path_factory):
     return str(folder / "program")
 
 
+@pytest.mark.share(1)
 def test_names_are_found_in_the_units_that_have_them(program):
     information = open_information(program)
     counts = {name: len(information.functions(name)) for name in (
@@ -89,6 +90,7 @@ def test_every_instruction_is_of_the_function_that_its_symbol_says(program):
         assert information.function_at(each.address + each.size + (1 << 30)) is None
 
 
+@pytest.mark.share(2)
 @packages.needs("gdb-add-index")
 def test_the_index_of_gdb_has_the_addresses_of_units(program, tmp_path):
     path = str(tmp_path / "program")

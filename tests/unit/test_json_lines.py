@@ -32,6 +32,7 @@ def lines(layout, data, stride):
     return b"".join(make(memoryview(data))).splitlines()
 
 
+@pytest.mark.long
 @given(drawn_records())
 def test_lines_are_those_of_the_records(drawn):
     """Two ways to the same bytes: formats for integers and strings, json.dumps of the library's values."""

@@ -103,6 +103,7 @@ def test_where_others_may_write_nothing_is_kept(tmp_path, large, counted):
     assert kept(large, tmp_path / "large.so" / "x") == unwind_rows(large)
 
 
+@pytest.mark.long
 def test_so_many_are_kept(tmp_path, monkeypatch):
     monkeypatch.setattr(kept_rows, "_MOST", 3)
     directory = tmp_path / "unwind"

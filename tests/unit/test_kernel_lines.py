@@ -118,6 +118,7 @@ def test_variables_of_the_kernel_are_listed(capfd):
     assert out.startswith("inlined inlined, at ")
 
 
+@pytest.mark.long
 def test_each_address_of_a_function_is_in_it_and_none_behind(capfd):
     """Whatever function stands behind it."""
     within = []

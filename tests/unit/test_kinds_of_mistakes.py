@@ -1,6 +1,7 @@
 """Mistakes that the floors below a language find are told in neutral terms; DTrace's tags and words are D's."""
 
 import ast
+import functools
 import re
 from pathlib import Path
 
@@ -18,16 +19,19 @@ KINDS = {name: kind for name, kind in vars(errors).items() if name.isupper()}
 TAG = re.compile(r"(D|EDT)_[A-Z_]+")
 
 
+@functools.cache
 def made():
     """(file, the kind's name, the nodes of what it is about) of each mistake that a file below the languages makes."""
-    for path in BELOW:
-        for node in nodes(path):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "SourceError":
-                about = next((each.value for each in node.keywords if each.arg == "about"), None)
-                yield path.name, ast.unparse(node.args[0]), about
-
-
-MADE = list(made())
+    calls = [
+        (path.name, node)
+        for path in BELOW
+        for node in nodes(path)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "SourceError"
+    ]
+    return [
+        (name, ast.unparse(call.args[0]), next((each.value for each in call.keywords if each.arg == "about"), None))
+        for name, call in calls
+    ]
 
 
 def test_each_kind_has_a_tag_in_d_and_a_name_of_its_own():
@@ -39,18 +43,17 @@ def test_each_kind_has_a_tag_in_d_and_a_name_of_its_own():
 def test_each_kind_is_made_somewhere():
     """And no other, nor D's own, below the languages."""
     inherited = {"UNSUPPORTED"}
-    assert {kind for _, kind, _ in MADE} | inherited == KINDS.keys() - {"LANGUAGE"}
+    assert {kind for _, kind, _ in made()} | inherited == KINDS.keys() - {"LANGUAGE"}
 
 
-@pytest.mark.parametrize(("file", "kind", "about"), MADE, ids=[f"{file}-{kind}" for file, kind, _ in MADE])
-def test_a_mistake_is_about_as_much_as_the_words_of_its_kind(file, kind, about):
-    words = TOLD[KINDS[kind]].words
-    if about is None:
-        return
-    if isinstance(about, ast.Tuple):
-        assert len(about.elts) == len(re.findall(r"\{\d\}", words)), file
-    else:
-        assert isinstance(about, ast.Name), "named where it stands in the same function"
+def test_a_mistake_is_about_as_much_as_the_words_of_its_kind():
+    """A name stands for values that are made in the same function."""
+    for file, kind, about in made():
+        words = TOLD[KINDS[kind]].words
+        if isinstance(about, ast.Tuple):
+            assert len(about.elts) == len(re.findall(r"\{\d\}", words)), file
+        else:
+            assert about is None or isinstance(about, ast.Name), file
 
 
 def test_nothing_below_the_languages_speaks_dtraces_words():

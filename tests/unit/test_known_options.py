@@ -1,6 +1,7 @@
 """Each option has one record, of which the rest follows: what reads it, its default everywhere, the reference."""
 
 import ast
+import functools
 from pathlib import Path
 
 import pytest
@@ -42,8 +43,10 @@ PARTS = {
 """Where each part reads its options."""
 
 
+@functools.cache
 def readings():
     """(package, option, the default given besides, if one is) of each place that reads an option by its name."""
+    found = []
     for path in SOURCES.rglob("*.py"):
         package = path.relative_to(SOURCES).parts[0]
         for node in nodes(path):
@@ -51,21 +54,21 @@ def readings():
                 continue
             if not (node.args and isinstance(node.args[0], ast.Constant) and "ptions" in ast.unparse(node.func.value)):
                 continue
-            yield package, node.args[0].value, *map(ast.unparse, node.args[1:])
+            found.append((package, node.args[0].value, *map(ast.unparse, node.args[1:])))
+    return found
 
 
-READ = list(readings())
 SHOWN = set(Options.__slots__) - {"testing"}
 
 
 def test_whatever_is_read_is_an_option():
-    assert {name for _, name, *_ in READ} | SHOWN <= OPTIONS.keys()
+    assert {name for _, name, *_ in readings()} | SHOWN <= OPTIONS.keys()
 
 
 @pytest.mark.parametrize("name", sorted(OPTIONS))
 def test_an_option_is_read_by_its_part_or_by_nothing(name):
     option = OPTIONS[name]
-    packages = {package for package, read, *_ in READ if read == name} | ({"consume"} if name in SHOWN else set())
+    packages = {package for package, read, *_ in readings() if read == name} | ({"consume"} if name in SHOWN else set())
     if option.reader is None:
         assert not packages
         assert option.meaning in REASONS
@@ -76,7 +79,7 @@ def test_an_option_is_read_by_its_part_or_by_nothing(name):
 
 def test_nobody_gives_a_default_of_his_own():
     """But for the rings of packets and of recordings, which are as large as this machine makes them."""
-    given = [(name, given) for _, name, *given in READ if given]
+    given = [(name, given) for _, name, *given in readings() if given]
     assert given == [("bufsize", ["_packet_ring()"]), ("bufsize", ["_recording_ring()"])]
 
 

@@ -86,6 +86,7 @@ def test_durations_are_numbers_of_any_kind(duration):
 COMMANDS = [[sys.executable, "-c", "exit(3)"], (Path(sys.executable), "-c", "exit(3)"), Path("/bin/false")]
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_commands_may_have_paths(command):
     with sonde.trace("tick-1h { }", command, engine="embedded") as run:
@@ -93,6 +94,7 @@ def test_commands_may_have_paths(command):
     assert run.command_status in (3 << 8, 1 << 8)
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("engine", ["kernel", "embedded"])
 @pytest.mark.parametrize("command", ["no-such-command", "", [""], ["a\0b"], "'"])
 def test_a_command_that_cannot_start_is_one_error(engine, command):

@@ -119,6 +119,7 @@ def test_no_name_of_the_library_is_a_packages():
     assert not modules & set(sonde.__all__)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("program", [PROGRAM, PROBES], ids=["library", "probes"])
 def test_a_users_program_passes_mypy(program, tmp_path):
     pytest.importorskip("mypy")

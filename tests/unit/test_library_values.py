@@ -49,6 +49,7 @@ def test_each_function_that_comes_to_a_number_is_computed_here():
     assert set(TRUTH) == FUNCTIONS.keys() - set(HISTOGRAMS)
 
 
+@pytest.mark.share(2)
 @given(_LIST)
 @pytest.mark.parametrize("function", sorted(TRUTH))
 def test_numbers_are_those_of_the_values(function, values):
@@ -57,6 +58,7 @@ def test_numbers_are_those_of_the_values(function, values):
     assert int(found) == number_of(function, found.words)
 
 
+@pytest.mark.share(1)
 @given(_LIST, _LIST)
 @pytest.mark.parametrize("function", sorted(TRUTH))
 def test_merged_values_are_those_of_all(function, left, right):
@@ -212,6 +214,7 @@ def test_bits_end_where_their_object_does(size, signed, data):
     assert (b".bits = (long)%d" % value in object_text(types, 0, memory, None, length)) == bool(value)
 
 
+@pytest.mark.share(5)
 @pytest.mark.parametrize(
     ("kind", "data", "value"),
     [

@@ -95,6 +95,7 @@ def built(directory, compiler, text, name, *flags):
     return str(directory / "program")
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("compiler", COMPILERS)
 @pytest.mark.parametrize("level", ["-O0", "-O2"])
 def test_a_line_has_the_variables_of_its_function(compiler, level, tmp_path):
@@ -107,6 +108,7 @@ def test_a_line_has_the_variables_of_its_function(compiler, level, tmp_path):
             assert expected <= found, (mark, point.what, found)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("mark", EXPECTED)
 def test_vars_prints_them(mark, tmp_path, capfd):
     """`sonde vars` at a line of a lambda, of a local class and of an inlined copy."""
@@ -129,6 +131,7 @@ def test_statics_of_a_function_are_in_each_inlined_copy(tmp_path):
     assert places[0] == places[1] != ()
 
 
+@pytest.mark.share(1)
 @needs_gdb
 @pytest.mark.parametrize("level", ["-O0", "-O2"])
 def test_values_within_functions_are_those_gdb_prints(level, tmp_path):

@@ -200,6 +200,7 @@ def test_a_file_is_shown_by_its_kind():
     )
 
 
+@pytest.mark.long
 def test_the_table_is_what_the_installed_headers_say(tmp_path):
     """Newer headers have more names, never other numbers."""
     packages.require("gcc")

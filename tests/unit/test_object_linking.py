@@ -285,6 +285,7 @@ SEC("uprobe.multi/libc.so.6:getppid") int many(void *c) { return 0; }
 """
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(
     ("source", "has_links", "linked"),
     [

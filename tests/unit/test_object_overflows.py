@@ -52,6 +52,7 @@ def test_a_section_names_an_event_as_the_provider_perf_does(root, rest, firing):
     assert overflow(rest, f"perf_event/{rest}", root) == firing
 
 
+@pytest.mark.share(37)
 @pytest.mark.parametrize(
     ("rest", "reason"),
     [

@@ -87,6 +87,7 @@ OUT_OF_RANGE = [
 ]  # fmt: skip
 
 
+@pytest.mark.share(98)
 @pytest.mark.parametrize("name", NUMERIC)
 @pytest.mark.parametrize("text", OUT_OF_RANGE, ids=lambda text: repr(text)[:24])
 def test_no_number_is_without_bounds(name, text):
@@ -94,6 +95,7 @@ def test_no_number_is_without_bounds(name, text):
         parse(name, text)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("name", NUMERIC)
 @given(st.integers(0, 1 << 70), st.sampled_from(["", "k", "m", "g", "t", "s", "h", "d", "hz"]))
 def test_what_is_a_number_is_one_that_a_clock_and_a_kernel_can_take(name, number, unit):
@@ -162,6 +164,7 @@ def test_programs_are_refused_what_dtrace_refuses_them(name, text, reason):
         OptionTable().set_in_program(name, text)
 
 
+@pytest.mark.share(15)
 @pytest.mark.parametrize("name", sorted(each.name for each in OPTIONS.values() if each.is_bare))
 @pytest.mark.parametrize("text", ["", "yes", "no", "1"])
 def test_switches_of_the_compiler_take_no_value(name, text):

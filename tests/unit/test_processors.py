@@ -63,6 +63,7 @@ def named(path, root=ROOT):
             yield f"{where}:{token.start[0]}: {', '.join(found)}"
 
 
+@pytest.mark.long
 def test_nothing_outside_its_folder_names_a_register_or_a_processor():
     found = [each for path in modules() for each in named(path)]
     assert not found, found
@@ -175,6 +176,7 @@ def called_by_name():
                     yield from ((which, name) for name in names if isinstance(name, str))
 
 
+@pytest.mark.share(110)
 @pytest.mark.parametrize(("which", "name"), sorted(set(called_by_name())))
 def test_every_call_that_is_named_has_a_number(which, name):
     assert (call_numbers.compat if which == "compat" else call_numbers.native)(name)

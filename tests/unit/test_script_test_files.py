@@ -230,6 +230,7 @@ def test_bytes_that_are_no_text_are_not_written(tmp_path):
         quoted("\udcff")
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("end", ["", "the end of it"])
 def test_lines_behind_what_is_looked_at_are_counted(tmp_path, monkeypatch, end):
     """Also one without an end; what is expected of them cannot be told, so that is no pass."""

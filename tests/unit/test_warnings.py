@@ -34,6 +34,7 @@ def only(text: str) -> Warning:
 NAMES = ["x", "self->x", "this->x", "x[1]", "self->x[pid]"]
 
 
+@pytest.mark.share(66)
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("first", ["0", "pid", "'a'", "-1", "(char)1"])
 @pytest.mark.parametrize("value", ["timestamp", "timestamp - 5", "arg0", "(timestamp, walltimestamp)"])
