@@ -381,6 +381,7 @@ def shown(page):
         yield found[1], found[2], names
 
 
+@pytest.mark.long
 def test_the_page_is_true(tmp_path):
     """Its files are written and its commands run, in their order."""
     ran = 0
@@ -403,6 +404,7 @@ def test_the_page_is_true(tmp_path):
     assert ran >= 5
 
 
+@pytest.mark.long
 def test_the_pages_tests_in_python_pass(tmp_path):
     blocks = [*shown(PAGE.read_text())]
     (tmp_path / "opens.d").write_text(next(text for language, text, _ in blocks if language == "c"))

@@ -79,6 +79,7 @@ def sizes_of(path):
     return [(int(length), int(captured)) for length, captured in read(path, "frame.len", "frame.cap_len")]
 
 
+@pytest.mark.long
 def test_a_capture_may_be_as_long_as_a_packet_can_be(tmp_path):
     """The kernel appends it to the record, pages and all, from derived probes too."""
     program = build(tmp_path, "datagrams", LARGE)

@@ -45,6 +45,7 @@ def test_two_capabilities_trace_a_process_of_ones_own():
     assert "exit_group" in done.stdout
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize(
     "probe",
     [
@@ -80,6 +81,7 @@ def test_what_is_missing_is_said_once(given, missing, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(
     ("given", "hook", "missing"),
     [((), "auto", "CAP_NET_RAW"), (("net_raw",), "auto", None), (("net_admin",), "auto", None),

@@ -144,6 +144,7 @@ def test_rawtp_has_every_tracepoint_of_btf(registry):
     assert all(len(registry.arguments(probe)) == probe.firing.arguments for probe in probes[::25])
 
 
+@pytest.mark.long
 def test_plain_names_and_listing_agree(registry):
     for listed in [*registry.match("rawtp", "", "", "")[::97], *registry.match("sdt", "", "", "")[::97]]:
         fresh = Registry(registry.target)

@@ -52,6 +52,7 @@ def test_times_and_class(tmp_path):
     assert traced[3:] == ["B", "1", "1"]
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize(
     ("text", "reason"),
     [

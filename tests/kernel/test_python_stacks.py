@@ -129,6 +129,7 @@ def functions(stack):
     return [(name, file, int(line)) for name, file, line in found]
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("version", [*VERSIONS, DISTRIBUTIONS])
 def test_stacks_are_those_that_the_interpreter_tells(version, engine, tmp_path):
@@ -158,6 +159,7 @@ for each in threads: each.join()
 """
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("version", VERSIONS)
 def test_each_thread_has_its_own_functions(version, engine, tmp_path):

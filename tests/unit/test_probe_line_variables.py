@@ -86,6 +86,7 @@ REFUSED = [
 ]  # fmt: skip
 
 
+@pytest.mark.share(18)
 @pytest.mark.parametrize(("place", "names", "said"), REFUSED, ids=[f"{each[0]} {each[1][0]}" for each in REFUSED])
 def test_a_message_names_the_variable_and_the_reason(program, place, names, said):
     with pytest.raises(ObjectError) as error:
@@ -190,6 +191,7 @@ def mutated(draw, text):
     return text
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("seed", range(4))
 def test_mutated_lines_end_in_variables_or_one_message(program, seed):
     """Of whatever text somebody has written; SONDE_EXAMPLES makes it more for each seed."""

@@ -51,6 +51,7 @@ print(json.dumps([sys.hexversion >> 16, found]))
 """
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("version", VERSIONS)
 def test_lines_are_those_that_the_interpreter_tells(version):
     done = subprocess.run([interpreter(version), "-c", DUMP], capture_output=True, text=True, check=True)

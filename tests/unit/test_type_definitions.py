@@ -124,6 +124,7 @@ def check_c(path):
     assert nowhere.missing == ""
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("compiler", COMPILERS)
 @pytest.mark.parametrize("flags", WAYS, ids="_".join)
 def test_structures_of_another_file_have_their_members(compiler, flags, tmp_path):
@@ -132,6 +133,7 @@ def test_structures_of_another_file_have_their_members(compiler, flags, tmp_path
     check_c(built(tmp_path, compiler, flags, {"user": USER_C, "owner": OWNER_C, "other": OTHER_C}, "c"))
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("compiler", [pytest.param(each, marks=packages.needs(each)) for each in ("g++", "clang++")])
 @pytest.mark.parametrize("flags", WAYS[:-1], ids="_".join)
 def test_classes_of_another_file_are_told_apart_by_what_they_are_in(compiler, flags, tmp_path):
