@@ -151,6 +151,7 @@ def test_losses_pass_where_they_may_be(tested):
     assert [line.split()[0] for line in lines(done) if "w.sonde.toml: " in line] == ["PASS", "FAIL", "FAIL"]
 
 
+@pytest.mark.long
 def test_a_case_that_takes_too_long_is_ended_with_its_command(tested, tmp_path):
     case = """
 command = "sh -c 'echo $$ > pid; exec sleep 61'"
@@ -175,6 +176,7 @@ def await_end(pid):
     pytest.fail(f"{pid} still runs")
 
 
+@pytest.mark.long
 def test_a_case_is_interrupted_where_it_says_so(tested):
     case = "program = 'tick-10hz { @ = count(); } END { printa(@); }'\ninterrupt-after = 1\naggregations = '@ > 1'\n"
     done = tested(files={"w.sonde.toml": case})

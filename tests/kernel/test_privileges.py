@@ -31,6 +31,7 @@ def test_two_capabilities_run_the_first_program_of_the_readme():
     assert "statx" in done.stdout or "newfstatat" in done.stdout
 
 
+@pytest.mark.long
 def test_two_capabilities_trace_a_process_of_ones_own():
     """-p of a process of the same user ends with it."""
     process = subprocess.Popen(["sleep", "1.5"], user=other_user.NOBODY, group=other_user.NOBODY)
