@@ -147,7 +147,6 @@ def test_an_existing_process_is_followed_to_its_end():
 def interrupted(number):
     process = start("-qn", 'BEGIN { printf("ready\\n"); } syscall:::entry { @["calls"] = count(); } END { trace(5); }')
     read_line(process)
-    time.sleep(0.2)
     process.send_signal(number)
     output, errors = process.communicate()
     assert (process.returncode, errors) == (0, "")

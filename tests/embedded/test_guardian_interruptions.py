@@ -94,6 +94,7 @@ int main(void) {
 WAITED = {"epoll_wait 1 0", "sigtimedwait 10 0", "semtimedop 0 0", "msgrcv 3 0", "recv 1 0"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("how", ["begin", "begin and end"])
 def test_a_stop_of_the_guardians_own_fails_no_call(how):
     """Threads that wait in calls that a stop would have fail with EINTR (signal(7))."""

@@ -234,6 +234,7 @@ def test_threads_may_die_at_any_time(seccomp):
     assert 1 + 160 <= len(started) <= 1 + 160 + 8 == len(ended)
 
 
+@pytest.mark.long
 def test_a_held_thread_may_be_killed():
     killed = []
 
@@ -247,6 +248,7 @@ def test_a_held_thread_may_be_killed():
     assert os.waitstatus_to_exitcode(traced.status) == -signal.SIGKILL
 
 
+@pytest.mark.long
 def test_threads_killed_while_they_are_held_leave_room_for_the_registers_of_others():
     """Each is held twice, at the call and, before sonde has said that it may go on, at its exit."""
 
@@ -304,7 +306,6 @@ def test_a_process_is_traced_with_all_its_threads_and_what_it_makes():
     child = waiting()
 
     def started(tracees):
-        time.sleep(0.02)
         child.stdin.write(b"ff")
         child.stdin.close()
 

@@ -152,6 +152,7 @@ def test_group_stops_are_told():
     assert [stop.a for stop in of_kind(traced, stops.GROUP_STOP)] == [signal.SIGSTOP, signal.SIGTSTP]
 
 
+@pytest.mark.long
 def test_a_stopped_process_is_traced_and_stays_stopped():
     child = subprocess.Popen([program(SLEEPER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     child.stdout.readline()

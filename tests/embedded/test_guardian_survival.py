@@ -41,7 +41,7 @@ def in_a_child(work):
         try:
             kept = work()
             os.write(writer, b"done")
-            time.sleep(60)
+            signal.pause()
             del kept
         finally:
             os._exit(1)
@@ -157,10 +157,8 @@ def test_a_killed_guardian_is_noticed():
     os.kill(tracees.guardian, signal.SIGKILL)
     with pytest.raises(GuardianError, match="the guardian, which traces the processes, was killed"):
         follow(tracees, pid)
-    limit = time.monotonic() + 10
-    while os.path.exists(f"/proc/{watcher}/status") and proc.stat(watcher).state != "Z" and time.monotonic() < limit:
+    while os.path.exists(f"/proc/{watcher}/status") and proc.stat(watcher).state != "Z":
         time.sleep(0.001)
-    assert time.monotonic() < limit
     # A filter without its tracer would make calls fail: so the command ends with it.
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGKILL
     tracees.close()

@@ -187,9 +187,7 @@ class Asked:
 
 def until(found):
     """Ask until the answer is such a one: BEGIN is shown before the process is followed."""
-    end = time.monotonic() + 30
     while not found():
-        assert time.monotonic() < end
         time.sleep(0.05)
 
 
@@ -206,9 +204,7 @@ def test_a_process_that_was_there_is_acted_on():
 @pytest.mark.share(1)
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_who_waits_goes_on_when_sonde_ends(how):
-    with Asked("syscall::getppid:entry { delay(60000000000); }") as asked:
+    with Asked("syscall::getppid:entry { delay(3600000000000); }") as asked:
         until(lambda: not asked.ask(1))
         asked.tracer.send_signal(how)
-        begun = time.monotonic()
         assert asked.answer() == str(os.getpid())
-        assert time.monotonic() - begun < 20

@@ -5,6 +5,7 @@ import gc
 import os
 import pickle
 import signal
+import threading
 import time
 
 import pytest
@@ -116,7 +117,7 @@ def test_an_exception_of_a_signal_handler_while_a_run_begins_leaves_nothing(engi
     before = children()
     alarm(fail, 0.005)
     with pytest.raises(KeyError), sonde.trace(TICKS * 20, "sleep 60", engine=engine):
-        time.sleep(5)
+        threading.Event().wait()
     assert ends(lambda: "sonde" not in threads() and children() == before)
 
 

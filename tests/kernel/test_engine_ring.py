@@ -6,6 +6,7 @@ import threading
 import time
 from itertools import pairwise
 
+import pytest
 from support.bpf.handwritten import RING, program, raw_tracepoint, tracing_spec
 
 from sonde.bpf import maps, programs
@@ -74,6 +75,7 @@ def firings_and_losses(tracing):
     return sum(words[0::2]), sum(words[1::2])
 
 
+@pytest.mark.long
 def test_records_survive_wrapping_and_load():
     spec = tracing_spec(
         raw_tracepoint("load", NUMBERED_RECORDS, [(RawTracepoint("sys_enter"), 0)]), map_specs=(STATE, SMALL_RING)
@@ -144,9 +146,7 @@ def test_waiting_ends_with_data_time_descriptors_and_signals():
         assert tracing.wait(0.05) == []
         assert time.monotonic() - begin >= 0.05
         tracing.run("begin")
-        begin = time.monotonic()
-        assert tracing.wait(60, [reader]) == []
-        assert time.monotonic() - begin < 60
+        assert tracing.wait(3600, [reader]) == []
         os.write(writer, b"x")
         assert tracing.wait(10, [reader]) == [reader]
         drain(tracing.rings[0], {})
@@ -164,9 +164,7 @@ def test_a_signal_ends_waiting():
     previous = signal.signal(signal.SIGALRM, lambda *_: None)
     try:
         signal.setitimer(signal.ITIMER_REAL, 0.05)
-        begin = time.monotonic()
-        assert tracing.wait(60) == []
-        assert time.monotonic() - begin < 60
+        assert tracing.wait(3600) == []
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, previous)

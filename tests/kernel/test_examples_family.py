@@ -108,6 +108,7 @@ def test_of_a_command(script, tmp_path):
     check(script, shown(script, done.stdout, tmp_path))
 
 
+@pytest.mark.long
 @pytest.mark.share(1)
 @pytest.mark.parametrize("script", FAMILY)
 def test_of_a_process(script, tmp_path):

@@ -1,7 +1,6 @@
 """The loops of a firing have a number of turns together, by what they cost, and a limit of time beyond it."""
 
 import signal
-import time
 
 import pytest
 from support.command.command import sonde, start
@@ -110,8 +109,6 @@ def test_a_signal_ends_a_session_that_loops(engine, number):
     command = "python3 -S -c 'import time; time.sleep(2)'"
     with start("--engine", engine, f"-xmaxloop={(1 << 23) - 1}", "-qn", text, "-c", command, text=True) as traced:
         assert traced.stdout.readline() == "begun\n"
-        asked = time.monotonic()
         traced.send_signal(number)
         traced.communicate()
-        assert time.monotonic() - asked < 10
     assert traced.returncode == (-number if number == signal.SIGKILL else 0)

@@ -92,9 +92,7 @@ def test_the_command_says_it_in_one_message(tmp_path, seed, registry):
     script = tmp_path / "script.d"
     text = next(each for each in map(mutated, range(seed, seed + 25)) if refusal(each, registry))
     script.write_text(text)
-    begin = time.monotonic()
     done = sonde("-qs", str(script), status=1)
-    assert time.monotonic() - begin < 10
     assert done.stderr.startswith(f"sonde: failed to compile script {script}: ")
     assert done.stderr.count("sonde: ") == 1
     assert f"\n  {script}:" in done.stderr

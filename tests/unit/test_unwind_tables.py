@@ -4,7 +4,6 @@ import os
 import struct
 import subprocess
 import sys
-import time
 
 import pytest
 from support.symbols.made_unwind_rows import unwind_rows
@@ -26,6 +25,7 @@ from sonde.model.named_maps import (
 from sonde.symbols.elf.file import ElfFile
 from sonde.symbols.mappings import parse_maps
 from sonde.symbols.process_events import Forked, Mapped
+from sonde.symbols.unwinding import unwind_objects
 from sonde.symbols.unwinding.unwind_objects import Pages
 from sonde.symbols.unwinding.unwind_tables import UnwindTables
 
@@ -274,9 +274,10 @@ def test_what_may_be_met_leaves_room_for_what_is_met(maps, process):
     assert tables.lost == 0
 
 
-def test_pages_that_were_lent_are_used_again(maps):
+def test_pages_that_were_lent_are_used_again(maps, monkeypatch):
     """Descriptions stand behind all rows, and where they were others may stand when rows have taken their place."""
-    written = {}
+    written, now = {}, [0.0]
+    monkeypatch.setattr(unwind_objects.time, "monotonic", lambda: now[0])
     pages = Pages(UNWIND_ROWS, 8, lambda name, key, value: written.__setitem__(int.from_bytes(key, "little"), value))
     first, second = pages.lend(b"a" * (UNWIND_PAGE + 1)), pages.lend(b"b" * UNWIND_PAGE)
     assert (first, second) == (6 * UNWIND_PAGE, 5 * UNWIND_PAGE)
@@ -292,7 +293,7 @@ def test_pages_that_were_lent_are_used_again(maps):
     assert pages.lend(b"d") is None
     pages.give_back()
     assert pages.lend(b"d") is None
-    time.sleep(0.15)
+    now[0] += 0.15
     assert pages.lend(b"d") == 7 * UNWIND_PAGE
 
 

@@ -97,9 +97,7 @@ class Network:
         sent, as the kernel asks for the address of a neighbour first and receives when it has time."""
         before = self._received()
         self.run(self.left, DATAGRAMS, ADDRESSES[version][1], port, count, size)
-        limit = time.monotonic() + 30
         while self._received() < before + count:
-            assert time.monotonic() < limit
             time.sleep(0.01)
 
     def _received(self):

@@ -100,10 +100,8 @@ def dumps(text):
 
 def await_links(process, count):
     """Wait until a process holds so many links of programs."""
-    end = time.monotonic() + 30
     while sum("link_type" in text for text in _held(process.pid)) < count:
         assert process.poll() is None
-        assert time.monotonic() < end
         time.sleep(0.05)
 
 

@@ -62,11 +62,9 @@ class Growing:
         self._at = 0
         self.count = 0
 
-    def await_packets(self, count, seconds=60):
-        end = time.monotonic() + seconds
+    def await_packets(self, count):
         while self.count < count:
             self._look()
-            assert time.monotonic() < end, (self.count, count)
             time.sleep(0.005)
 
     def _look(self):
