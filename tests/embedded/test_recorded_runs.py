@@ -2,6 +2,7 @@
 scripts find what is there."""
 
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -99,6 +100,34 @@ def test_another_script_finds_arguments_threads_and_times(tmp_path):
     count, most = map(int, sonde("--replay", path, "-n", script).stdout.split())
     assert count >= 7
     assert 0 < most < 10**10
+
+
+CHANGES = """
+import os
+if not os.geteuid():
+    os.setgid(4)
+if not os.fork():
+    os.getppid()
+    os.execv("/proc/self/exe", ["python3", "-IS", "-c", "import os; os.getpgid(0)"])
+os.wait()
+"""
+
+
+def test_names_and_identities_are_recorded_though_no_program_asks_for_them(tmp_path):
+    """Of threads that change them, and end before anybody looks at /proc."""
+    path, program = str(tmp_path / "it.rec"), tmp_path / "changes.py"
+    program.write_text(CHANGES)
+    calls = "syscall::getppid:entry, syscall::getpgid:entry, syscall::wait4:entry"
+    command = shlex.join([sys.executable, "-IS", str(program)])
+    sonde("--engine", "embedded", "--record", path, "-n", f"{calls} {{}}", "-c", command)
+    script = f'{calls} {{ printf("%s %s %d\\n", probefunc, execname, gid); }}'
+    shown = sonde("-q", "--replay", path, "-n", script).stdout
+    lines = [line.split() for line in shown.splitlines() if line]
+    found = {call: (name, int(gid)) for call, name, gid in lines}
+    gid = os.getgid() if os.geteuid() else 4
+    assert found.keys() == {"getppid", "getpgid", "wait4"}
+    assert found["getpgid"] == ("exe", gid)
+    assert found["getppid"] == found["wait4"] == (Path(sys.executable).name[:15], gid)
 
 
 def test_what_is_missing_is_told_once(tmp_path):

@@ -38,7 +38,7 @@ class ProcessAccess:
     ) -> None:  # fmt: skip
         remote = followed.tracees.memory if followed else ProcessMemory()
         self.reads_more = keeper is not None and keeper.reads_more
-        self.plan = _plan(spec, followed, self.reads_more)
+        self.plan = _plan(spec, followed, self.reads_more, keeper is not None)
         read = remote.read
         self.sampled: SampledMemory | None = None
         if followed is not None and firings.has_samples(spec):
@@ -73,8 +73,8 @@ def _tells_addresses(spec: TracingSpec) -> bool:
     return has_user_addresses(spec) or has_samples(spec)
 
 
-def _plan(spec: TracingSpec, followed: FollowedGroup | None, reads_more: bool) -> StopPlan:
-    plan = plan_of(spec, followed is not None and followed.seccomp, reads_more)
+def _plan(spec: TracingSpec, followed: FollowedGroup | None, reads_more: bool, records: bool) -> StopPlan:
+    plan = plan_of(spec, followed is not None and followed.seccomp, reads_more, records)
     if followed is not None and (followed.follow_all or not plan.seccomp):
         # A child counts from its making on: its maker may be gone before its own first stop. Where there is a filter
         # the guardian stays for its sake, and is asked.

@@ -65,9 +65,9 @@ _EVENTS = {
 }  # fmt: skip
 
 
-def plan_of(spec: TracingSpec, seccomp: bool, holds_all: bool = False) -> StopPlan:
+def plan_of(spec: TracingSpec, seccomp: bool, holds_all: bool = False, records: bool = False) -> StopPlan:
     """The plan that lets the spec's programs fire. `holds_all`: threads stand still, with all registers,
-    whatever these do."""
+    whatever these do. `records`: firings are recorded, with the thread's name and identity."""
     programs = spec.programs
     calls: dict[int, int] = {}
     events, held = set(), set()
@@ -103,10 +103,10 @@ def plan_of(spec: TracingSpec, seccomp: bool, holds_all: bool = False) -> StopPl
     if any(calls.get(number, 0) & HOLD_RETURN for number in _FORK):
         held.add(stops.START)
     refusals = bool(calls)
-    looks = any(map(_looks, programs))
+    looks = records or any(map(_looks, programs))
     if looks:
         held.add(stops.EXEC)
-    _add_own(programs, calls, looks)
+    _add_own(programs, calls, looks, records)
     notify = not any(map(needs_stack_pointer, programs))
     fetches = _fetches(pointers, calls)
     return StopPlan(
@@ -190,7 +190,7 @@ def _kinds(probe: Probe) -> tuple[int, ...]:
     return ()
 
 
-def _add_own(programs: Sequence[ProgramSpec], calls: dict[int, int], looks: bool) -> None:
+def _add_own(programs: Sequence[ProgramSpec], calls: dict[int, int], looks: bool, records: bool) -> None:
     """What must be seen to know who is who, where a program may ask."""
     if all(isinstance(probe.firing, Internal) for program in programs for probe, _ in program.probes):
         return
@@ -200,7 +200,7 @@ def _add_own(programs: Sequence[ProgramSpec], calls: dict[int, int], looks: bool
             calls[number] = calls.get(number, 0) | ENTRY | RETURN | HOLD_RETURN
     if looks:
         calls[system_calls.PRCTL] = calls.get(system_calls.PRCTL, 0) | ENTRY | HOLD_ENTRY
-    if any(called_helpers(program) & _IDENTITY or program.kind == TRACING for program in programs):
+    if records or any(called_helpers(program) & _IDENTITY or program.kind == TRACING for program in programs):
         for number in SET_IDENTITY:
             calls[number] = calls.get(number, 0) | RETURN
 
