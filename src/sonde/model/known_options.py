@@ -158,6 +158,9 @@ _ALL = (
            "the ring of samples that are let through, on each CPU; the next power of two", 1, GIB),
     # The session
     Option("destructive", SWITCH, STARTING, COMMAND, False, "as `-w`", is_late=True, is_permission=True),
+    Option("maxsteps", COUNT, STARTING, COMMAND, 10_000_000,
+           "most [steps](verifier.md#how-long-a-firing-takes) of a firing of programs of objects and spec files; 0: any "
+           "number", is_late=True, is_permission=True),
     Option("engine", TEXT, COMPILING, ENGINE, "auto", "`kernel`, `embedded` or `auto`, as `--engine`",
            choices=("auto", "kernel", "embedded"), is_late=True, is_outside=True),
     Option("packets", TEXT, COMPILING, ENGINE, None,

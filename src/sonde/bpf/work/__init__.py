@@ -1,0 +1,1 @@
+"""How many steps a firing of a program takes at most."""
