@@ -54,7 +54,7 @@ def _run(path: str, content: SpecFile, arguments: Arguments, messages: Messages)
 
     reason = harm_of(content)
     settle_format(arguments.output, options)
-    job = Job(content.spec, options, content.destructive or bool(reason), reason)
+    job = Job(content.spec, options, content.destructive or bool(reason), reason, is_foreign=True)
     require_allowed(job)
     with holding(engine, arguments.commands, arguments.process_numbers(), options, messages.error) as held:
         return run(job, arguments, messages, held)

@@ -6,7 +6,7 @@ import struct
 from collections.abc import Iterator
 
 from sonde.consume.events import Drop
-from sonde.model.named_maps import COUNTERS, LOST_BREAKPOINTS, LOST_SWITCHES, LOST_TICKS, SKIPPED
+from sonde.model.named_maps import COUNTERS, CUT_SHORT, LOST_BREAKPOINTS, LOST_SWITCHES, LOST_TICKS, SKIPPED
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ PER_CPU = ("records", "aggregations", "nested")
 """Counters reported for each CPU; the others are added up over all."""
 
 
-_LOST = {LOST_TICKS: "ticks", LOST_SWITCHES: "switches", LOST_BREAKPOINTS: "breakpoints"}
+_LOST = {LOST_TICKS: "ticks", LOST_SWITCHES: "switches", LOST_BREAKPOINTS: "breakpoints", CUT_SHORT: "turns"}
 """What is told of keys of SKIPPED."""
 
 

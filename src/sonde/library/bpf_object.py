@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from sonde.bpf.helpers import POISON
 from sonde.bpf.programs import FOR_PACKETS, TRACE_UPROBE_MULTI
 from sonde.library.errors import DestructiveError, Error, ScriptError, TracingError, aborted, as_errors, engine_error
-from sonde.library.foreground import Ended, require_whole
+from sonde.library.foreground import Ended, require_bounded, require_whole
 from sonde.library.holding import Held
 from sonde.library.outputs import opened
 from sonde.library.verdicts import Verdict, verdict_by_verdict
@@ -200,6 +200,7 @@ def run_here(
     what is in its maps, too. `take` gets that in place of a descriptor. The samples that it lets through go to
     `recording`, or are lines of the rest; packets behind records to `captures`, likewise. Raises Error."""
     require_allowed(loaded, options)
+    require_bounded(loaded.spec, held.engine, options, False)
     if recording_of(options):
         raise Error("programs of objects cannot be run on a recording", "--replay takes scripts")
     if options.text("record"):

@@ -65,7 +65,7 @@ class Watch(Protocol):
 class Job(NamedTuple):
     """A compiled program, its options, and whether it does more to the system than look at it (`reason` says in what,
     where only the compiled form is known); the files that are written; the command's name, for its messages; what
-    records the firings, and what makes a watcher, if that is wanted."""
+    records the firings, and what makes a watcher, if that is wanted; whether it was not compiled by this process."""
 
     spec: TracingSpec
     options: OptionTable
@@ -75,6 +75,7 @@ class Job(NamedTuple):
     program: str = "sonde"
     recorder: FiringRecorder | None = None
     watch: Watch | None = None
+    is_foreign: bool = False
 
 
 class Ended(NamedTuple):
@@ -89,6 +90,20 @@ def require_allowed(job: Job) -> None:
     """Raise DestructiveError where the program does more than look, and that is not allowed."""
     if job.destructive and not job.options.on("destructive"):
         raise DestructiveError(job.reason)
+
+
+def require_bounded(spec: TracingSpec, engine: str, options: OptionTable, is_metered: bool) -> bool:
+    """Raise TracingError where a firing of a program that others have made may take more steps than the option
+    `maxsteps` allows. `is_metered`: but for turns that can be metered when it runs; returns whether they are to be."""
+    most = options.number("maxsteps")
+    if not most:
+        return False
+    from sonde.session.work import refusal_of_work  # most programs are compiled here
+
+    text, remedy = refusal_of_work(spec, engine, most, is_metered)
+    if text:
+        raise TracingError(text, remedy)
+    return is_metered
 
 
 def _check_enabling(spec: TracingSpec, options: OptionTable) -> None:
@@ -112,6 +127,7 @@ def run_here(
     options = job.options
     require_allowed(job)
     _check_enabling(job.spec, options)
+    is_metered = job.is_foreign and require_bounded(job.spec, held.engine, options, True)
     files = job.files
     require_apart(
         (output, files.raw, files.captures, files.recording, options.text("record")),
@@ -144,7 +160,8 @@ def run_here(
         keeper = _keeper(job, held, stack)
         with as_errors():
             try:
-                made = make(held.engine, options, held.traced, recording.records if recording else None, source, keeper)
+                take = recording.records if recording else None
+                made = make(held.engine, options, held.traced, take, source, keeper, is_metered)
                 if report_to is not None:
                     offset = source.realtime_offset if source is not None else realtime_offset()
                     make_report = report_to(Outlet(descriptor, names, offset))

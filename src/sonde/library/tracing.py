@@ -66,5 +66,5 @@ def _trace(request: Request, held: Held, stop: Stop, put: Put, publish: Publish,
     def begun(sight: Sight) -> None:
         publish(Begun(live(script.spec, sight, stop.ask, values), script.spec, offset, request.output == ARROW))
 
-    job = Job(script.spec, options, script.destructive, files=request.files)
+    job = Job(script.spec, options, script.destructive, files=request.files, is_foreign=bool(request.spec_path))
     return run_here(job, held, tell, asked=stop, names=names, begun=begun, report_to=report_to)

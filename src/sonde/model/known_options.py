@@ -159,8 +159,8 @@ _ALL = (
     # The session
     Option("destructive", SWITCH, STARTING, COMMAND, False, "as `-w`", is_late=True, is_permission=True),
     Option("maxsteps", COUNT, STARTING, COMMAND, 10_000_000,
-           "most [steps](verifier.md#how-long-a-firing-takes) of a firing of programs of objects and spec files; 0: any "
-           "number", is_late=True, is_permission=True),
+           "most [steps](verifier.md#how-long-a-firing-takes) that a firing of programs of objects and spec files "
+           "takes; 0: any number", is_late=True, is_permission=True),
     Option("engine", TEXT, COMPILING, ENGINE, "auto", "`kernel`, `embedded` or `auto`, as `--engine`",
            choices=("auto", "kernel", "embedded"), is_late=True, is_outside=True),
     Option("packets", TEXT, COMPILING, ENGINE, None,

@@ -46,9 +46,14 @@ system calls have not returned."""
 SKIPPED = "skipped"
 """Not a map of the spec, but read like one (a u64 without a key): firings that the engine did not run because the same
 program was already running on that CPU. With the key LOST_TICKS: ticks that it has no sample of; with LOST_SWITCHES:
-changes of threads that it was not told of; with LOST_BREAKPOINTS: breakpoints that could not be where they should."""
+changes of threads that it was not told of; with LOST_BREAKPOINTS: breakpoints that could not be where they should; with
+CUT_SHORT: calls of functions for which nothing was left of what a firing may take."""
 
-LOST_TICKS, LOST_SWITCHES, LOST_BREAKPOINTS = b"ticks", b"switches", b"breakpoints"
+LOST_TICKS, LOST_SWITCHES, LOST_BREAKPOINTS, CUT_SHORT = b"ticks", b"switches", b"breakpoints", b"turns"
+
+METER = "turns.meter"
+"""A map that programs have whose turns are metered: of each CPU the steps that are left of a firing there, and how many
+functions could not pay."""
 
 SPECULATIONS, SPECULATION_COUNTS = "speculations", "spec_counts"
 """Maps with an element for each speculation, by number; 0 is none.

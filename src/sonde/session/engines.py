@@ -111,11 +111,12 @@ def refused_functions(program: Program) -> frozenset[str]:
 
 def make(
     engine: str, options: OptionTable, traced: Sequence[Traced], take: Take | None = None,
-    firings: FiringSource | None = None, keeper: tuple[FiringKeeper, int] | None = None,
+    firings: FiringSource | None = None, keeper: tuple[FiringKeeper, int] | None = None, is_metered: bool = False,
 ) -> ObjectEngine:  # fmt: skip
     """The engine itself, for these processes; it may fail only when it loads programs. `take` gets the records of
     programs as they stand in perf rings, `firings` are those that programs are run for in the place of all else;
-    `keeper` records those of the embedded engine, with the wall clock's distance from CLOCK_MONOTONIC, ns."""
+    `keeper` records those of the embedded engine, with the wall clock's distance from CLOCK_MONOTONIC, ns;
+    `is_metered`: the turns of programs are counted, and end."""
     if firings is not None:
         from sonde.engines.embedded.engine import EmbeddedEngine
 
@@ -135,11 +136,13 @@ def make(
             raise SessionError(f"option cpu={options.text('cpu')}: to the embedded engine all happens on CPU 0")
         kept, offset = keeper or (None, None)
         return EmbeddedEngine(group, _ring_bytes(options), packets_of(options), None, kept, offset)
-    return kernel_engine(options, traced, take)
+    return kernel_engine(options, traced, take, is_metered)
 
 
-def kernel_engine(options: OptionTable, traced: Sequence[Traced], take: Take | None = None) -> KernelEngine:
-    """The kernel as an engine. Raises SessionError."""
+def kernel_engine(
+    options: OptionTable, traced: Sequence[Traced], take: Take | None = None, is_metered: bool = False
+) -> KernelEngine:
+    """The kernel as an engine; `is_metered` as for `make`. Raises SessionError."""
     from sonde.engines.kernel.engine import KernelEngine
     from sonde.engines.kernel.stamps import StampValues
 
@@ -150,7 +153,12 @@ def kernel_engine(options: OptionTable, traced: Sequence[Traced], take: Take | N
         )
     values = StampValues(traced[0].pid if traced else 0)
     cpu = options.number("cpu") if options.is_set("cpu") else None
-    return KernelEngine(cpu, values, _request(options, traced, take))
+    meter: Callable[[int], str] | None = None
+    if is_metered:
+        from sonde.session.harm import kernel_function  # few programs come from files
+
+        meter = kernel_function
+    return KernelEngine(cpu, values, _request(options, traced, take), meter)
 
 
 def _ring_bytes(options: OptionTable) -> int:

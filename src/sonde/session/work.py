@@ -2,33 +2,19 @@
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from sonde.bpf import maps as bpf_maps
-from sonde.bpf.btf import FUNC, Btf, BtfError
-from sonde.bpf.instructions import decode
 from sonde.bpf.work.costs import MOST_TAIL_CALLS, Factor
-from sonde.bpf.work.estimate import Estimate, estimate
-from sonde.bpf.work.steps import WorkMap
-from sonde.machine.system import possible_cpus
-from sonde.model.known_options import default_number
-from sonde.model.spec import MapSpec, ProgramSpec, TracingSpec
+from sonde.bpf.work.estimate import Estimate
+from sonde.engines.program_work import ProgramFunctions, estimate_of, functions_of, work_maps
+from sonde.model.spec import ProgramSpec, TracingSpec
 from sonde.session.engines import KERNEL
 from sonde.session.harm import kernel_function
 from sonde.typed import NamedTuple
 
 MOST_STEPS = "maxsteps"
 """The option."""
-
-_FUNCTION = struct.Struct("=II")
-"""struct bpf_func_info: where a function begins, and its BTF type."""
-
-_GLOBAL = 1
-"""BTF_FUNC_GLOBAL (include/uapi/linux/btf.h)."""
-
-_MOST_CODE = 1_000_000
-"""Instructions of a program (BPF_COMPLEXITY_LIMIT_INSNS); no verifier takes a longer one."""
 
 
 class ProgramWork(NamedTuple):
@@ -40,14 +26,15 @@ class ProgramWork(NamedTuple):
     cause: str
 
 
-def works(spec: TracingSpec, engine: str) -> Iterator[ProgramWork]:
-    """Of each program, as that engine would run it."""
-    made = _maps(spec.maps)
+def works(spec: TracingSpec, engine: str, is_metered: bool = False) -> Iterator[ProgramWork]:
+    """Of each program, as that engine would run it; `is_metered`: without turns of loops by helpers."""
+    made = work_maps(spec.maps)
     estimates: dict[str, Estimate] = {}
-    functions = {}
+    functions: dict[str, ProgramFunctions] = {}
     for program in spec.programs:
-        functions[program.name] = _functions(program)
-        estimates[program.name] = _estimate(program, made, functions[program.name] if engine == KERNEL else {})
+        named = functions[program.name] = functions_of(program)
+        apart = named if engine == KERNEL else {}
+        estimates[program.name] = estimate_of(program, made, apart, kernel_function, is_metered)
     callable_ = {
         each.name: [name for _, name in each.elements or () if name in estimates]
         for each in spec.maps if each.kind == bpf_maps.PROG_ARRAY
@@ -61,12 +48,12 @@ def works(spec: TracingSpec, engine: str) -> Iterator[ProgramWork]:
         yield ProgramWork(program.name, own.steps + called, cause)
 
 
-def refusal_of_work(spec: TracingSpec, engine: str, most: int) -> tuple[str, str]:
+def refusal_of_work(spec: TracingSpec, engine: str, most: int, is_metered: bool = False) -> tuple[str, str]:
     """Why programs may keep a CPU too long and what would help, ("", "") if they do not; `most` are the steps that a
-    firing may take, 0: any number."""
+    firing may take, 0: any number; `is_metered` as for `works`."""
     if not most:
         return "", ""
-    found = {each.program: each for each in works(spec, engine)}
+    found = {each.program: each for each in works(spec, engine, is_metered)}
     for each in found.values():
         if each.steps > most:
             return _refused(f"program {each.program}", each, most)
@@ -87,60 +74,6 @@ def _refused(who: str, work: ProgramWork, most: int) -> tuple[str, str]:
     cause = f": {work.cause}" if work.cause else ""
     text = f"{who} may take {work.steps:,} steps in one firing, and {most:,} are allowed{cause}"
     return text, f"fewer turns, or -x{MOST_STEPS}={work.steps}; -x{MOST_STEPS}=0 allows any number"
-
-
-def most_allowed() -> int:
-    """Unless somebody sets the option."""
-    return default_number(MOST_STEPS)
-
-
-def _maps(specs: Sequence[MapSpec]) -> dict[str, WorkMap]:
-    found: dict[str, WorkMap] = {}
-    cpus = possible_cpus()
-    for each in specs:
-        elements = each.max_entries * (cpus if each.by_cpu else 1)
-        if each.kind in _HASHES and each.flags & bpf_maps.F_ZERO_SEED:
-            elements *= elements  # whoever knows the order can put what was visited where it is visited again
-        found[each.name] = WorkMap(each.key_size + each.value_size, elements, _content(each))
-        if each.inner is not None:
-            found.update(_maps([each.inner._replace(name=f"{each.name} inner")]))
-    return found
-
-
-_HASHES = frozenset({bpf_maps.HASH, bpf_maps.PERCPU_HASH, bpf_maps.LRU_HASH, bpf_maps.LRU_PERCPU_HASH})
-
-
-def _content(spec: MapSpec) -> bytes | None:
-    if not spec.frozen or not spec.flags & bpf_maps.F_RDONLY_PROG or spec.kind != bpf_maps.ARRAY:
-        return None
-    return spec.contents[0][1] if spec.max_entries == len(spec.contents) == 1 else None
-
-
-def _functions(program: ProgramSpec) -> dict[int, tuple[str, bool]]:
-    """The functions of the program that its BTF names, by where they begin, and whether they are global."""
-    if not program.btf or len(program.func_info) % _FUNCTION.size:
-        return {}
-    found = {}
-    try:
-        types = Btf(program.btf)
-        for begin, number in _FUNCTION.iter_unpack(program.func_info):
-            type_ = types.type(number)
-            if type_.kind == FUNC:
-                found[begin] = type_.name, type_.linkage == _GLOBAL
-    except (BtfError, IndexError):
-        return {}
-    return found
-
-
-def _estimate(
-    program: ProgramSpec, maps: Mapping[str, WorkMap], functions: Mapping[int, tuple[str, bool]],
-    kernel: Callable[[int], str] = kernel_function,
-) -> Estimate:  # fmt: skip
-    if len(program.code) > 8 * _MOST_CODE:
-        return Estimate(0, (), frozenset(), False)
-    apart = frozenset(begin for begin, (_, is_global) in functions.items() if is_global)
-    stamped = frozenset(stamp.at for stamp in program.stamps)
-    return estimate(decode(program.code), maps, dict(program.map_references), kernel, apart, stamped)
 
 
 def _called(name: str, estimates: Mapping[str, Estimate], arrays: Mapping[str, Sequence[str]]) -> int:
@@ -169,11 +102,11 @@ def _following(own: Estimate, arrays: Mapping[str, Sequence[str]]) -> list[str]:
     return sorted({each for programs in named for each in programs})
 
 
-def _turns(program: ProgramSpec, factors: Sequence[Factor], functions: Mapping[int, tuple[str, bool]]) -> str:
+def _turns(program: ProgramSpec, factors: Sequence[Factor], functions: ProgramFunctions) -> str:
     return " x ".join(f"{each.turns:,} turns {_place(program, each.at, functions)}" for each in factors)
 
 
-def _place(program: ProgramSpec, at: int, functions: Mapping[int, tuple[str, bool]]) -> str:
+def _place(program: ProgramSpec, at: int, functions: ProgramFunctions) -> str:
     function = max(((begin, name) for begin, (name, _) in functions.items() if begin <= at), default=(0, ""))[1]
     within = f" of {function}()" if function else ""
     line = max(((index, place) for index, place in program.lines if index <= at), default=(0, ""))[1]

@@ -31,6 +31,9 @@ MOST_TAIL_CALLS = 33
 TURN = 16
 """Of a function that a helper calls back, besides what it does."""
 
+METER = 24
+"""Of what counts a turn where the program's turns are metered."""
+
 _CALL = 64
 _LOOKUP = 64
 _TEXT = 1024
@@ -38,7 +41,8 @@ _STACK = 8192
 _LONG = 65536 // 2
 
 _STEPS = {
-    "get_current_comm": 2 * _LOOKUP, "map_update_elem": 4 * _LOOKUP, "map_delete_elem": 2 * _LOOKUP, "map_lookup_elem": _LOOKUP,
+    "get_current_comm": 2 * _LOOKUP,
+    "map_update_elem": 4 * _LOOKUP, "map_delete_elem": 2 * _LOOKUP, "map_lookup_elem": _LOOKUP,
     "map_push_elem": _LOOKUP, "map_pop_elem": _LOOKUP, "map_peek_elem": _LOOKUP, "task_storage_get": 4 * _LOOKUP,
     "ringbuf_output": 4 * _LOOKUP, "ringbuf_reserve": 2 * _LOOKUP, "perf_event_output": 8 * _LOOKUP,
     "probe_read_user": 2 * _LOOKUP, "probe_read_kernel": _LOOKUP, "probe_read": 2 * _LOOKUP,

@@ -18,7 +18,7 @@ from sonde.bpf.work.costs import MOST_PLAIN, MOST_TASKS, MOST_TURNS, NONE, Cost,
 from sonde.bpf.work.graph import END, WorkFunction, WorkLoop, WorkUnit, functions, is_jump, second_slots, target_of
 from sonde.bpf.work.numbers import MAY_BE_STACK, STACK, TURNS, Known, unknown
 from sonde.bpf.work.states import WorkState, begun, counted_turns, joined, widened
-from sonde.bpf.work.steps import IteratorEvent, Steps, WorkMap
+from sonde.bpf.work.steps import IteratorEvent, MeteredFunction, Steps, WorkMap
 from sonde.typed import NamedTuple, TypeAlias
 
 MOST_FRAMES = 8
@@ -51,25 +51,27 @@ class Estimate(NamedTuple):
     factors: tuple[Factor, ...]
     arrays: frozenset[str]
     calls_within: bool
+    metered: Mapping[int, MeteredFunction] = {}
 
 
 def estimate(
     code: Sequence[Instruction], maps: Mapping[str, WorkMap], references: Mapping[int, str],
     kernel_function: Callable[[int], str], apart: Set[int] = frozenset(), stamped: Set[int] = frozenset(),
+    is_metered: bool = False,
 ) -> Estimate:  # fmt: skip
     """Of a program. `references` are the maps that instructions refer to; `kernel_function` tells the name of a
     function of the kernel by its BTF type; `apart` are the functions that the verifier looks at by themselves, so that
     what it follows of each is no part of the others; `stamped` are the instructions whose constant is another one when
-    it is loaded."""
-    return _Following(code, maps, references, kernel_function, apart, stamped).estimate()
+    it is loaded. `is_metered`: the turns of loops by helpers are metered when it runs, and are no part of the steps."""
+    return _Following(code, maps, references, kernel_function, apart, stamped, is_metered).estimate()
 
 
 class _Following(Steps):
     def __init__(
         self, code: Sequence[Instruction], maps: Mapping[str, WorkMap], references: Mapping[int, str],
-        kernel_function: Callable[[int], str], apart: Set[int], stamped: Set[int],
+        kernel_function: Callable[[int], str], apart: Set[int], stamped: Set[int], is_metered: bool,
     ) -> None:  # fmt: skip
-        super().__init__(code, maps, references, kernel_function, stamped)
+        super().__init__(code, maps, references, kernel_function, stamped, is_metered)
         self._functions = functions(code)
         self._seconds = second_slots(code)
         self._apart = apart
@@ -80,7 +82,7 @@ class _Following(Steps):
         found = self.alone(0, unknown().high)
         later = [self.alone(function, unknown().high) for function in sorted(self.later)]
         most = max([found, *later], key=lambda cost: cost.steps)
-        return Estimate(most.steps, most.factors, frozenset(self.arrays), self.calls_within)
+        return Estimate(most.steps, most.factors, frozenset(self.arrays), self.calls_within, self.metered)
 
     def alone(self, function: int, most: int) -> Cost:
         """Of a function that others than the program call, with a first argument up to `most`; what else it gets is not

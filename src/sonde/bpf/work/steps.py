@@ -9,6 +9,7 @@ from sonde.bpf import instructions as i
 from sonde.bpf.instructions import Instruction
 from sonde.bpf.signatures import SIGNATURES, Signature
 from sonde.bpf.work.costs import (
+    METER,
     MOST_BITS,
     MOST_COMPARED,
     MOST_SAMPLES,
@@ -71,19 +72,29 @@ class IteratorEvent(NamedTuple):
     block: int
 
 
+class MeteredFunction(NamedTuple):
+    """How many arguments a function has, and the most steps of a call of it, without those of metered calls in it."""
+
+    arguments: int
+    steps: int
+
+
 class Steps:
     """Carries out all but jumps and calls of the program's own functions."""
 
     def __init__(
         self, code: Sequence[Instruction], maps: Mapping[str, WorkMap], references: Mapping[int, str],
-        kernel_function: Callable[[int], str], stamped: Set[int],
+        kernel_function: Callable[[int], str], stamped: Set[int], is_metered: bool,
     ) -> None:  # fmt: skip
         self.code = code
+        self._is_metered = is_metered
         self.events: list[IteratorEvent] = []
         self.arrays: set[str] = set()
         self.calls_within = False
         self.active: list[int] = []
         """The functions that are followed, each called by the one before."""
+        self.metered: dict[int, MeteredFunction] = {}
+        """The functions whose calls by helpers are metered when the program runs, by where they begin."""
         self.later: set[int] = set()
         """Functions that run as firings of their own."""
         self._maps = maps
@@ -208,12 +219,12 @@ class Steps:
             # It is a number of 32 bits, and one that is too large is an error.
             count = low_half(given[0])
             turns = min(count.high, MOST_TURNS) if count.low <= MOST_TURNS else 0
-            cost = self._called_back(at, given[1], turns, max(turns - 1, 0), state, cost)
+            cost = self._turned(at, given[1], turns, max(turns - 1, 0), 2, state, cost)
             return cost, between(0, turns) if count.high <= MOST_TURNS else unknown()
         elif number == _EACH:
             made = self._maps.get(given[0].name) if given[0].kind == MAP else None
             turns = made.visits if made is not None else max((each.visits for each in self._maps.values()), default=0)
-            cost = self._called_back(at, given[1], turns, MAX64, state, cost)
+            cost = self._turned(at, given[1], turns, MAX64, 4, state, cost)
         elif number == _DRAIN:
             cost = self._called_back(at, given[1], MOST_SAMPLES, MAX64, state, cost)
         elif number == _FIND_VMA:
@@ -227,6 +238,20 @@ class Steps:
         if function.kind == FUNCTION:
             return [function.low]
         return sorted({at + 1 + x.imm for at, x in enumerate(self.code) if _is_address(x)})
+
+    def _turned(
+        self, at: int, function: Known, turns: int, most: int, arguments: int, state: WorkState, cost: Cost
+    ) -> Cost:
+        """A helper whose turns can be metered calls a function so often."""
+        if not self._is_metered:
+            return self._called_back(at, function, turns, most, state, cost)
+        state.words.clear()
+        for each in self._targets(function):
+            steps = self.alone(each, most).steps + TURN + METER
+            before = self.metered.get(each, MeteredFunction(arguments, 0))
+            self.metered[each] = MeteredFunction(min(arguments, before.arguments), max(steps, before.steps))
+        # The last of them, for which nothing was left, may still begin.
+        return cost._replace(other=cost.other + TURN + METER)
 
     def _called_back(self, at: int, function: Known, turns: int, most: int, state: WorkState, cost: Cost) -> Cost:
         """A helper calls a function so often, with a first argument up to `most`."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from sonde.engines.kernel.stamps import StampValues
 from sonde.engines.kernel.tracing import KernelTracing
 from sonde.machine.system import online_cpus
@@ -17,14 +19,17 @@ class KernelEngine:
     """Runs programs in the running kernel: bpf(2), perf_event_open(2), mapped ring buffers.
 
     `cpu` is the one whose firings alone are traced, None for all: timers and internal probes then fire there.
-    `values` are the numbers that programs are stamped with. `request` says how perf events are opened.
+    `values` are the numbers that programs are stamped with. `request` says how perf events are opened. `meter`: the
+    turns of programs are metered (`metering.py`); it tells what a function of the kernel is called by its BTF type.
     """
 
     tells_printed = False
 
     def __init__(
-        self, cpu: int | None = None, values: StampValues | None = None, request: SampleRequest | None = None
-    ) -> None:
+        self, cpu: int | None = None, values: StampValues | None = None, request: SampleRequest | None = None,
+        meter: Callable[[int], str] | None = None,
+    ) -> None:  # fmt: skip
+        self._meter = meter
         self._cpu = cpu
         self._values = values
         self._request = request
@@ -33,4 +38,8 @@ class KernelEngine:
         """Create the maps and load the programs. Raises EngineError, having freed what it made until then."""
         if self._cpu is not None and self._cpu not in online_cpus():
             raise EngineError(f"there is no CPU {self._cpu} that is online")
+        if self._meter is not None:
+            from sonde.engines.kernel.metering import metered  # few programs come from files
+
+            spec = metered(spec, self._meter)
         return KernelTracing(spec, self._cpu, self._values, self._request)

@@ -24,7 +24,7 @@ from sonde.engines.kernel.stamps import StampValues
 from sonde.engines.kernel.syscalls import PollSet, current_cpu
 from sonde.machine.system import possible_cpus
 from sonde.model.errors import EngineError
-from sonde.model.named_maps import FAMILY, SKIPPED
+from sonde.model.named_maps import CUT_SHORT, FAMILY, METER, SKIPPED
 from sonde.model.probe import Probe
 from sonde.model.spec import ProgramSpec, TracingSpec, element_name
 from sonde.typed import TYPE_CHECKING
@@ -257,8 +257,17 @@ class KernelTracing:
     def read_map(self, name: str) -> list[tuple[bytes, bytes]]:
         """All keys and values; a per-CPU value is the values of all possible CPUs, each padded to 8 bytes."""
         if name == SKIPPED:
-            return [(b"", struct.pack("=Q", sum(commands.recursion_misses(p.descriptor) for p in self._programs)))]
+            skipped = sum(commands.recursion_misses(p.descriptor) for p in self._programs)
+            return [(b"", struct.pack("=Q", skipped)), *self._cut_short()]
         return self._map(name).read()
+
+    def _cut_short(self) -> list[tuple[bytes, bytes]]:
+        """How many functions of metered programs could not pay."""
+        if METER not in self._maps:
+            return []
+        from sonde.engines.kernel.metering import unpaid  # few programs come from files
+
+        return [(CUT_SHORT, struct.pack("=Q", unpaid(self._map(METER).read())))]
 
     def write_map(self, name: str, key: bytes, value: bytes) -> None:
         """Set one element, of a per-CPU map on all CPUs."""

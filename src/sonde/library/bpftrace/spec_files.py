@@ -98,7 +98,7 @@ def run_compiled(
 def job_of_file(content: SpecFile, options: OptionTable) -> Job:
     """What is to be traced."""
     reason = harm_of(content)
-    return Job(content.spec, options, content.destructive or bool(reason), reason, program=LANGUAGE)
+    return Job(content.spec, options, content.destructive or bool(reason), reason, program=LANGUAGE, is_foreign=True)
 
 
 def restore_options(content: SpecFile, options: OptionTable) -> None:

@@ -10,6 +10,7 @@ _LOST = {
     "aggregations": "Map full; can't update element: {lost} updates of aggregations found no room (max_map_keys)",
     "cut": "{lost} stacks are shorter than they were: walked before the tables of an object of theirs were there",
     "python": "{lost} functions of Python in stacks have no name: too many new ones came at once",
+    "turns": "{lost} turns of loops are missing: a firing took longer than the programs of a file may",
     "nested": "Lost {lost} firings, which interrupted others of the same processor",
 }
 

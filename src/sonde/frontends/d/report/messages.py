@@ -23,6 +23,7 @@ _DROPS = {
     "ticks": ("TICKS", "tick drop", " (samples came faster than they could be taken)"),
     "switches": ("SWITCHES", "switch drop", " (threads changed faster than could be told)"),
     "breakpoints": ("BREAKPOINTS", "breakpoint drop", " (the reasons are told at the end)"),
+    "turns": ("TURNS", "turn drop", " (a firing took longer than the programs of a spec file may)"),
     "captures": ("CAPTURES", "shortened capture", " (a record takes at most 64 KiB)"),
     "mappings": ("MAPPINGS", "mapping drop", " (addresses of processes that have ended may have no names)"),
     "waiting": ("WAITING", "unfinished firing", " (memory not resident; its system call had not returned)"),
