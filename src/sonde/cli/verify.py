@@ -18,6 +18,13 @@ if TYPE_CHECKING:
     from sonde.library.verdicts import TracingSpec
 
 
+_PROVED = """\
+Proved of what is accepted: it uses memory, references and helpers as the rules demand, and a firing ends within the
+steps told. Not proved: how often events fire it, nor how long the kernel takes for a helper beyond what it counts.
+"""
+_OF_LOOPS = "Turns of D's loops come besides: they share -xmaxloop, and end within a second.\n"
+
+
 def verify_file(words: Sequence[str], messages: Messages) -> int:
     """Verify every program of a D script, of -n and the like, or of an object; returns 0 if all are accepted, else 1.
 
@@ -38,7 +45,8 @@ def verify_file(words: Sequence[str], messages: Messages) -> int:
 
         # Without a name it is whether the kernel would take it, also of users who may not load it.
         host = EMBEDDED if options.text("engine") == EMBEDDED else KERNEL
-        verdicts = object_verdicts(path, chosen(arguments, options), host, engine, is_verbose)
+        most = options.number("maxsteps")
+        verdicts = object_verdicts(path, chosen(arguments, options), host, engine, is_verbose, most=most)
     else:
         refuse_choices(arguments)
         verdicts = verdict_by_verdict(_compiled(arguments, options, engine, messages), engine, is_verbose)
@@ -46,6 +54,7 @@ def verify_file(words: Sequence[str], messages: Messages) -> int:
     for verdict in verdicts:
         _tell(verdict, messages)
         refused += not verdict
+    show(_PROVED if path and is_object(path) else _PROVED + _OF_LOOPS)
     return 1 if refused else 0
 
 
@@ -60,8 +69,11 @@ def _compiled(arguments: Arguments, options: OptionTable, engine: str, messages:
 
 
 def _tell(verdict: Verdict, messages: Messages) -> None:
-    outcome = f"accepted, {verdict.steps} instructions gone through" if verdict else "refused"
-    if not verdict:
+    if verdict:
+        steps = f"a firing takes {verdict.firing_steps:,} steps at most"
+        outcome = f"accepted, {verdict.steps} instructions gone through; {steps}"
+    else:
+        outcome = "refused"
         messages.error(verdict.reason)
     shape = f"type {verdict.kind}, {verdict.instructions} instructions"
     show(f"program {verdict.program} ({shape}): {outcome}\n")

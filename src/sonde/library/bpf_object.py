@@ -129,13 +129,14 @@ def _host(engine: str, packets: str = "", is_run: bool = True) -> Host:
 
 
 def object_verdicts(
-    path: str, words: Words, engine: str, rules: str, with_listing: bool = False, process: int | None = None
-) -> Iterator[Verdict]:
+    path: str, words: Words, engine: str, rules: str, with_listing: bool = False, process: int | None = None, *,
+    most: int,
+) -> Iterator[Verdict]:  # fmt: skip
     """What sonde's own verifier says of each program, as the engine would load it, by the rules of that one or the
-    other. Raises ScriptError."""
+    other; a firing may take `most` steps, 0: any number. Raises ScriptError."""
     with _errors(path):
         made = loadable(read_object(_content(path)), _host(engine, is_run=False), given_choices(words, process))
-    for verdict in verdict_by_verdict(made.spec, rules, with_listing):
+    for verdict in verdict_by_verdict(made.spec, rules, with_listing, most):
         reason = _reason(made, verdict.reason)
         if reason is None:
             yield verdict

@@ -62,7 +62,8 @@ class ObjectScript:
     def verify(self, engine: str = KERNEL, listing: bool = False) -> tuple[Verdict, ...]:
         """What sonde's own verifier says of each program, by the rules of that engine; with `listing` each verdict has
         the program's instructions and what is known before each."""
-        return tuple(object_verdicts(self.path, self._words, engine, engine, listing, 0))
+        most = option_table(self._options).number("maxsteps")
+        return tuple(object_verdicts(self.path, self._words, engine, engine, listing, 0, most=most))
 
     def run(
         self, command: Command | None = None, pids: Sequence[int] = (), *, duration: float | None = None,

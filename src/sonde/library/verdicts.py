@@ -12,6 +12,7 @@ from sonde.runtime.programs.verification import verify_here
 from sonde.runtime.verifier.verify import Refusal, verify
 from sonde.session.engines import EMBEDDED, KERNEL
 from sonde.session.permission import refusal
+from sonde.session.work import refused, works
 from sonde.typed import NamedTuple
 from sonde.untrusted import open_file
 
@@ -22,7 +23,8 @@ class Verdict(NamedTuple):
     """Of one program: whether it is accepted, how many instructions were gone through, and why it is refused.
 
     `kind` is its BPF program type by name, `instructions` how many it has, of 8 bytes each. `listing`, if it was asked
-    for, has each instruction and above it what is known before it, as far as the verifier has come.
+    for, has each instruction and above it what is known before it, as far as the verifier has come. `firing_steps` are
+    the most that a firing takes (docs/verifier.md), of a program of D without the turns of its loops.
     """
 
     program: str
@@ -32,6 +34,7 @@ class Verdict(NamedTuple):
     kind: str
     instructions: int
     listing: str = ""
+    firing_steps: int = 0
 
     def __bool__(self) -> bool:
         return self.accepted
@@ -57,8 +60,12 @@ def verdicts(spec: TracingSpec, engine: str, with_listing: bool = False) -> tupl
     return tuple(verdict_by_verdict(spec, engine, with_listing))
 
 
-def verdict_by_verdict(spec: TracingSpec, engine: str, with_listing: bool = False) -> Iterator[Verdict]:
-    """The same, each when it has been come to."""
+def verdict_by_verdict(
+    spec: TracingSpec, engine: str, with_listing: bool = False, most: int | None = None
+) -> Iterator[Verdict]:
+    """The same, each when it has been come to. `most` are the steps that a firing of a program of another compiler may
+    take, 0: any number; None: the programs are compiled here, and bound their loops themselves."""
+    work = {each.program: each for each in works(spec, engine, most is None)}
     prove = verify_here if engine == EMBEDDED else verify
     maps = {each.name: each for each in spec.maps}
     for program in spec.programs:
@@ -72,11 +79,14 @@ def verdict_by_verdict(spec: TracingSpec, engine: str, with_listing: bool = Fals
             steps = prove(program, maps, observe=merged.observe if merged is not None else None).steps
         except (Refusal, EngineError) as error:
             accepted, reason = False, str(error)
+        taken = work[program.name]
+        if accepted and most and taken.steps > most:
+            accepted, reason = False, "; ".join(refused(f"program {program.name}", taken, most))
         listing = ""
         if merged is not None:
             from sonde.runtime.verifier.listing import listing as list_program
 
             listing = list_program(program, merged)
         yield Verdict(
-            program.name, accepted, steps, reason, name_of(program.kind), len(program.code) // 8, listing
+            program.name, accepted, steps, reason, name_of(program.kind), len(program.code) // 8, listing, taken.steps
         )  # fmt: skip

@@ -155,6 +155,10 @@ class Environment:
         """What a recording has of the firing, where that is what fires."""
         self.is_ending: Callable[[], bool] = _is_not_ending
         """Whether the session is to end: then time limits have passed."""
+        self.most_turns = 0
+        """How often helpers may call functions of programs back in a firing, 0: any number."""
+        self.turns = 0
+        """How often they have."""
         self.tail_calls = 0
         """How many the run has made."""
         self.packet: Any = None

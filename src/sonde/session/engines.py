@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from sonde.session.traced import Traced
 
 KERNEL, EMBEDDED = "kernel", "embedded"
+_MOST_TURNS = 1 << 23
+"""Of the loops of a firing where the embedded engine runs a program that was not compiled here: a few seconds."""
+
 _PERF_RESERVE = "perf-reserve"
 
 # Of the two engines only the one that is chosen is imported, and nothing of the compiler, which comes after the choice.
@@ -120,7 +123,7 @@ def make(
     if firings is not None:
         from sonde.engines.embedded.engine import EmbeddedEngine
 
-        return EmbeddedEngine(None, _ring_bytes(options), "", firings)
+        return EmbeddedEngine(None, _ring_bytes(options), "", firings, most_turns=_MOST_TURNS if is_metered else 0)
     if engine == EMBEDDED:
         from sonde.engines.embedded.engine import EmbeddedEngine
         from sonde.engines.embedded.followed import Followed
@@ -135,7 +138,8 @@ def make(
         if options.number("cpu"):
             raise SessionError(f"option cpu={options.text('cpu')}: to the embedded engine all happens on CPU 0")
         kept, offset = keeper or (None, None)
-        return EmbeddedEngine(group, _ring_bytes(options), packets_of(options), None, kept, offset)
+        most_turns = _MOST_TURNS if is_metered else 0
+        return EmbeddedEngine(group, _ring_bytes(options), packets_of(options), None, kept, offset, most_turns)
     return kernel_engine(options, traced, take, is_metered)
 
 

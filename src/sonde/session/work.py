@@ -56,7 +56,7 @@ def refusal_of_work(spec: TracingSpec, engine: str, most: int, is_metered: bool 
     found = {each.program: each for each in works(spec, engine, is_metered)}
     for each in found.values():
         if each.steps > most:
-            return _refused(f"program {each.program}", each, most)
+            return refused(f"program {each.program}", each, most)
     together: dict[object, list[ProgramWork]] = {}
     for program in spec.programs:
         for probe, _ in program.probes:
@@ -66,11 +66,12 @@ def refusal_of_work(spec: TracingSpec, engine: str, most: int, is_metered: bool 
         if steps > most:
             largest = max(programs, key=lambda each: each.steps)
             who = f"the {len(programs)} programs of one event, {largest.program} and others,"
-            return _refused(who, largest._replace(steps=steps), most)
+            return refused(who, largest._replace(steps=steps), most)
     return "", ""
 
 
-def _refused(who: str, work: ProgramWork, most: int) -> tuple[str, str]:
+def refused(who: str, work: ProgramWork, most: int) -> tuple[str, str]:
+    """What is wrong where a firing may take more steps than `most`, and what helps."""
     cause = f": {work.cause}" if work.cause else ""
     text = f"{who} may take {work.steps:,} steps in one firing, and {most:,} are allowed{cause}"
     return text, f"fewer turns, or -x{MOST_STEPS}={work.steps}; -x{MOST_STEPS}=0 allows any number"

@@ -116,11 +116,14 @@ READ = Command(
 
 VERIFY = Command(
     "verify",
-    "prove that a program does no harm, without loading it",
+    "prove that a program uses memory by the rules and ends, without loading it",
     ("FILE [OPTIONS]", "-n PROGRAM [OPTIONS]"),
     (
         "FILE is a D script or a BPF object. The embedded engine's verifier looks at each program that it becomes. The "
         "exit status is 0 if all are accepted, else 1.",
+        "Proved is that a program uses memory, references and helpers as the rules demand, and that a firing ends "
+        "within a number of steps, which is told; for programs of objects no more than -xmaxsteps, which also is asked "
+        "before they are run. Not proved is how often events fire a program, nor how long helpers take.",
     ),
     (
         ManualSection(

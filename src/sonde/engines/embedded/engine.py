@@ -23,10 +23,12 @@ class EmbeddedEngine:
     def __init__(
         self, followed: FollowedGroup | None = None, sample_bytes: int = RING_BYTES, packets: str = "",
         firings: FiringSource | None = None, keeper: FiringKeeper | None = None, realtime_offset: int | None = None,
+        most_turns: int = 0,
     ) -> None:  # fmt: skip
         """`sample_bytes` is the size of the ring of samples, `packets` a file whose packets fire programs, `firings`
         what a recording has, which fires them in the place of all else; `keeper` is what firings are recorded by, with
-        `realtime_offset`, ns."""
+        `realtime_offset`, ns. `most_turns`: how often helpers may call functions back in a firing, 0: any number."""
+        self._most_turns = most_turns
         self._keeper, self._offset = keeper, realtime_offset
         self._firings = firings
         self._followed = followed
@@ -38,7 +40,10 @@ class EmbeddedEngine:
         source = self._firings
         if source is not None:
             stamps = EmbeddedStamps(source.process, source.realtime_offset)
-            return EmbeddedTracing(spec, stamps, None, self._sample_bytes, "", source)
+            return EmbeddedTracing(spec, stamps, None, self._sample_bytes, "", source, most_turns=self._most_turns)
         process = self._followed.members[0].pid if self._followed else 0
         stamps = EmbeddedStamps(process, self._offset)
-        return EmbeddedTracing(spec, stamps, self._followed, self._sample_bytes, self._packets, keeper=self._keeper)
+        return EmbeddedTracing(
+            spec, stamps, self._followed, self._sample_bytes, self._packets, keeper=self._keeper,
+            most_turns=self._most_turns,
+        )  # fmt: skip

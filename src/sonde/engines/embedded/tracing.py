@@ -43,6 +43,7 @@ class EmbeddedTracing:
         packets: str = "",
         firings: FiringSource | None = None,
         keeper: FiringKeeper | None = None,
+        most_turns: int = 0,
     ) -> None:
         self._memory = MachineMemory()
         self._maps = SessionMaps(self._memory)
@@ -53,6 +54,7 @@ class EmbeddedTracing:
         try:
             self._maps.create(spec)
             world = self._opened = _world(spec, self._memory, self._maps, followed, keeper)
+            world.environment.most_turns = most_turns
             if firings is None:
                 from sonde.engines.embedded.live_sources import LiveSources  # replays do without
 

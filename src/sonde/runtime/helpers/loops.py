@@ -6,6 +6,7 @@ from collections.abc import Callable
 from errno import E2BIG, EINVAL
 
 from sonde.runtime.environment import Environment
+from sonde.runtime.machine.faults import TurnsError
 from sonde.runtime.maps.array import ArrayMap
 from sonde.runtime.maps.hash import Hash
 
@@ -21,6 +22,12 @@ def make(environment: Environment) -> dict[str, Callable[..., int]]:
     places: dict[tuple[int, int], int] = {}
     depth = 0
 
+    def charge(turns: int, call: Callable[..., int]) -> None:
+        """So many turns of a function of a program come."""
+        environment.turns += turns
+        if environment.most_turns and environment.turns > environment.most_turns:
+            raise TurnsError(int(call.__name__[1:]))
+
     def loop(count: int, function: int, context: int, flags: int) -> int:
         count &= 0xFFFF_FFFF
         if flags:
@@ -30,6 +37,7 @@ def make(environment: Environment) -> dict[str, Callable[..., int]]:
         call = functions[function]
         for begin in range(0, count, _BETWEEN_LOOKS):
             end = min(begin + _BETWEEN_LOOKS, count)
+            charge(end - begin, call)
             for index in range(begin, end):
                 if call(index, context):
                     return index + 1
@@ -55,6 +63,9 @@ def make(environment: Environment) -> dict[str, Callable[..., int]]:
         try:
             for key in keys:
                 # An element may be gone by the time its turn comes.
+                if environment.is_ending():
+                    break
+                charge(1, call)
                 if value := lookup(key):
                     memory.write(at, key)
                     visited += 1

@@ -31,6 +31,15 @@ class BudgetError(RunError):
         super().__init__("the budget of instructions is used up")
 
 
+class TurnsError(RunError):
+    """Helpers have called functions of the program back as often as the loops of one firing may; the last began at
+    instruction `at`."""
+
+    def __init__(self, at: int) -> None:
+        super().__init__("the turns of a firing are used up")
+        self.at = at
+
+
 class CallError(RunError):
     """A call through a register, or of a helper, that leads nowhere."""
 

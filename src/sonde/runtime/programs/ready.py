@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
+from sonde.bpf.helpers import NUMBERS
 from sonde.bpf.instructions import CALL, JMP, decode, encode
 from sonde.bpf.maps import PROG_ARRAY
 from sonde.bpf.probe_context import ON_STACK
 from sonde.bpf.programs import PROBE
-from sonde.model.errors import EngineError
+from sonde.model.errors import AbortedError, EngineError
 from sonde.model.probe import Syscall
 from sonde.model.spec import ProbeSpec, ProgramSpec, Stamp
 from sonde.runtime.environment import Environment
 from sonde.runtime.helpers.table import helpers_by_map, make_helpers
+from sonde.runtime.machine.faults import TurnsError
 from sonde.runtime.machine.linking import LinkError, link
 from sonde.runtime.machine.translation.translator import translate
 from sonde.runtime.maps.base import Map
@@ -114,6 +116,28 @@ class _LaterProgram:
         del self._run
 
 
+_TURNING = frozenset({NUMBERS["loop"], NUMBERS["for_each_map_elem"]})
+
+
+def _bounded(run: Run, spec: ProgramSpec, environment: Environment) -> Run:
+    """A program whose loops by helpers end the session where they take too many turns in one firing."""
+
+    def bounded(context: int) -> int:
+        environment.turns = 0
+        try:
+            return run(context)
+        except TurnsError as error:
+            line = max(((at, line) for at, line in spec.lines if at <= error.at), default=(0, ""))[1]
+            place = line or f"instruction {error.at}"
+            most = f"{environment.most_turns:,}"
+            raise AbortedError(
+                f"program {spec.name} used all {most} turns that the loops of a firing may take, the last at {place}; "
+                "-xmaxsteps=0 allows any number"
+            ) from None
+
+    return bounded
+
+
 def _subject(spec: ProgramSpec) -> tuple[object, ...]:
     """All of a program that the verifier looks at."""
     attached = spec.kind, spec.attach_type, spec.attach_to, spec.flags
@@ -143,6 +167,8 @@ def _run(
     helpers = make_helpers(called_helpers(spec), environment)
     by_map = helpers_by_map(environment)
     execution = translate(linked, environment.memory, helpers, environment.functions, by_map=by_map)
+    if environment.most_turns and called_helpers(spec) & _TURNING:
+        execution.run = _bounded(execution.run, given, environment)
     if not spec.variables and not calls and spec.kind != PROBE:
         return execution.run, execution.forget, None, verified.context_end
     from sonde.runtime.programs.loaded import RunnableProgram  # an import that most runs do without
