@@ -24,11 +24,11 @@ from sonde.typed import NamedTuple, TypeAlias
 MOST_FRAMES = 8
 """Functions active at a time (MAX_CALL_FRAMES)."""
 
-_PATIENCE = 100_000
+_PATIENCE = 20_000
 """Instructions followed before loops are no longer gone through turn by turn, and as many again before they are not
 looked into."""
 
-_MOST_FOLLOWED = 128
+_MOST_FOLLOWED = 40
 """Turns of a loop that are followed."""
 
 _ROUNDS = 24
@@ -138,12 +138,18 @@ class _Following(Steps):
 
     def _block(self, of: WorkFunction, begin: int, state: WorkState, cost: Cost, depth: int) -> _Ways:
         last = of.blocks[begin]
+        passed = 0
         for at in range(begin, last + 1):
             if at in self._seconds:
                 continue
-            self._left -= 1
-            cost = cost._replace(plain=cost.plain + 1)
-            cost = self._instruction(at, state, cost, depth, begin)
+            passed += 1
+            if self.code[at].opcode == i.JMP | i.CALL:
+                cost = self._instruction(at, state, _sum(cost, Cost(passed, 0)), depth, begin)
+                passed = 0
+            else:
+                self.step(at, self.code[at], state)
+        self._left -= last + 1 - begin
+        cost = _sum(cost, Cost(passed, 0))
         x, following = self.code[last], of.following[begin]
         if len(following) < 2 or last in self._seconds:
             return {following[0]: (state, cost)}
@@ -171,7 +177,7 @@ class _Following(Steps):
     def _instruction(self, at: int, state: WorkState, cost: Cost, depth: int, block: int) -> Cost:
         x = self.code[at]
         if x.opcode != i.JMP | i.CALL or x.src != i.CALL_LOCAL:
-            return self.step(at, x, state, cost, block)
+            return self.call(at, x, state, cost, block)
         function = target_of(at, x._replace(opcode=i.JMP32 | i.JA))
         if function not in self._functions or depth + 1 >= MOST_FRAMES or function in self.active:
             cost = self._after(state, None, cost)
@@ -243,6 +249,8 @@ class _Following(Steps):
         total = Cost(cost.plain + turns * spent.plain, cost.other).with_loop(
             turns * spent.other, (factor, *spent.factors)
         )
+        if not ways:
+            return {END: (_nothing_known(depth), total)}  # as far as is known it has no end but that of all patience
         return {way: (after, _sum(total, last)) for way, (after, last) in ways.items()}
 
     def _turns(

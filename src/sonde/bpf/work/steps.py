@@ -112,11 +112,9 @@ class Steps:
         is_wide = x.opcode & 7 in (i.ALU64, i.JMP)
         return constant(x.imm if is_wide else x.imm & 0xFFFFFFFF)
 
-    def step(self, at: int, x: Instruction, state: WorkState, cost: Cost, block: int) -> Cost:
-        """Carry out an instruction; the cost with it."""
+    def step(self, at: int, x: Instruction, state: WorkState) -> None:
+        """Carry out an instruction that neither calls nor jumps."""
         kind, registers = x.opcode & 7, state.registers
-        if x.opcode == i.JMP | i.CALL:
-            return self._call(at, x, state, cost, block)
         if x.opcode == i.LD_IMM64:
             registers[_named(x.dst)] = self._immediate(at, x)
         elif kind in (i.ALU, i.ALU64):
@@ -128,7 +126,6 @@ class Steps:
             self._store(x, state)
         elif kind == i.LD:
             registers[:6] = [unknown() for _ in range(6)]
-        return cost
 
     def _immediate(self, at: int, x: Instruction) -> Known:
         second = self.code[at + 1].imm & 0xFFFFFFFF if at + 1 < len(self.code) else 0
@@ -173,7 +170,8 @@ class Steps:
 
     # Calls of the kernel
 
-    def _call(self, at: int, x: Instruction, state: WorkState, cost: Cost, block: int) -> Cost:
+    def call(self, at: int, x: Instruction, state: WorkState, cost: Cost, block: int) -> Cost:
+        """Carry out a call of the kernel; the cost with it."""
         given = state.registers[1:6]
         result = unknown()
         if x.src == i.CALL_KFUNC:
