@@ -50,7 +50,7 @@ REASONED = {
     ("providers.cpc", MILLISECOND): "a count of events",
     ("providers.perf_sources", MILLISECOND): "a count of events",
     ("providers.provider", MILLISECOND): "an identifier",
-    ("runtime.verifier.exploration", MILLISECOND): "a count of instructions",
+    ("bpf.work.costs", MILLISECOND): "a count of instructions",
 }  # fmt: skip
 """Numbers that happen to be the same."""
 

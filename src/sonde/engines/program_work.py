@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from sonde.bpf import maps as bpf_maps
 from sonde.bpf.btf import FUNC, Btf, BtfError
 from sonde.bpf.instructions import decode
+from sonde.bpf.work.costs import MOST_PLAIN
 from sonde.bpf.work.estimate import Estimate, estimate
 from sonde.bpf.work.steps import WorkMap
 from sonde.machine.system import possible_cpus
@@ -18,9 +19,6 @@ FUNCTION = struct.Struct("=II")
 
 _GLOBAL = 1
 """BTF_FUNC_GLOBAL (include/uapi/linux/btf.h)."""
-
-_MOST_CODE = 1_000_000
-"""Instructions of a program (BPF_COMPLEXITY_LIMIT_INSNS); no verifier takes a longer one."""
 
 _HASHES = frozenset({bpf_maps.HASH, bpf_maps.PERCPU_HASH, bpf_maps.LRU_HASH, bpf_maps.LRU_PERCPU_HASH})
 
@@ -70,7 +68,7 @@ def estimate_of(
 ) -> Estimate:  # fmt: skip
     """The work of a firing; of `functions` the global ones count as the kernel's verifier looks at them, by themselves.
     `kernel_function` and `is_metered` are those of `estimate`."""
-    if len(program.code) > 8 * _MOST_CODE:
+    if len(program.code) > 8 * MOST_PLAIN:  # no verifier takes so many instructions
         return Estimate(0, (), frozenset(), False)
     apart = frozenset(begin for begin, (_, is_global) in functions.items() if is_global)
     stamped = frozenset(stamp.at for stamp in program.stamps)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sonde.session.traced import Traced
 
 KERNEL, EMBEDDED = "kernel", "embedded"
-_MOST_TURNS = 1 << 23
+_MOST_TURNS = 1 << 22
 """Of the loops of a firing where the embedded engine runs a program that was not compiled here: a few seconds."""
 
 _PERF_RESERVE = "perf-reserve"

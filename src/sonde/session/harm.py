@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 
 from sonde.bpf import instructions as i
 from sonde.bpf import maps, observing, programs
@@ -11,7 +12,10 @@ from sonde.bpf.helpers import is_poison, name_of
 from sonde.bpf.instructions import Instruction, decode
 from sonde.model.records import CommandAction
 from sonde.model.spec import MapSpec, ProgramSpec, TracingSpec
-from sonde.typed import TypeAlias
+from sonde.typed import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from sonde.bpf.btf import Btf
 
 FunctionName: TypeAlias = Callable[[int], str]
 """What a function of the kernel is called whose BTF type has this number, "" if there is none."""
@@ -86,12 +90,20 @@ def _of_conduct(program: ProgramSpec, code: list[Instruction]) -> Iterator[str]:
             yield f"may drop or redirect packets: its result is not always {result} ({name})"
 
 
+@lru_cache
 def kernel_function(number: int) -> str:
     """What the running kernel calls the function of that BTF type, "" if that cannot be found out."""
-    from sonde.bpf.btf import FUNC, Btf, BtfError  # few programs call any
+    from sonde.bpf.btf import FUNC, BtfError  # few programs call any
 
     try:
-        found = Btf.open("/sys/kernel/btf/vmlinux").type(number)
+        found = _kernel_types().type(number)
     except (OSError, BtfError, IndexError):
         return ""
     return found.name if found.kind == FUNC else ""
+
+
+@lru_cache
+def _kernel_types() -> Btf:
+    from sonde.bpf.btf import Btf  # as above
+
+    return Btf.open("/sys/kernel/btf/vmlinux")

@@ -15,7 +15,7 @@ END = -1
 _DEEPEST = 8
 """Loops in one another that are looked into."""
 
-_FAR = 1 << 30
+_FAR = 1 << 50
 
 
 class WorkLoop(NamedTuple):

@@ -22,9 +22,10 @@ from sonde.machine.system import possible_cpus
 from sonde.model.errors import EngineError
 from sonde.model.named_maps import METER
 from sonde.model.spec import MapSpec, ProgramSpec, TracingSpec
+from sonde.model.units import SECOND
 
-MOST_STEPS = 1_000_000_000
-"""Of all metered calls of a firing: about the second after which D's own loops end."""
+MOST_STEPS = SECOND
+"""Of all metered calls of a firing, of a nanosecond each: about the second after which D's own loops end."""
 
 _LINE = struct.Struct("=IIII")
 """struct bpf_line_info, of which the first is an instruction."""
