@@ -6,10 +6,10 @@ import shlex
 import subprocess
 import sys
 
-import packages
 import pytest
-from bpf_objects import compiled
-from command import SONDE
+from support.bpf.bpf_objects import compiled
+from support.command.running import SONDE
+from support.machine import packages
 
 from sonde.engines.kernel.engine import KernelEngine
 from sonde.library.bpf_object import load_words
