@@ -37,7 +37,7 @@ METER = 24
 _CALL = 64
 _LOOKUP = 64
 _TEXT = 1024
-_STACK = 8192
+_STACK = 1 << 15
 _LONG = 65536 // 2
 
 _STEPS = {
@@ -53,7 +53,7 @@ _STEPS = {
     "send_signal": _STACK, "send_signal_thread": _STACK, "btf_find_by_name_kind": 64 * _LONG,
     "kallsyms_lookup_name": 64 * _LONG, "ima_inode_hash": 64 * _LONG, "ima_file_hash": 64 * _LONG,
 }  # fmt: skip
-"""Of helpers, without the bytes that they copy; `bench/work.py` measures."""
+"""Of helpers, without the bytes that they copy; `bench/firing_steps.py` measures."""
 
 _BYTES_A_STEP = 8
 """That the slowest of them copies."""
@@ -112,4 +112,6 @@ def function_steps(name: str) -> int:
     characters as an extended attribute can have (XATTR_SIZE_MAX)."""
     if name.startswith(("bpf_str", "bpf_copy_from_user", "bpf_probe_read", "bpf_dynptr_copy", "bpf_dynptr_memset")):
         return _LONG
+    if name.startswith(("bpf_iter_num_", "bpf_iter_bits_")):
+        return _CALL // 4
     return _TEXT if name.startswith(("bpf_path_d_path", "bpf_get_", "bpf_task_from")) else 4 * _LOOKUP

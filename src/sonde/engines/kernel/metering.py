@@ -43,6 +43,9 @@ def metered(spec: TracingSpec, kernel_function: Callable[[int], str]) -> Tracing
     maps = work_maps(spec.maps)
     programs = []
     for program in spec.programs:
+        if not any(x.opcode == i.LD_IMM64 and x.src == i.PSEUDO_FUNC for x in decode(program.code)):
+            programs.append(program)
+            continue
         found = estimate_of(program, maps, functions_of(program), kernel_function, is_metered=True).metered
         programs.append(_Metering(program, found).program() if found else program)
     if programs == list(spec.programs):
