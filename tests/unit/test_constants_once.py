@@ -51,6 +51,7 @@ REASONED = {
     ("providers.perf_sources", MILLISECOND): "a count of events",
     ("providers.provider", MILLISECOND): "an identifier",
     ("bpf.work.costs", MILLISECOND): "a count of instructions",
+    ("runtime.verifier.exploration", MILLISECOND): "a count of instructions",
 }  # fmt: skip
 """Numbers that happen to be the same."""
 
