@@ -182,7 +182,7 @@ def test_loads_from_a_packet(execute):
 
 @both
 def test_may_goto_ends_a_loop(execute, monkeypatch):
-    for module in ("bpf_interpreter", "sonde.runtime.machine.translation.function"):
+    for module in ("support.bpf.bpf_interpreter", "sonde.runtime.machine.translation.function"):
         monkeypatch.setattr(f"{module}.MAXIMUM_LOOPS", 100)
     code = [i.mov_imm(0, 0), i.Instruction(i.JMP | i.JCOND, 0, 0, 2), i.alu64_imm(i.ADD, 0, 1), i.jump(-3), i.exit_()]
     assert execute(bare(code), MachineMemory(), {}, {}).run() == 100

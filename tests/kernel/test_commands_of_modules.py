@@ -195,10 +195,15 @@ def test_a_bpftrace_program_has_the_types_and_variables_of_another(tmp_path):
 
 def test_a_saved_bpftrace_program_is_executed(tmp_path):
     saved = str(tmp_path / "saved")
-    executed(tmp_path, ["bt", "--aot", saved, "-e", "begin { print(7); }"])
+    executed(tmp_path, ["bt", "--aot", saved, "-e", "begin { for $n : 0..7 { print($n); } }"])
     output, found = executed(tmp_path, ["bt", saved])
-    assert "7" in output
+    assert "5 6" in output
     assert {"library.bpftrace.spec_files", "library.spec_file"} <= found
+    # Loops of files are bounded.
+    assert {"session.work", "engines.program_work", "engines.kernel.metering"} <= found
+    assert {
+        f"bpf.work.{each}" for each in ("branching", "costs", "estimate", "graph", "numbers", "states", "steps")
+    } <= found
 
 
 def test_arguments_of_static_probes_are_recorded(tmp_path):
