@@ -12,6 +12,7 @@ from sonde.library.testing.case import ScriptCase
 from sonde.library.testing.checking import check
 from sonde.library.testing.reading import read_cases
 from sonde.typed import Any
+from sonde.visible import visible
 
 
 class CaseFailedError(Exception):
@@ -29,7 +30,7 @@ class CaseFile(pytest.File):
         except Error as error:
             raise self.CollectError(str(error)) from None
         for case in cases:
-            yield CaseItem.from_parent(self, name=case.name or self.path.name, case=case)
+            yield CaseItem.from_parent(self, name=visible(case.name or self.path.name), case=case)
 
 
 class CaseItem(pytest.Item):
@@ -45,7 +46,7 @@ class CaseItem(pytest.Item):
         if verdict.skipped:
             pytest.skip(verdict.skipped)
         if verdict.failures:
-            lines = [f"$ {each.line}" for each in verdict.runs]
+            lines = [f"$ {visible(each.line)}" for each in verdict.runs]
             raise CaseFailedError("\n".join([*lines, *verdict.failures]))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:

@@ -33,6 +33,13 @@ def unicode_text(text: str) -> str:
     return text.encode(errors="surrogateescape").decode(errors="backslashreplace")
 
 
+def visible_json(text: str) -> str:
+    """A line of JSON whose strings say by escapes what `visible` would escape: their values stay the same."""
+    if text.isprintable():
+        return text
+    return "".join([each if _has_shape(each) else _json_escape(each) for each in text])
+
+
 def visible_bytes(text: bytes) -> bytes:
     """`visible` for bytes that are, or should be, UTF-8."""
     if _is_plain(text):
@@ -89,6 +96,11 @@ class Remembered(dict[bytes, bytes]):
 def _has_shape(character: str) -> bool:
     # Of the blanks, which Python does not call printable, only those that end lines do harm.
     return character.isprintable() or (character.isspace() and character > "\x9f" and character not in "\u2028\u2029")
+
+
+def _json_escape(character: str) -> str:
+    units = character.encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
 
 
 def _escape(character: str) -> str:

@@ -162,7 +162,7 @@ def test_bytes_that_are_no_utf_8_and_keys_of_one_text_are_all_there(engine):
 
 @pytest.mark.parametrize(("value", "shown"), [(1.5, 1.5), (float("-inf"), "-inf"), (float("nan"), "nan")])
 def test_floating_point_numbers_are_no_bits(value, shown):
-    types = LanguageTypes((TypeSpec("float", "double", 8),), lambda *_: b"", 64, b"")
+    types = LanguageTypes((TypeSpec("float", "double", 8),), lambda *_: b"", 64, b"", bytes)
     data = struct.pack("<d", value)
     assert json_value(types, 0, data) == shown
     assert value_text(types, 0, data) == b"%g" % value

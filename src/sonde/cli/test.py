@@ -114,9 +114,9 @@ def _one(case: ScriptCase, allowed: Sequence[str], wanted: _Wanted, counts: _Cou
         is_updated = wanted.updates and updated(case, verdict.runs)
     except Error as error:
         counts.failed += 1
-        _line("FAIL", visible(case.title), [error.text])
+        _line("FAIL", case.title, [error.text])
         return
-    title = visible(case.title)
+    title = case.title
     if verdict.skipped:
         counts.skipped += 1
         _line("SKIP", title, [verdict.skipped])
@@ -137,7 +137,7 @@ def _remark(verdict: CaseVerdict) -> str:
 
 def _told(verdict: CaseVerdict) -> list[str]:
     """The command lines, how long they took, and what is wrong."""
-    lines = [f"$ {visible(each.line)}" for each in verdict.runs]
+    lines = [f"$ {each.line}" for each in verdict.runs]
     if not verdict.failures:
         return [*lines, f"{verdict.seconds:.2f} s"]
     return [*lines, *(line for text in verdict.failures for line in text.split("\n"))]
@@ -149,7 +149,7 @@ def _line(word: str, text: str, more: Sequence[str] = ()) -> None:
         # Past `show`, which a terminal gets nothing from that it could obey.
         sys.stdout.write(f"\033[{_COLOURS[word]}m{shown}\033[0m ")
         sys.stdout.flush()
-        show(f"{text}\n", 1)
+        show(f"{visible(text)}\n", 1)
     else:
-        show(f"{shown} {text}\n")
-    show("".join(f"       {each}\n" for each in more))
+        show(f"{shown} {visible(text)}\n")
+    show("".join(f"       {visible(each)}\n" for each in more))

@@ -9,7 +9,7 @@ from sonde.cli.messages import FatalError, Messages, UsageError
 from sonde.cli.object_choices import chosen, refuse_choices
 from sonde.cli.output import show
 from sonde.cli.settings import option_table
-from sonde.library import TYPE_CHECKING
+from sonde.library import TYPE_CHECKING, single_line
 from sonde.library.holding import EMBEDDED, KERNEL
 from sonde.library.settings import OptionTable
 from sonde.library.verdicts import Verdict, engine_of_rules, is_object, verdict_by_verdict
@@ -76,6 +76,6 @@ def _tell(verdict: Verdict, messages: Messages) -> None:
         outcome = "refused"
         messages.error(verdict.reason)
     shape = f"type {verdict.kind}, {verdict.instructions} instructions"
-    show(f"program {verdict.program} ({shape}): {outcome}\n")
+    show(f"program {single_line(verdict.program)} ({shape}): {outcome}\n")
     if verdict.listing:
         show(verdict.listing + "\n")

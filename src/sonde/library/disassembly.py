@@ -34,8 +34,10 @@ def _program(program: ProgramSpec, lines: Lines) -> str:
     shown = ", ".join(probes[:_PROBES_SHOWN])
     if len(probes) > _PROBES_SHOWN:
         shown += f" and {len(probes) - _PROBES_SHOWN} more"
-    head = f"program {program.name} (type {kind}, {len(code)} instructions) for {shown or 'others to call'}\n"
-    return head + listing(code, dict(program.map_references), _places(program, lines))
+    head = (
+        f"program {single_line(program.name)} (type {kind}, {len(code)} instructions) for {shown or 'others to call'}\n"
+    )
+    return head + listing(code, _map_names(program), _places(program, lines))
 
 
 def bare_code(spec: TracingSpec) -> str:
@@ -44,16 +46,21 @@ def bare_code(spec: TracingSpec) -> str:
 
 
 def _bare_program(program: ProgramSpec) -> str:
-    title = program.name
+    title = single_line(program.name)
     if program.probes:
         probe = program.probes[0].probe
         title = f":::{probe.name}" if probe.provider == "dtrace" else single_line(str(probe))
     code = decode(program.code)
     rows = [f"Disassembly of clause {title}", "INS  OFF  : OPCODE"]
-    for index, (each, text) in enumerate(zip(code, disassemble(code, dict(program.map_references)), strict=True)):
+    for index, (each, text) in enumerate(zip(code, disassemble(code, _map_names(program)), strict=True)):
         fields = f"{each.opcode:02x} {each.dst:x} {each.src:x} {each.offset & 0xFFFF:04x} {each.imm & 0xFFFFFFFF:08x}"
         rows.append(f"{index:04} {8 * index:05}: {fields}    {text}".rstrip())
     return "\n".join(rows) + "\n"
+
+
+def _map_names(program: ProgramSpec) -> dict[int, str]:
+    """The names of maps, of which an object may have any, by the instructions that refer to them."""
+    return {index: single_line(name) for index, name in program.map_references}
 
 
 def _places(program: ProgramSpec, lines: Lines) -> dict[int, str]:

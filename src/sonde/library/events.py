@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from sonde.typed import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from sonde.visible import visible
 
 if TYPE_CHECKING:
     from sonde.library.histograms import Histogram
@@ -101,7 +102,7 @@ else:
         def __repr__(self):
             values = ", ".join(f"{name or place}={value!r}" for (place, value), name in
                                zip(enumerate(self.values), self.names, strict=True))  # fmt: skip
-            return f"Record({self.probe}, time={self.time}, cpu={self.cpu}, {values})"
+            return visible(f"Record({self.probe}, time={self.time}, cpu={self.cpu}, {values})")
 
         def __reduce__(self):
             return tuple.__new__, (Record, (self.probe, self.time, self.cpu, self.values, self.names))

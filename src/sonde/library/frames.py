@@ -6,12 +6,14 @@ from collections.abc import Iterator, Sequence
 from typing import overload
 
 from sonde.typed import NamedTuple
+from sonde.visible import visible
 
 
 class Frame(NamedTuple):
     """A place in code. `function` and `module` (an object's path, or the kernel's module) are "" where they are not
     known; `offset` is into the function, else into the module. `file` and `line` are those of the source, "" and 0
-    without debug information. A function of Python's has neither address nor module."""
+    without debug information. A function of Python's has neither address nor module. As text it is one line, in which
+    nothing steers a terminal."""
 
     address: int
     function: str = ""
@@ -21,6 +23,9 @@ class Frame(NamedTuple):
     line: int = 0
 
     def __str__(self) -> str:
+        return visible(self._text())
+
+    def _text(self) -> str:
         if not self.module and self.function:
             return f"{self.function} {self.file.rpartition('/')[2]}:{self.line}" if self.file else self.function
         if not self.module:

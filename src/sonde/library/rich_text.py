@@ -130,7 +130,7 @@ def aggregation_html(title: str, names: Sequence[str], function: str, rows: Mapp
 def aggregation_text(title: str, rows: Mapping[Any, Any]) -> str:
     """The same as text."""
     found = ordered(rows)
-    lines = [title]
+    lines = [shown(title)]
     for key, value in found[:MOST_ROWS]:
         if is_histogram(value):
             lines += [_key(key), histogram_text(value)] if key else [histogram_text(value)]

@@ -37,6 +37,11 @@ def escaped_by(mapping: str, source: GeneratedExpression) -> GeneratedExpression
     return code("{}[{}]", _NAMED[mapping], source) if mapping else source
 
 
+def keeping_lines(mapping: str) -> str:
+    """The mapping for text in a form of the report's own, of one or more lines, where `mapping` is that of values."""
+    return _LINES if mapping == _VISIBLE else ""
+
+
 def mapping_named(mapping: str) -> GeneratedExpression:
     """The expression of the mapping itself, None if there is none."""
     return _NAMED[mapping] if mapping else code("None")

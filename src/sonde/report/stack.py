@@ -95,7 +95,8 @@ class Addresses:
         self._escape = visible if is_terminal else single_line
         self._lines.clear()
 
-    def _encoded(self, name: str) -> bytes:
+    def encoded(self, name: str) -> bytes:
+        """A name, as it may be shown."""
         return self._escape(name).encode(errors="surrogateescape")
 
     def kernel(self, address: int, detail: str = "", calls: bool = False) -> bytes:
@@ -106,8 +107,8 @@ class Addresses:
             return b"0x%x" % address
         module, symbol, offset = found
         if detail == "mod":
-            return self._encoded(module)
-        text = self._encoded(f"{module}`{symbol}") if symbol else self._encoded(module) + b"`0x%x" % address
+            return self.encoded(module)
+        text = self.encoded(f"{module}`{symbol}") if symbol else self.encoded(module) + b"`0x%x" % address
         return text if detail else text + _plus(offset)
 
     def user(self, place: tuple[int, int], detail: str = "", calls: bool = False) -> bytes:
@@ -120,24 +121,24 @@ class Addresses:
         if found is None:
             return b"0x%x" % address
         path, symbol, offset = found
-        name = self._encoded(path.rpartition("/")[2])
+        name = self.encoded(path.rpartition("/")[2])
         if detail == "umod":
             return name
         if symbol is None:
             return name + b"`0x%x" % address
-        text = name + b"`" + self._encoded(symbol)
+        text = name + b"`" + self.encoded(symbol)
         return text if detail in ("usym", "ufunc") else text + _plus(offset)
 
     def python(self, frame: PythonFrame) -> bytes:
         """A function of Python's, by the name that its source gives it, and where in that it is."""
         name, file, line = frame
-        text = self._encoded(name)
-        return text + b" " + self._encoded(file.rpartition("/")[2]) + b":%d" % line if file else text
+        text = self.encoded(name)
+        return text + b" " + self.encoded(file.rpartition("/")[2]) + b":%d" % line if file else text
 
     def _unresolved(self, pid: int, address: int) -> bytes:
         """The object and the offset into it: what the option noresolve wants."""
         found = self._symbolizer.place(pid, address)
-        return self._encoded(found[0].rpartition("/")[2]) + b":0x%x" % found[1] if found else b"0x%x" % address
+        return self.encoded(found[0].rpartition("/")[2]) + b":0x%x" % found[1] if found else b"0x%x" % address
 
     def label(self, field: Field, value: Value) -> bytes:
         """The text of a field of kind `symbol` or `user_symbol`."""
@@ -230,9 +231,9 @@ class Addresses:
         found = self._symbolizer.user(process, address)
         if found is None:
             return b""
-        name = self._encoded(found[0].rpartition("/")[2])
+        name = self.encoded(found[0].rpartition("/")[2])
         lines = (
-            margin + name + b"`" + self._encoded(each)
+            margin + name + b"`" + self.encoded(each)
             for each in self._symbolizer.inlined(process, address - before)
             if each
         )

@@ -16,6 +16,7 @@ from sonde import children, launch
 from sonde.engines.embedded.tracer import ptrace
 from sonde.launch import CommandError as CommandError
 from sonde.machine import proc
+from sonde.visible import single_line, visible
 
 
 class StartedProcess:
@@ -83,7 +84,8 @@ class StartedProcess:
         if self.status is not None and self._pipe >= 0:
             pipe, self._pipe = self._pipe, -1
             if reason := launch.problem(pipe):
-                os.write(2, f"failed to run {self._text}: {reason}\n".encode(errors="surrogateescape"))
+                escape = visible if os.isatty(2) else single_line
+                os.write(2, escape(f"failed to run {self._text}: {reason}").encode(errors="surrogateescape") + b"\n")
         return self.status
 
     def close(self) -> None:

@@ -14,7 +14,12 @@ from sonde.library.values import CapturedPacket
 from sonde.typed import Any
 from sonde.visible import unicode_text
 
-encode = json.JSONEncoder(ensure_ascii=True, check_circular=False, separators=(",", ":")).encode
+_encode = json.JSONEncoder(ensure_ascii=True, check_circular=False, separators=(",", ":")).encode
+
+
+def encode(value: Any) -> str:
+    """As JSON of printable characters of ASCII."""
+    return _encode(value).replace("\x7f", "\\u007f")
 
 
 class JsonStrings(dict[bytes, bytes]):

@@ -23,9 +23,9 @@ class ValueTexts:
 
 
 def _text(value: Any) -> str:
-    """Stacks are folded: the outermost frame first, `;` between them."""
+    """Stacks are folded: the outermost frame first, `;` between them, which are `:` in names."""
     if isinstance(value, Stack):
-        return unicode_text(";".join(str(each) for each in reversed(value)))
+        return ";".join(str(each).replace(";", ":") for each in reversed(value))
     return value.hex() if isinstance(value, bytes) else unicode_text(str(value))
 
 

@@ -11,7 +11,7 @@ from sonde.library.events import Record
 from sonde.library.notebook.arguments import CellRequest
 from sonde.library.notebook.trace import CellTrace
 from sonde.library.notebook.view import CellView, record_text
-from sonde.library.rich_text import aggregation_text
+from sonde.library.rich_text import aggregation_text, shown
 from sonde.library.shortest import trace as run_of
 from sonde.typed import Any
 
@@ -93,12 +93,12 @@ def stop_button(trace: CellTrace) -> Any:
 
 def follow_in_terminal(trace: CellTrace) -> None:
     """Print records as they come, and at the end what was counted. Raises Error."""
-    shown = 0
+    printed = 0
     while True:
         is_over = trace.is_over
         try:
-            fresh = min(trace.were - shown, len(trace.records))
-            shown += fresh
+            fresh = min(trace.were - printed, len(trace.records))
+            printed += fresh
             for each in _newest(trace, fresh):
                 print(record_text(each), flush=True)
             if is_over:
@@ -109,7 +109,7 @@ def follow_in_terminal(trace: CellTrace) -> None:
             trace.stop()
     trace.close()
     for text in trace.messages:
-        print(text)
+        print(shown(text))
     trace.require_well()
     for found in trace.aggregations.values():
         print(aggregation_text(found.heading, found.snapshot()))

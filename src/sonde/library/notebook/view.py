@@ -11,6 +11,7 @@ from sonde.library.rich_pictures import FlameGraph, has_stack
 from sonde.library.rich_text import aggregation_html, aggregation_text, escaped, rows_html, shown
 from sonde.model.records import AggregationSpec
 from sonde.typed import Any
+from sonde.visible import visible_lines
 
 _RECORDS = 10
 """The last ones that are shown."""
@@ -65,9 +66,9 @@ class CellView:
 
     def text(self) -> str:
         trace = self._trace
-        parts = [self.status, *trace.messages]
+        parts = [self.status, *map(shown, trace.messages)]
         if trace.error is not None:
-            parts.append(str(trace.error))
+            parts.append(visible_lines(str(trace.error)))
         parts += [record_text(each) for each in _last(trace.records)]
         parts += [aggregation_text(each.heading, each.snapshot()) for each in trace.aggregations.values()]
         return "\n".join(parts)

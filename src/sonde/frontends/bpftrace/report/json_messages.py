@@ -8,7 +8,7 @@ import re
 from sonde.consume.events import Fault
 from sonde.frontends.bpftrace.program_text import BtSource
 from sonde.frontends.bpftrace.report.faults import told
-from sonde.frontends.bpftrace.report.json_objects import encoded
+from sonde.frontends.bpftrace.report.json_objects import object_line
 from sonde.model.spec import TracingSpec
 from sonde.typed import Any
 
@@ -42,4 +42,4 @@ def fault_line(fault: Fault, spec: TracingSpec, source: BtSource) -> bytes:
 
 
 def _line(kind: str, found: dict[str, Any]) -> bytes:
-    return encoded({"type": kind, **found}).encode() + b"\n"
+    return object_line({"type": kind, **found})

@@ -24,7 +24,7 @@ from sonde.model.aggregation_words import divided
 from sonde.model.records import AggregationSpec, ArraySpec
 from sonde.report.number import REALS, real_text, real_value
 from sonde.typed import TYPE_CHECKING, Any
-from sonde.visible import unicode_text
+from sonde.visible import unicode_text, visible_json
 
 if TYPE_CHECKING:
     from sonde.frontends.bpftrace.series import Series
@@ -32,7 +32,12 @@ if TYPE_CHECKING:
 
 def json_line(kind: str, data: Any, **more: Any) -> bytes:
     """One object."""
-    return encoded({"type": kind, **more, "data": data}).encode() + b"\n"
+    return object_line({"type": kind, **more, "data": data})
+
+
+def object_line(found: dict[str, Any]) -> bytes:
+    """An object in one line, in which nothing steers a terminal."""
+    return visible_json(encoded(found)).encode() + b"\n"
 
 
 def encoded(value: Any) -> str:

@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from sonde.consume.events import Contents, ShownMap, Table, Value
 from sonde.frontends.bpftrace.report.histograms import bars, histogram
-from sonde.frontends.bpftrace.report.typed_values import LanguageTypes, number_text, value_text
+from sonde.frontends.bpftrace.report.typed_values import LanguageTypes, value_text
 from sonde.model.aggregating import HISTOGRAMS, number_of, sum_of
 from sonde.model.aggregation_words import divided
 from sonde.model.records import AggregationSpec, ArraySpec, Field
-from sonde.report.stack import Addresses
 from sonde.typed import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -29,11 +28,8 @@ class Rows(NamedTuple):
 class MapText:
     """`functions` are what the program calls the functions of its aggregations, by their names."""
 
-    def __init__(
-        self, types: LanguageTypes, addresses: Addresses, functions: Mapping[str, str], series: Mapping[str, Series]
-    ) -> None:
+    def __init__(self, types: LanguageTypes, functions: Mapping[str, str], series: Mapping[str, Series]) -> None:
         self._types = types
-        self._addresses = addresses
         self._functions = functions
         self._series = series
 
@@ -55,7 +51,7 @@ class MapText:
 
         spec = _spec_of(shown)
         own: Any = spec._replace(keys=spec.keys[:-1], key_types=spec.key_types[:-1])
-        name = _name_of(spec)
+        name = self._types.name(_name_of(spec))
         return b"".join(
             b"%s%s:\n%s\n" % (name, self._key(own, each.key), graph(each.points)) for each in lines(series, shown)
         )
@@ -72,8 +68,9 @@ class MapText:
 
     def _array(self, contents: Contents, shown: ShownMap) -> bytes:
         spec = contents.array
+        name = self._types.name(f"@{spec.name}")
         return b"".join(
-            b"@%s%s: %s\n" % (spec.name.encode(), self._key(spec, key), self._value(spec, data, shown.divisor))
+            b"%s%s: %s\n" % (name, self._key(spec, key), self._value(spec, data, shown.divisor))
             for key, data in self.rows(shown).rows
         )
 
@@ -81,13 +78,13 @@ class MapText:
         field = spec.value
         if field.kind == "int" and divisor:
             value = int.from_bytes(data[: field.size], "little", signed=field.signed)
-            return number_text(self._types[spec.type], divided(value, divisor))
+            return self._types.number(self._types[spec.type], divided(value, divisor))
         return value_text(self._types, spec.type, data[: field.size])
 
     def _aggregation(self, table: Table, shown: ShownMap) -> bytes:
         (spec,) = table.aggregations
         found = self.rows(shown)
-        name = _name_of(spec)
+        name = self._types.name(_name_of(spec))
         return b"".join(
             b"%s%s:%s" % (name, self._key(spec, key), _aggregated(spec, found.function, words, shown))
             for key, words in found.rows
@@ -99,9 +96,9 @@ class MapText:
     def _part(self, field: Field, number: int, value: Any) -> bytes:
         match field.kind:
             case "int":
-                return number_text(self._types[number], value)
+                return self._types.number(self._types[number], value)
             case "string" | "interned":
-                return self._types.whole(bytes(value))
+                return self._types.shown(bytes(value))
             case _:
                 return value_text(self._types, number, value)
 
@@ -121,8 +118,8 @@ def _spec_of(shown: ShownMap) -> AggregationSpec | ArraySpec:
     return shown.of.array if isinstance(shown.of, Contents) else shown.of.aggregations[0]
 
 
-def _name_of(spec: AggregationSpec | ArraySpec) -> bytes:
-    return b"@%s" % (b"" if spec.name == "_" else spec.name.encode())
+def _name_of(spec: AggregationSpec | ArraySpec) -> str:
+    return f"@{'' if spec.name == '_' else spec.name}"
 
 
 def _last(rows: list[Any], top: int | None) -> list[Any]:

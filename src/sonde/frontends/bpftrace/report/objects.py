@@ -10,7 +10,6 @@ from sonde.frontends.bpftrace.object_names import GLUE_FRAMES
 from sonde.report.callers import are_calls, kernel_place, user_place
 from sonde.report.stack import Addresses
 from sonde.report.symbolizer import Symbolizer
-from sonde.visible import single_line
 
 _MARGIN = b" " * 8
 _LENGTH = 4
@@ -87,23 +86,23 @@ class ObjectText:
     def _built(self, process: int, address: int) -> bytes:
         """The build id of a frame's file and the offset in it; the address alone where there is none."""
         found = self._symbolizer.build(process, address)
-        return b"0x%x" % address if found is None else b"%s 0x%x" % (found[0].encode(), found[1])
+        return b"0x%x" % address if found is None else b"%s 0x%x" % (self._names.encoded(found[0]), found[1])
 
     def _kernel(self, address: int, shows_offset: bool, is_call: bool) -> bytes:
         found = kernel_place(self._symbolizer, address, is_call)
         if found is None or not found[1]:
             return b"0x%x" % address
-        return _encoded(found[1]) + (b"+%d" % found[2] if shows_offset else b"")
+        return self._names.encoded(found[1]) + (b"+%d" % found[2] if shows_offset else b"")
 
     def _user(self, process: int, address: int, shows_offset: bool, is_call: bool, mode: str) -> bytes:
         found = user_place(self._symbolizer, process, address, is_call)
         if found is None or found[1] is None:
             name = b"0x%x" % address
         else:
-            name = _encoded(found[1]) + (b"+%d" % found[2] if shows_offset else b"")
+            name = self._names.encoded(found[1]) + (b"+%d" % found[2] if shows_offset else b"")
         if mode != "perf":
             return name
-        return name + b" (%s)" % (b"[unknown]" if found is None else _encoded(found[0]))
+        return name + b" (%s)" % (b"[unknown]" if found is None else self._names.encoded(found[0]))
 
 
 def _lines(frames: tuple[int, ...], named: Iterable[bytes], mode: str) -> bytes:
@@ -114,7 +113,3 @@ def _lines(frames: tuple[int, ...], named: Iterable[bytes], mode: str) -> bytes:
     if mode == "perf":
         return b"\n" + b"".join(b"\t%x %s\n" % each for each in zip(frames, texts, strict=True))
     return b"\n" + b"".join(_MARGIN + each + b"\n" for each in texts)
-
-
-def _encoded(name: str) -> bytes:
-    return single_line(name).encode(errors="surrogateescape")

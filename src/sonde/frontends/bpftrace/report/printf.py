@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from sonde.consume.generated import GeneratedExpression, code, constant
 from sonde.frontends.bpftrace.object_names import OBJECTS
 from sonde.model.conversions import Conversion
-from sonde.model.records import TYPED, Field
-from sonde.report.escaping import Escaping
-from sonde.report.piece import ConversionArgument, FormatPiece, literal, shown_value
+from sonde.model.records import LITERAL, TYPED, Field
+from sonde.report.escaping import Escaping, escaped_by, keeping_lines
+from sonde.report.piece import ConversionArgument, FormatPiece, literal
 
 _BYTES = {"": 4, "hh": 1, "h": 2}
 """Of an integer, by its modifier; others have eight."""
@@ -33,9 +33,9 @@ def _convert(conversion: Conversion, argument: ConversionArgument, escaping: Esc
     if conversion.letters in ("r", "rx", "rh"):
         return _sized(conversion, code("buffer_text({}, {})", constant(conversion.letters), argument.source))
     if letter == "s" or conversion.letters == "gr":
-        return _sized(conversion, _text(argument, escaping))
+        return _characters(conversion, argument, escaping)
     if letter == "c":
-        return _sized(conversion, code("bytes(({} & 255,))", argument.source))
+        return _sized(conversion, escaped_by(escaping.values, code("bytes(({} & 255,))", argument.source)))
     if letter == "p":
         # A zero has no base before it, as streams of C++ show it.
         whole = (1 << 64) - 1
@@ -43,6 +43,19 @@ def _convert(conversion: Conversion, argument: ConversionArgument, escaping: Esc
             conversion, code("b'0x%x' % ({} & {}) if {} else b'0'", argument.source, constant(whole), argument.source)
         )
     return _integer(conversion, letter, argument)
+
+
+def _characters(conversion: Conversion, argument: ConversionArgument, escaping: Escaping) -> FormatPiece:
+    """A text. A precision counts its characters as they are, not escaped."""
+    mapping = escaping.program if argument.detail == LITERAL else escaping.values
+    source = _text(argument)
+    if _has_own_form(argument):
+        return _sized(conversion, escaped_by(keeping_lines(mapping), source))
+    if not mapping:
+        return _sized(conversion, source)
+    if conversion.precision is not None:
+        source = code("{}[:{}]", source, constant(int(conversion.precision)))
+    return _sized(conversion._replace(precision=None), escaped_by(mapping, source))
 
 
 def _sized(conversion: Conversion, source: GeneratedExpression) -> FormatPiece:
@@ -111,13 +124,22 @@ def _cut(source: GeneratedExpression, size: int, is_signed: bool) -> GeneratedEx
     return code("({} + {} & {}) - {}", source, half, mask, half)
 
 
-def _text(argument: ConversionArgument, escaping: Escaping) -> GeneratedExpression:
+def _has_own_form(argument: ConversionArgument) -> bool:
+    """Whether it is shown in a form of the language's, which escapes what it quotes."""
+    return argument.kind == "bytes" and (_object_word(argument) in OBJECTS or TYPED in argument.detail)
+
+
+def _object_word(argument: ConversionArgument) -> str:
+    return argument.detail.partition(TYPED)[0].partition(" ")[0]
+
+
+def _text(argument: ConversionArgument) -> GeneratedExpression:
     match argument.kind:
-        case "bytes" if (keyword := argument.detail.partition(TYPED)[0].partition(" ")[0]) in OBJECTS:
+        case "bytes" if (keyword := _object_word(argument)) in OBJECTS:
             return code("object_text({}, {})", constant(keyword), argument.source)
         case "bytes" if TYPED in argument.detail:
             return code("typed({}, {})", constant(int(argument.detail.partition(TYPED)[2])), argument.source)
         case "bytes":
             return code("{}.partition(b'\\0')[0]", argument.source)
         case _:
-            return shown_value(argument, argument.source, escaping) if escaping.values else argument.source
+            return argument.source

@@ -9,13 +9,15 @@ from sonde.consume.generated import GeneratedExpression, code, constant
 from sonde.formats.bpf_ring import RING_HEADER
 from sonde.frontends.bpftrace.report.printf import as_shown, printf_pieces
 from sonde.model.records import LITERAL, Action, CommandAction, Field, PrintAction, PrintfAction
-from sonde.report.escaping import Escaping, escaping_for
-from sonde.report.piece import FormatPiece, field_argument, formatting
-from sonde.typed import Any
+from sonde.report.escaping import Escaping, escaped_by, escaping_for
+from sonde.report.piece import FormatPiece, field_argument, formatting, literal
+from sonde.typed import Any, NamedTuple
 
 Formatter = Callable[[memoryview], list[bytes]]
 
 _AS_IT_IS = escaping_for(is_terminal=False, shows_raw=True, is_recorded=False)
+_TOLD = ("errorf", "warnf")
+"""Commands whose texts are messages."""
 
 
 def _fields(action: Action) -> tuple[Field, ...]:
@@ -34,20 +36,41 @@ def _whole(field: Field, source: GeneratedExpression, longest: int) -> Generated
     return code("whole({})", source) if longest and is_full and field.detail != LITERAL else source
 
 
-def _pieces(action: Action, layout: RecordColumns, escaping: Escaping, longest: int) -> Iterable[FormatPiece]:
+class Escapings(NamedTuple):
+    """How text from outside is escaped: where it is `shown`, and in messages that are `told`."""
+
+    shown: Escaping
+    told: Escaping
+
+    def of(self, action: Action) -> Escaping:
+        """For a format."""
+        if isinstance(action, PrintfAction):
+            return self.shown
+        # What a command is made of is not shown, but what it says is: a message or, of join(), a row.
+        name = action.name if isinstance(action, CommandAction) else ""
+        row = self.told.rows if name in _TOLD else self.shown.rows if name == "join" else ""
+        return _AS_IT_IS._replace(values=row)
+
+
+_UNESCAPED = Escapings(_AS_IT_IS, _AS_IT_IS)
+
+
+def _pieces(action: Action, layout: RecordColumns, escapings: Escapings, longest: int) -> Iterable[FormatPiece]:
     sources = layout.expressions
     match action:
         case PrintAction(number, shown, _, label):
-            line = b"%s\n" if not label else label.encode() + b": %s\n"
+            name = literal(f"{label}: ", bool(escapings.shown.rows)) if label else FormatPiece(b"")
             if shown.kind in ("string", "long_string", "interned"):
-                return (FormatPiece(line, (_whole(shown, sources[shown], longest),)),)
-            return (FormatPiece(line, (code("typed({}, {})", constant(number), sources[shown]),)),)
+                mapping = escapings.shown.program if shown.detail == LITERAL else escapings.shown.rows
+                source = escaped_by(mapping, _whole(shown, sources[shown], longest))
+            else:
+                source = code("typed({}, {})", constant(number), sources[shown])
+            return (name, FormatPiece(b"%s\n", (source,)))
         case PrintfAction(conversions, fields) | CommandAction(_, conversions, fields):
             arguments = iter(
                 [field_argument(each, _whole(each, sources[each], longest)) for each in as_shown(conversions, fields)]
             )
-            # What a command is made of is not shown.
-            return printf_pieces(conversions, arguments, escaping if isinstance(action, PrintfAction) else _AS_IT_IS)
+            return printf_pieces(conversions, arguments, escapings.of(action))
         case _:
             return ()
 
@@ -61,7 +84,7 @@ def _object(action: Action, layout: RecordColumns, longest: int) -> FormatPiece:
             return FormatPiece(b"%s", (code("shown_text_line({}, {})", label, text),))
         value = code("value_line({}, {}, {})", label, constant(action.type), layout.expressions[shown])
         return FormatPiece(b"%s", (value,))
-    text = formatting(_pieces(action, layout, _AS_IT_IS, longest))
+    text = formatting(_pieces(action, layout, _UNESCAPED, longest))
     return FormatPiece(b"%s", (code("text_line('printf', {})", text),))
 
 
@@ -69,7 +92,7 @@ def compile_actions(
     actions: Sequence[Action],
     stride: int,
     strings: Sequence[bytes],
-    escaping: Escaping,
+    escapings: Escapings,
     environment: dict[str, Any],
     is_json: bool,
     longest: int,
@@ -84,5 +107,6 @@ def compile_actions(
             if _fields(action) or isinstance(action, PrintfAction)
         ]
         return compile_comprehension(formatting(pieces), layout, stride, environment)
-    pieces = [piece for action in actions for piece in _pieces(action, layout, escaping, longest)]
+    used = _UNESCAPED if is_json else escapings
+    pieces = [piece for action in actions for piece in _pieces(action, layout, used, longest)]
     return compile_comprehension(formatting(pieces), layout, stride, environment)

@@ -7,11 +7,11 @@ from functools import partial
 
 from sonde.consume.options import Options
 from sonde.frontends.bpftrace.report.maps import MapText
-from sonde.frontends.bpftrace.report.records import Formatter, compile_actions
+from sonde.frontends.bpftrace.report.records import Escapings, Formatter, compile_actions
 from sonde.frontends.bpftrace.report.typed_values import LanguageTypes, value_text
 from sonde.model.records import Action
 from sonde.model.spec import TracingSpec
-from sonde.report.escaping import escaping_for
+from sonde.report.escaping import Escaping, escaping_for, mappings
 from sonde.report.piece import environment
 from sonde.report.stack import Addresses
 from sonde.report.symbolizer import Symbolizer
@@ -35,11 +35,12 @@ def _buffer(form: str, data: bytes) -> bytes:
 
 
 class Look(NamedTuple):
-    """How values are shown: in objects, one a line, if `is_json`; for people at a terminal or not. Strings of `longest`
-    characters have been cut, and have `trailer` behind them."""
+    """How values are shown: in objects, one a line, if `is_json`; for people at a terminal or not, which messages are
+    for if `tells_terminal`. Strings of `longest` characters have been cut, and have `trailer` behind them."""
 
     is_json: bool
     is_terminal: bool
+    tells_terminal: bool
     longest: int
     trailer: bytes
 
@@ -51,18 +52,26 @@ class ShownValues:
         self._spec = spec
         self._look = look
         self._symbolizer = symbolizer
-        self._escaping = escaping_for(look.is_terminal, options.rawbytes, False)
+        self._escapings = Escapings(
+            escaping_for(look.is_terminal, options.rawbytes, False), escaping_for(look.tells_terminal, False, False)
+        )
         self._objects: ObjectText | None = None
         self._formatters: dict[tuple[Any, ...], Formatter] = {}
         self.addresses = Addresses(symbolizer, options)
-        self.addresses.suit(look.is_terminal)
-        self.types = LanguageTypes(spec.types, self._object_text, look.longest, look.trailer)
+        self.addresses.suit(look.is_terminal and not look.is_json)
+        # Objects escape by themselves what they quote.
+        self.types = self._types(None if look.is_json else self._escapings.shown)
         self._environment: dict[str, Any] = {
             **environment(self.addresses), "typed": self._typed, "number_text": _form, "whole": self.types.whole,
             "object_text": self._object_text, "buffer_text": _buffer,
         }  # fmt: skip
         if look.is_json:
             self._environment |= self._json_lines()
+
+    def _types(self, escaping: Escaping | None) -> LanguageTypes:
+        """Types whose values are text from outside as it may be shown, or as it is."""
+        escaped = bytes if escaping is None else mappings()[escaping.rows].__getitem__
+        return LanguageTypes(self._spec.types, self._object_text, self._look.longest, self._look.trailer, escaped)
 
     def _json_lines(self) -> dict[str, Callable[..., bytes]]:
         from sonde.frontends.bpftrace.report.json_objects import (  # few ask for it
@@ -80,7 +89,7 @@ class ShownValues:
         found = self._formatters.get(identity)
         if found is None:
             found = self._formatters[identity] = compile_actions(
-                actions, stride, self._spec.strings, self._escaping, self._environment, self._look.is_json,
+                actions, stride, self._spec.strings, self._escapings, self._environment, self._look.is_json,
                 self._look.longest,
             )  # fmt: skip
         return found
@@ -97,4 +106,8 @@ class ShownValues:
 
     def maps(self, functions: Mapping[str, str], series: Mapping[str, Series]) -> MapText:
         """What shows maps; of the parameters see there."""
-        return MapText(self.types, self.addresses, functions, series)
+        return MapText(self.types, functions, series)
+
+    def labels(self) -> MapText:
+        """What shows keys in one line each, wherever the report goes to."""
+        return MapText(self._types(escaping_for(False, False, False)), {}, {})

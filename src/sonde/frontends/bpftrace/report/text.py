@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 
 from sonde.consume.events import Drop, Fault, Record, ShownMap, Table, Value
@@ -12,7 +13,7 @@ from sonde.model.records import Action, AggregationSpec, ArraySpec, CommandActio
 from sonde.model.spec import TracingSpec
 from sonde.report.output import Output
 from sonde.typed import TYPE_CHECKING, NamedTuple, NoReturn
-from sonde.visible import single_line
+from sonde.visible import single_line, visible, visible_lines_bytes
 
 if TYPE_CHECKING:
     from sonde.frontends.bpftrace.report.maps import MapText
@@ -62,6 +63,7 @@ class BtReport:
         self._has_ended = False
         self._shown: ShownValues | None = None
         self._maps: MapText | None = None
+        self._labels: MapText | None = None
         self._packets = _packet_files(spec)
 
     def _values(self) -> ShownValues:
@@ -69,7 +71,7 @@ class BtReport:
             from sonde.frontends.bpftrace.report.shown_values import Look, ShownValues  # some programs show nothing
 
             ending = self._ending
-            look = Look(ending.is_json, self._output.is_terminal, ending.longest, ending.trailer)
+            look = Look(ending.is_json, self._output.is_terminal, os.isatty(_ERRORS), ending.longest, ending.trailer)
             self._shown = ShownValues(self._spec, self._options, self._symbolizer, look)
         return self._shown
 
@@ -151,6 +153,8 @@ class BtReport:
             found, mistake = time_of_day(text), ""
         else:
             found, mistake = content(text.partition(b"\0")[0], self._ending.largest_file)
+            if self._output.is_terminal and not self._ending.is_json:
+                found = visible_lines_bytes(found)
         if self._ending.is_json and not mistake:
             # The line's end belongs to the text form alone.
             shown = found.removesuffix(b"\n") if name == "join" else found
@@ -164,7 +168,8 @@ class BtReport:
     def _tell(self, name: str, text: bytes) -> None:
         """What the program says of itself."""
         if not self._ending.is_json:
-            self._complain(text.decode(errors="surrogateescape"))
+            # Its format is the program's, and has its lines.
+            self._tell_lines(text.split(b"\n"))
             return
         from sonde.frontends.bpftrace.report.json_messages import message_line  # few ask for it
 
@@ -187,7 +192,9 @@ class BtReport:
 
     def key_texts(self, spec: AggregationSpec | ArraySpec, key: Sequence[Value]) -> list[str]:
         """The parts of an element's key as they are shown."""
-        return [each.decode(errors="backslashreplace") for each in self._map_text().parts(spec, key)]
+        if self._labels is None:
+            self._labels = self._values().labels()
+        return [each.decode(errors="backslashreplace") for each in self._labels.parts(spec, key)]
 
     def table(self, table: Table, conversions: tuple[Conversion, ...] | None) -> None:
         """The language has no printa()."""
@@ -236,13 +243,18 @@ class BtReport:
         self._complain(f"WARNING: network device {device} has gone")
 
     def _complain(self, text: str) -> None:
+        """A message of lines that may quote what is from outside."""
+        escape = visible if os.isatty(_ERRORS) else single_line
+        self._tell_lines([escape(line).encode(errors="surrogateescape") for line in text.split("\n")])
+
+    def _tell_lines(self, lines: Sequence[bytes]) -> None:
         """Lines on the error output, after what came before them on the other."""
-        if self._trials is not None and self._trials.take(text.encode(errors="surrogateescape") + b"\n"):
+        if self._trials is not None and self._trials.take(b"\n".join(lines) + b"\n"):
             return
         self._output.flush()
         errors = Output(_ERRORS)
-        for line in text.split("\n"):
-            errors.write_line(single_line(line).encode(errors="surrogateescape"))
+        for line in lines:
+            errors.write_line(line)
         errors.flush()
 
     def sample_lines(self) -> NoReturn:

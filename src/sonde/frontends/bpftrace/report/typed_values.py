@@ -13,11 +13,19 @@ from sonde.report.number import REALS, real_text
 class LanguageTypes:
     """The types of a program, with what shows values of the language's own structures."""
 
-    def __init__(self, specs: Sequence[TypeSpec], objects: Callable[[str, bytes], bytes], longest: int, trailer: bytes):
+    def __init__(
+        self,
+        specs: Sequence[TypeSpec],
+        objects: Callable[[str, bytes], bytes],
+        longest: int,
+        trailer: bytes,
+        escaped: Callable[[bytes], bytes],
+    ) -> None:
         """`objects` gives text for a keyword and the bytes of a structure; strings of `longest` characters have been
-        cut, and `trailer` stands behind these."""
+        cut, and `trailer` stands behind these. `escaped` is text from outside as it may be shown."""
         self._specs = specs
         self.objects = objects
+        self.escaped = escaped
         self._longest = longest
         self._trailer = trailer
 
@@ -28,9 +36,25 @@ class LanguageTypes:
         """A string, with a mark behind one that has been cut."""
         return text if len(text) < self._longest else text + self._trailer
 
+    def shown(self, text: bytes) -> bytes:
+        """The same as it may be shown."""
+        return self.escaped(self.whole(text))
+
+    def name(self, text: str) -> bytes:
+        """A name of a type, a member or a map, as it may be shown."""
+        return self.escaped(text.encode(errors="surrogateescape"))
+
+    def number(self, spec: TypeSpec, value: int) -> bytes:
+        """`number_text` as it may be shown: enumerators, users and control groups have the names that others gave. The
+        format of a time is the program's."""
+        text = number_text(spec, value)
+        is_own = spec.kind != "enum" or spec.name.startswith(_TIME)
+        return text if is_own else self.escaped(text)
+
 
 _ENUM = "enum "
 _FORM = _ENUM + FORM
+_TIME = f"{_FORM}strftime "
 _TUPLE = "tuple"
 """How the names of types begin that are shown as tuples."""
 
@@ -40,7 +64,7 @@ def value_text(types: LanguageTypes, number: int, data: bytes) -> bytes:
     spec = types[number]
     match spec.kind:
         case "string":
-            return types.whole(data.partition(b"\0")[0])
+            return types.shown(data.partition(b"\0")[0])
         case "array":
             return _array(types, spec, data)
         case "struct":
@@ -49,11 +73,11 @@ def value_text(types: LanguageTypes, number: int, data: bytes) -> bytes:
         case kind if kind in REALS:
             return real_text(data[: spec.size], kind)
         case _:
-            return number_text(spec, int.from_bytes(data[: spec.size], "little", signed=spec.signed))
+            return types.number(spec, int.from_bytes(data[: spec.size], "little", signed=spec.signed))
 
 
 def number_text(spec: TypeSpec, value: int) -> bytes:
-    """An integer: truth values and enumerators by their names, addresses in hexadecimal."""
+    """An integer: truth values and enumerators by their names, as they are, addresses in hexadecimal."""
     if spec.kind == "pointer":
         return b"0x%x" % (value & (1 << 64) - 1)
     if spec.kind == "enum":
@@ -62,7 +86,7 @@ def number_text(spec: TypeSpec, value: int) -> bytes:
 
             return form_of_number(spec.name.removeprefix(_ENUM), value)
         name = next((name for name, number in spec.values if number == value), None)
-        return b"%d" % value if name is None else name.encode()
+        return b"%d" % value if name is None else name.encode(errors="surrogateescape")
     if spec.name == "_Bool":
         return b"true" if value else b"false"
     return b"%d" % value
@@ -71,7 +95,7 @@ def number_text(spec: TypeSpec, value: int) -> bytes:
 def _array(types: LanguageTypes, spec: TypeSpec, data: bytes) -> bytes:
     element = types[spec.element]
     if element.kind == "char":
-        return types.whole(data[: spec.size].partition(b"\0")[0])
+        return types.shown(data[: spec.size].partition(b"\0")[0])
     size = element.size or 1
     parts = [value_text(types, spec.element, data[at : at + size]) for at in range(0, spec.size, size)]
     return b"[" + b",".join(parts) + b"]"
@@ -86,7 +110,7 @@ def _structure(types: LanguageTypes, spec: TypeSpec, data: bytes) -> bytes:
         return b"(" + b", ".join(text for _, text in values) + b")"
     if not values:
         return b"{}"
-    return b"{ " + b", ".join(b".%s = %s" % (name.encode(), text) for name, text in values) + b" }"
+    return b"{ " + b", ".join(b".%s = %s" % (types.name(name), text) for name, text in values) + b" }"
 
 
 def members_of(types: LanguageTypes, spec: TypeSpec) -> Iterator[MemberSpec]:
@@ -102,7 +126,7 @@ def members_of(types: LanguageTypes, spec: TypeSpec) -> Iterator[MemberSpec]:
 def _member(types: LanguageTypes, number: int, offset: int, bits: int, data: bytes) -> bytes:
     if not bits:
         return value_text(types, number, data[offset // 8 :])
-    return number_text(types[number], bits_of(types[number], offset, bits, data))
+    return types.number(types[number], bits_of(types[number], offset, bits, data))
 
 
 def bits_of(spec: TypeSpec, offset: int, bits: int, data: bytes) -> int:
