@@ -131,7 +131,7 @@ def test_decode(kernel):
 
 
 def test_there_is_no_type_beyond_the_last(kernel):
-    with pytest.raises(IndexError):
+    with pytest.raises(BtfError):
         Btf(kernel.data()).type(kernel.count + 1)
 
 

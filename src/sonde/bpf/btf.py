@@ -32,7 +32,7 @@ _EACH = {STRUCT: 12, UNION: 12, ENUM: 8, FUNC_PROTO: 8, DATASEC: 12, ENUM64: 12}
 
 
 class BtfError(Exception):
-    """The data is not BTF of a version known here."""
+    """The data is not BTF of a version known here, or it is damaged."""
 
 
 class BtfMember(NamedTuple):
@@ -262,7 +262,7 @@ class Btf:
         return [name for _, name in self._strings_with(prefix)]
 
     def type(self, identifier: int) -> BtfType:
-        """The type with this id; id 0 is void. Raises IndexError beyond the last."""
+        """The type with this id; id 0 is void. Raises BtfError beyond the last, and where it is cut off."""
         if not identifier:
             return _VOID
         if self.base and identifier < self.first_id:
@@ -337,12 +337,12 @@ class Btf:
         return self._index
 
     def _offset_of(self, identifier: int) -> int:
-        """The index of the first word of a type of this blob. Raises IndexError beyond the last."""
+        """The index of the first word of a type of this blob. Raises BtfError beyond the last."""
         at, offsets = identifier - self.first_id, self._index
         while len(offsets) <= at and self._indexed < len(self._type_words()):
             self._offsets(self._indexed + _CHUNK)
         if not 0 <= at < len(offsets):
-            raise IndexError(f"no BTF type {identifier}")
+            raise BtfError(f"no BTF type {identifier}")
         return offsets[at]
 
     def _decode(self, identifier: int, at: int) -> BtfType:
@@ -358,7 +358,10 @@ class Btf:
             flag=flag,
         )
         at += 3
-        body = words[at : at + (_EXTRA.get(kind, 0) + _EACH.get(kind, 0) * count) // 4]
+        count_of_words = (_EXTRA.get(kind, 0) + _EACH.get(kind, 0) * count) // 4
+        body = words[at : at + count_of_words]
+        if len(body) < count_of_words:
+            raise BtfError(f"BTF type {identifier} is cut off")
         if kind in (STRUCT, UNION):
             return result._replace(members=self._members(body, flag))
         if kind == FUNC_PROTO:

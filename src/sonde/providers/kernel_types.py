@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from sonde.bpf import btf
 from sonde.bpf.btf import Btf, BtfError, BtfMember, BtfType
 from sonde.model import types
+from sonde.model.errors import ProgramError
 from sonde.model.types import Array, Enum, Float, Function, Int, Member, Pointer, Qualified, Struct, Type, Typedef
 from sonde.typed import TypeVar
 from sonde.untrusted import open_file
@@ -34,6 +35,9 @@ _SPELLINGS = {
 """Names DWARF, and so BTF, has for C's base types, as C programmers write them."""
 _DWARF_NAMES = {spelling: name for name, spelling in _SPELLINGS.items() if name != "bool"}
 _BASE = {kind.name: kind for kind in types.BASE_TYPES}
+
+
+_DAMAGED = "the file of -k is damaged, or of a version of BTF that sonde does not know: take it anew from its kernel"
 
 
 class KernelTypes:
@@ -169,11 +173,13 @@ class KernelTypes:
         return found[0].type(found[1]) if found else None
 
     def _locate(self, module: str | None, ask: Callable[[Btf], _T | None]) -> tuple[_Source, _T] | None:
-        """The first source that answers, and its answer. One that turns out to be of a newer kind is given up."""
+        """The first source that answers, and its answer. A directory's of a newer kind is given up."""
         for source in self._search(module):
             try:
                 found = ask(source.btf)
-            except BtfError:
+            except BtfError as error:
+                if os.path.isfile(self._path):
+                    raise source.damaged(error) from None
                 self._sources[source.name] = None
                 continue
             if found is not None:
@@ -237,6 +243,8 @@ class _Source:
         self.btf = data
         self._base = base
         self._made: dict[int, Type] = {0: types.VOID}
+        self._making: set[int] = set()
+        """What is being made, of which a damaged one may consist."""
 
     def type(self, identifier: int) -> Type:
         """The type with this id; the same object each time."""
@@ -244,12 +252,27 @@ class _Source:
             return self._base.type(identifier)
         made = self._made.get(identifier)
         if made is None:
-            made = self._made[identifier] = self._make(self.btf.type(identifier))
+            if identifier in self._making:
+                raise self.damaged(BtfError(f"BTF type {identifier} consists of itself"))
+            self._making.add(identifier)
+            made = self._made[identifier] = self._make(self._raw(identifier))
+            self._making.discard(identifier)
         return made
+
+    def damaged(self, error: BtfError) -> ProgramError:
+        """What is wrong with the file, for people."""
+        return ProgramError(f"the types of {self.name} cannot be read: {error}", hint=_DAMAGED)
+
+    def _raw(self, identifier: int) -> BtfType:
+        """Raises ProgramError."""
+        try:
+            return self.btf.type(identifier)
+        except BtfError as error:
+            raise self.damaged(error) from None
 
     def prototype(self, identifier: int) -> tuple[Function, tuple[str, ...]]:
         """A FUNC_PROTO as a type, and the names of its parameters."""
-        raw = self.btf.type(identifier)
+        raw = self._raw(identifier)
         named = [parameter for parameter in raw.parameters if parameter.type]
         variadic = len(named) < len(raw.parameters)
         kind = Function(self.type(raw.type), tuple(self.type(parameter.type) for parameter in named), variadic)
@@ -281,7 +304,7 @@ class _Source:
 
     def _pointer(self, raw: BtfType) -> Pointer:
         """A pointer; the tag `user` on its target comes from __user (include/linux/compiler_types.h)."""
-        target = self.btf.type(raw.type)
+        target = self._raw(raw.type)
         return Pointer(self.type(raw.type), target.kind == btf.TYPE_TAG and target.name == "user")
 
     def _loader(self, keyword: str, raw: BtfType) -> Callable[[], tuple[Member, ...]]:
@@ -290,7 +313,7 @@ class _Source:
         def load() -> tuple[Member, ...]:
             if name:
                 self._asked.add((keyword, name))
-            return tuple(map(self._member, self.btf.type(identifier).members))
+            return tuple(map(self._member, self._raw(identifier).members))
 
         return load
 
@@ -303,7 +326,7 @@ class _Source:
                 if name:
                     self._asked.add((keyword, name))
                 # Of several of one name the first counts; those without one are looked into (Struct.find).
-                known.update((each.name, each) for each in reversed(self.btf.type(identifier).members) if each.name)
+                known.update((each.name, each) for each in reversed(self._raw(identifier).members) if each.name)
             return self._member(known[wanted]) if wanted in known else None
 
         return find

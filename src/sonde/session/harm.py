@@ -97,7 +97,7 @@ def kernel_function(number: int) -> str:
 
     try:
         found = _kernel_types().type(number)
-    except (OSError, BtfError, IndexError):
+    except (OSError, BtfError):
         return ""
     return found.name if found.kind == FUNC else ""
 

@@ -85,7 +85,9 @@ def _name(node: nodes.Name, scope: BtScope) -> Expr:
     if text is not None:
         from sonde.frontends.bpftrace.check.c_macros import c_macro  # few programs have macros of C
 
-        return scope.expression(c_macro(node, text, scope), scope)
+        value = c_macro(node, text, scope)
+        with scope.types.expanded():
+            return scope.expression(value, scope)
     if node.name in ("true", "false"):
         return tree.Const(BOOL, scope.at(node.at), int(node.name == "true"))
     found = builtin(node.name, node.at, scope)

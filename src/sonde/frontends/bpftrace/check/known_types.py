@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from sonde.model.types import Type
 from sonde.typed import TYPE_CHECKING
@@ -21,6 +22,15 @@ class KnownTypes:
         self.named: dict[str, Type] = {}
         self.enumerators: dict[str, tuple[Type, int]] = {}
         self.macro: Callable[[str], str | None] = lambda _: None
+
+    @contextmanager
+    def expanded(self) -> Iterator[None]:
+        """In the `with` block no name is a macro: what a macro stands for is expanded already, as far as C does it."""
+        macro, self.macro = self.macro, lambda _: None
+        try:
+            yield
+        finally:
+            self.macro = macro
 
     def tagged_type(self, keyword: str, name: str) -> Type | None:
         return self.tagged.get((keyword, name)) or self.catalog.tagged_type(keyword, name)

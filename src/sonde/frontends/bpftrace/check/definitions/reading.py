@@ -40,15 +40,24 @@ def read_definitions(
         preprocessor.read("\n".join(each.text for each in definitions), PROGRAM, _FIRST_LINE)
         Declarations(preprocessor.found, known).read()
     except CTextError as error:
-        raise DefinitionError(error.kind, error.text, error.token, _span(definitions, error.token)) from None
+        raise _mistake(error, definitions) from None
 
     def macro(name: str) -> str | None:
         found = preprocessor.expansion.macros.get(name)
         if found is None or found.parameters is not None or name in predefined or not found.body:
             return None
-        return " ".join(each.text for each in preprocessor.expansion.expanded(found.body))
+        # As its name in a text is: where it stands in its own body again it stays (6.10.3.4).
+        named = CToken("name", name, found.body[0].file, found.body[0].line, found.body[0].column)
+        try:
+            return " ".join(each.text for each in preprocessor.expansion.expanded([named]))
+        except CTextError as error:
+            raise _mistake(error, definitions) from None
 
     known.macro = macro
+
+
+def _mistake(error: CTextError, definitions: Sequence[CDefinition]) -> DefinitionError:
+    return DefinitionError(error.kind, error.text, error.token, _span(definitions, error.token))
 
 
 def _span(definitions: Sequence[CDefinition], token: CToken) -> SourceSpan:
