@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from sonde.cli.messages import FatalError, Messages, UsageError, ValueOfOptionError, refused
 from sonde.cli.output import show
 from sonde.library import TYPE_CHECKING, open_nothing
-from sonde.library.errors import Error, ReaderGoneError, as_errors
+from sonde.library.errors import Error, ReaderGoneError, as_errors, of_memory, of_system
 
 if TYPE_CHECKING:
     from sonde.cli.arguments import Arguments
@@ -60,8 +60,13 @@ def main(words: Sequence[str] | None = None) -> int:
         return _failure(refused(error), messages)
     except OSError as error:
         # What the parts do not explain themselves: an output that takes no more, a file of the system not there.
+        found = of_system(error)
+        if found is not None:
+            return _failure(refused(found), messages)
         messages.error(str(error.strerror) + (f": {error.filename}" if error.filename else ""))
         return 1
+    except MemoryError:
+        return _failure(refused(of_memory()), messages)
 
 
 def _failure(error: FatalError, messages: Messages) -> int:

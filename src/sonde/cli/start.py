@@ -19,17 +19,24 @@ if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
 _SELDOM = (200_000, 20, 20)
 """Objects made between collections of garbage. The start of a command makes a hundred thousand, few of them garbage."""
 
+_NO_MEMORY = b"sonde: there is not enough memory\n  a limit may be too low: `ulimit -v`, or memory.max of a container\n"
+
 
 def main() -> NoReturn:
     """Run the command line, and end with its exit status."""
     gc.set_threshold(*_SELDOM)
     # Whatever takes longer than the lines above comes after them.
-    from sonde.cli.modules import find_quickly
+    try:
+        from sonde.cli.modules import find_quickly
 
-    finder = find_quickly()
-    from sonde.cli.main import main as command
+        finder = find_quickly()
+        from sonde.cli.main import main as command
 
-    status = command()
+        status = command()
+    except MemoryError:
+        # Already for the modules there is not enough.
+        os.write(2, _NO_MEMORY)
+        _end(1)
     if finder is not None and finder.missed and not sys.dont_write_bytecode:
         _bundle_modules()
     _end(status)

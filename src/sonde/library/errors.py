@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from sonde.launch import CommandError, GuardianError
 from sonde.model.errors import AbortedError, EngineError, ProgramError
 from sonde.session.errors import NotPermittedError as SessionNotPermittedError
-from sonde.session.errors import SessionError, limit_hint
+from sonde.session.errors import SessionError
+from sonde.visible import visible_lines
 
 
 class Error(Exception):
@@ -20,7 +21,8 @@ class Error(Exception):
         self.remedy = remedy
 
     def __str__(self) -> str:
-        return "\n".join([self.text, *(f"  {line}" for line in self.remedy.split("\n") if self.remedy)])
+        # Each part has the lines of its maker, who keeps what comes from outside in one.
+        return visible_lines("\n".join([self.text, *(f"  {line}" for line in self.remedy.split("\n") if self.remedy)]))
 
 
 class NotPermittedError(Error):
@@ -128,5 +130,23 @@ def aborted(error: OSError) -> TracingError:
     """What ended a session while it ran."""
     if isinstance(error, BrokenPipeError) and not error.filename:
         return ReaderGoneError("processing aborted: nobody reads the standard output any more")
+    found = of_system(error)
+    if found is not None:
+        return TracingError(f"processing aborted: {found.text}", found.remedy)
     where = f"failed to write '{error.filename}': " if error.filename else ""
-    return TracingError(f"processing aborted: {where}{error.strerror}", limit_hint(error))
+    return TracingError(f"processing aborted: {where}{error.strerror}")
+
+
+def of_system(error: OSError) -> Error | None:
+    """What the system lacks or refuses to anybody who traces; None if the error is of another kind."""
+    from sonde.machine.obstacles import obstacle  # most systems have all
+
+    found = obstacle(error)
+    return None if found is None else Error(*found)
+
+
+def of_memory() -> Error:
+    """There is no memory left."""
+    from sonde.machine.obstacles import no_memory  # as above
+
+    return Error(*no_memory())

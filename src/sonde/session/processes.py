@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 
 from sonde.model.options import OptionTable
 from sonde.session.engines import EMBEDDED, has_filter
-from sonde.session.errors import SessionError, limit_hint
+from sonde.session.errors import SessionError
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -79,5 +79,9 @@ def _followed(
 
 
 def _not_controlled(error: OSError) -> SessionError:
+    from sonde.machine.obstacles import obstacle  # most processes can be had
+
+    found = obstacle(error)
     hint = "kernel.yama.ptrace_scope or a container may forbid ptrace(2); `sonde doctor` tells more"
-    return SessionError(f"failed to control the process: {error.strerror}", hint=limit_hint(error) or hint)
+    text, hint = found or (error.strerror, hint)
+    return SessionError(f"failed to control the process: {text}", hint=hint)

@@ -63,7 +63,11 @@ def create(spec: MapSpec, memory: MachineMemory, table: MapTable) -> Map:
     except MemoryError:
         raise EngineError(f"{what}: not enough memory") from None
     except OSError as error:
-        raise EngineError(f"{what}: {(error.strerror or str(error)).lower()}") from None
+        from sonde.machine.obstacles import obstacle  # most systems have all
+
+        found = obstacle(error)
+        reason = "; ".join(found) if found else (error.strerror or str(error)).lower()
+        raise EngineError(f"{what}: {reason}") from None
 
 
 def _make(spec: MapSpec, memory: MachineMemory, table: MapTable) -> Map:
