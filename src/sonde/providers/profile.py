@@ -33,7 +33,7 @@ LISTED = tuple(f"profile-{rate}" for rate in (97, 199, 499, 997, 1999, 4001, 499
     f"tick-{rate}" for rate in (1, 10, 100, 500, 1000, 5000)
 )
 
-_FORM = re.compile(r"(profile|tick)-([0-9]+)([a-z]*)")
+_FORM = re.compile(r"(profile|tick)-([0-9]{1,19})([a-z]*)")
 
 
 def period(name: str) -> int | None:

@@ -215,10 +215,14 @@ def _format_for(case: Case, given: list[Span]) -> Iterator[Remedy]:
     """`printf(pid)`: the format is missing."""
     if case.word is None or case.word.text not in ("printf", "print") or not given:
         return
+    if case.word.text == "print" and len(given) == 1:
+        # One that it cannot show has no conversion either.
+        return
     for conversion in ("%d", "%s", "%k", "%a"):
         written = " ".join([conversion] * len(given))
         words = f'write printf("{written}\\n", ...)'
-        yield Remedy(words, insert(given[0].start, f'"{written}\\n", '), "the format is missing", given[0])
+        name = swap(of_word(case.word), "printf") if case.word.text == "print" else ()
+        yield Remedy(words, (*name, *insert(given[0].start, f'"{written}\\n", ')), "the format is missing", given[0])
 
 
 def bare_functions(case: Case) -> Iterator[Remedy]:

@@ -21,7 +21,7 @@ _ALWAYS_THERE = "BEGIN"
 """The description that stands for one that matches nothing."""
 
 _ROUNDS = 4 * MOST
-_LARGE = 64 * 1024
+_LARGE = 8 * 1024
 """Of a longer text, which takes long to compile, only the first mistake is looked at, and nothing is tried."""
 
 _OF_THE_WHOLE = ("D_EMPTY", "D_MACRO_UNUSED", "D_PRAG_UNUSED")

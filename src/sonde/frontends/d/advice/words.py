@@ -74,18 +74,22 @@ def brackets(listed: Sequence[Word]) -> Brackets:
     unclosed: list[int] = []
     extra: list[int] = []
     opened: list[int] = []
+    waiting = dict.fromkeys(_CLOSING, 0)
     for index, word in enumerate(listed):
         if word.text in _CLOSING:
             opened.append(index)
+            waiting[word.text] += 1
         elif word.text in _OPENING:
-            kinds = [listed[each].text for each in opened]
-            if _OPENING[word.text] not in kinds:
+            opening = _OPENING[word.text]
+            if not waiting[opening]:
                 extra.append(index)
                 continue
-            while listed[opened[-1]].text != _OPENING[word.text]:
+            while listed[opened[-1]].text != opening:
                 unclosed.append(opened.pop())
+                waiting[listed[unclosed[-1]].text] -= 1
             partner[opened[-1]], partner[index] = index, opened[-1]
             opened.pop()
+            waiting[opening] -= 1
     return Brackets(partner, sorted(unclosed + opened), extra)
 
 

@@ -97,7 +97,9 @@ def _print(call: ActionCall, scope: Scope) -> Statement:
     operand = call.arguments[0]
     if not _is_shown(operand):
         text = "print( ) argument #1 is incompatible with prototype:\n\tprototype: void *\n"
-        raise DError("D_PROTO_ARG", f"{text}\t argument: {spell(operand.type)}", call.position)
+        hint = "a structure of a translator is nowhere as a whole: show its members, as curpsinfo->pr_psargs"
+        hint = hint if isinstance(operand, TranslatorValue) else ""
+        raise DError("D_PROTO_ARG", f"{text}\t argument: {spell(operand.type)}", call.position, hint)
     value = value_of(operand)
     if _has_address(value):
         value = AddressOf(pointer_like(address_space(value), value.type), call.position, value)
