@@ -9,8 +9,8 @@ from sonde.consume.generated import GeneratedExpression, code, constant
 from sonde.formats.bpf_ring import RING_HEADER
 from sonde.frontends.bpftrace.report.printf import as_shown, printf_pieces
 from sonde.model.records import LITERAL, Action, CommandAction, Field, PrintAction, PrintfAction
-from sonde.report.escaping import Escaping, escaped_by, escaping_for
-from sonde.report.piece import FormatPiece, field_argument, formatting, literal
+from sonde.report.escaping import Escaping, escaped_by, escaping_for, mappings
+from sonde.report.piece import FormatPiece, field_argument, formatting
 from sonde.typed import Any, NamedTuple
 
 Formatter = Callable[[memoryview], list[bytes]]
@@ -59,7 +59,7 @@ def _pieces(action: Action, layout: RecordColumns, escapings: Escapings, longest
     sources = layout.expressions
     match action:
         case PrintAction(number, shown, _, label):
-            name = literal(f"{label}: ", bool(escapings.shown.rows)) if label else FormatPiece(b"")
+            name = _name(label, escapings.shown.rows) if label else FormatPiece(b"")
             if shown.kind in ("string", "long_string", "interned"):
                 mapping = escapings.shown.program if shown.detail == LITERAL else escapings.shown.rows
                 source = escaped_by(mapping, _whole(shown, sources[shown], longest))
@@ -73,6 +73,13 @@ def _pieces(action: Action, layout: RecordColumns, escapings: Escapings, longest
             return printf_pieces(conversions, arguments, escapings.of(action))
         case _:
             return ()
+
+
+def _name(label: str, mapping: str) -> FormatPiece:
+    """What a map is called, before its value."""
+    name = label.encode(errors="surrogateescape")
+    shown = mappings()[mapping][name] if mapping else name
+    return FormatPiece(shown.replace(b"%", b"%%") + b": ")
 
 
 def _object(action: Action, layout: RecordColumns, longest: int) -> FormatPiece:

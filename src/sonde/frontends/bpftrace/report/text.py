@@ -216,7 +216,7 @@ class BtReport:
             return
         from sonde.frontends.bpftrace.report.faults import fault_text  # few programs have any
 
-        self._complain(fault_text(fault, self._spec.programs, self._ending.source))
+        self._complain(*fault_text(fault, self._spec.programs, self._ending.source).split("\n"))
 
     def drop(self, drop: Drop) -> None:
         if self._trials is not None and self._trials.is_measured:
@@ -242,10 +242,10 @@ class BtReport:
     def gone(self, device: str) -> None:
         self._complain(f"WARNING: network device {device} has gone")
 
-    def _complain(self, text: str) -> None:
-        """A message of lines that may quote what is from outside."""
+    def _complain(self, *lines: str) -> None:
+        """A message, each of whose lines may quote what is from outside."""
         escape = visible if os.isatty(_ERRORS) else single_line
-        self._tell_lines([escape(line).encode(errors="surrogateescape") for line in text.split("\n")])
+        self._tell_lines([escape(line).encode(errors="surrogateescape") for line in lines])
 
     def _tell_lines(self, lines: Sequence[bytes]) -> None:
         """Lines on the error output, after what came before them on the other."""
