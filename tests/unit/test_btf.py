@@ -7,6 +7,7 @@ import pytest
 from sonde.bpf import btf
 from sonde.bpf.btf import Btf, BtfError, BtfMember, BtfParameter, BtfValue, BtfVariable
 from sonde.model import types
+from sonde.model.errors import ProgramError
 from sonde.model.probe import RawTracepoint
 from sonde.model.target import Target
 from sonde.model.types import name_of, resolve, size_of
@@ -318,3 +319,17 @@ def test_without_tracefs_trace_events_are_raw_tracepoints(directory, tmp_path):
     assert registry.fields(probe) == ()
     assert [str(probe) for probe in registry.match("sdt", "", "", "w*")] == ["sdt:::wake"]
     assert not registry.match("sdt", "sched", "", "w*")
+
+
+def test_types_that_are_damaged_are_a_message(kernel, tmp_path):
+    """Behind what names lead to: a kind that is none, a type that consists of itself, one beyond the last."""
+    whole = kernel.data()
+    (tmp_path / "btf").write_bytes(whole)
+    at = 24 + 4 * Btf(whole)._offset_of(kernel.pid_t)
+    for word, value in ((1, 31 << 24), (2, kernel.pid_t), (2, 1 << 20)):
+        data = bytearray(whole)
+        data[at + 4 * word : at + 4 * word + 4] = value.to_bytes(4, "little")
+        (tmp_path / "btf").write_bytes(data)
+        types = KernelTypes(str(tmp_path / "btf"))
+        with pytest.raises(ProgramError, match="the types of vmlinux cannot be read: "):
+            types.type_named("pid_t")

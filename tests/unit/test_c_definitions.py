@@ -262,6 +262,31 @@ def test_mutated_definitions_give_definitions_or_one_mistake():
     assert 20 < refused < 205
 
 
+def known_of(text):
+    definitions = [each for each in items(stream_of(text)) if isinstance(each, CDefinition)]
+    known = KnownTypes(FakeCatalog())
+    read_definitions(definitions, lambda *_: None, (), "x", known)
+    return known
+
+
+def test_a_macro_is_not_expanded_in_what_it_stands_for():
+    """C17, 6.10.3.4."""
+    text = "#define A A\n#define B B + 1\n#define C D\n#define D C\nenum e { A = 7 };\nbegin { }"
+    known = known_of(text)
+    assert [known.macro(name) for name in "ABCD"] == ["A", "B + 1", "C", "D"]
+    with known.expanded():
+        assert known.macro("A") is None
+    assert known.macro("A") == "A"
+
+
+def test_a_macro_that_stands_for_too_much_is_a_mistake_where_it_is_used():
+    doubled = "".join(f"#define A{at + 1} A{at} + A{at}\n" for at in range(40))
+    known = known_of(f"#define A0 1\n{doubled}begin {{ }}")
+    with pytest.raises(DefinitionError) as found:
+        known.macro("A40")
+    assert "macros stand for too much text" in found.value.told
+
+
 def test_the_place_in_the_program_is_told():
     text = "struct a { int x; };\n  struct b {\n  none_t y;\n};\nbegin { }"
     definitions = [each for each in items(stream_of(text)) if isinstance(each, CDefinition)]

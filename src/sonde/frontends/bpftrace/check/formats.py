@@ -12,7 +12,7 @@ from sonde.frontends.bpftrace.check.types import base_name, is_integer, is_objec
 from sonde.frontends.bpftrace.errors import SourceSpan
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model import program as tree
-from sonde.model.conversions import Conversion
+from sonde.model.conversions import MOST_COLUMNS, Conversion
 from sonde.model.program import Expr
 
 _CONVERSION = re.compile(
@@ -43,14 +43,21 @@ def conversions(text: bytes, span: SourceSpan, scope: BtScope) -> tuple[Conversi
         if match["letters"] == "%":
             literal += "%"
             continue
-        width = int(match["width"]) if match["width"] else None
-        precision = None if match["precision"] is None else int(match["precision"] or 0)
+        width = _columns(match["width"], span, scope) if match["width"] else None
+        precision = None if match["precision"] is None else _columns(match["precision"] or "0", span, scope)
         found.append(Conversion(literal, match["flags"], width, precision, match["letters"], percent))
         literal = ""
     literal += format_[start:]
     if literal:
         found.append(Conversion(literal, offset=len(format_)))
     return tuple(found)
+
+
+def _columns(digits: str, span: SourceSpan, scope: BtScope) -> int:
+    """A width or precision. Raises BtError."""
+    if len(digits) > len(str(MOST_COLUMNS)) or int(digits) > MOST_COLUMNS:
+        raise scope.mistake(f"a width or precision is {MOST_COLUMNS} at most", scope.call or span)
+    return int(digits)
 
 
 def _is_known(letters: str) -> bool:
