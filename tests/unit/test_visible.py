@@ -1,12 +1,21 @@
 """Text from outside: what may reach a terminal, and what may stand in a row (sonde/visible.py)."""
 
+import json
 import unicodedata
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonde.visible import Remembered, single_line, single_line_bytes, visible, visible_bytes, visible_lines
+from sonde.visible import (
+    Remembered,
+    single_line,
+    single_line_bytes,
+    visible,
+    visible_bytes,
+    visible_json,
+    visible_lines,
+)
 
 HARMLESS = ["", "sh", "a b", "C:\\n", "日本語", "café", "e\u0301", "Ελλάδα", "a\u00a0b", "\u3000", "👍", "%s %n"]
 
@@ -82,3 +91,10 @@ def test_what_is_remembered_is_the_same_and_bounded():
     assert len(kept) <= 1 << 14
     assert kept[b"\n" * 10_000] == b"\\n" * 10_000
     assert b"\n" * 10_000 not in kept
+
+
+@given(st.text(st.characters(exclude_categories=("Cs",))))
+def test_json_says_by_escapes_what_a_terminal_would_obey(text):
+    line = visible_json(json.dumps(text, ensure_ascii=False))
+    assert not {unicodedata.category(each) for each in line} & TERMINAL_CATEGORIES
+    assert json.loads(line) == text
