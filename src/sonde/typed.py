@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing import (
         Any,
         BinaryIO,
+        Generic,
         NamedTuple,
         NoReturn,
         Protocol,
@@ -36,6 +37,12 @@ else:
 
     class Protocol:
         """A base that says nothing: only the type checker asks."""
+
+    class Generic:
+        """Likewise, with parameters."""
+
+        def __class_getitem__(cls, _parameters):
+            return cls
 
     Any = BinaryIO = NoReturn = TypeAlias = object
     TypeGuard = list
@@ -130,6 +137,7 @@ __all__ = [
     "TYPE_CHECKING",
     "Any",
     "BinaryIO",
+    "Generic",
     "NamedTuple",
     "NoReturn",
     "Node",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
+from itertools import chain
 
 from sonde.consume.events import Table, TableRow, Value
 from sonde.consume.options import Options
@@ -200,6 +201,11 @@ class Aggregations:
     def everything(self, index: int, contents: Iterable[tuple[bytes, bytes]]) -> dict[Key, Words]:
         """All that the aggregation has ever counted; see `Store.everything`."""
         return self._stores[index].everything(contents)
+
+    def held(self, index: int) -> Iterable[Key]:
+        """The keys of an aggregation that may be shown though its map does not have them, and others."""
+        kept = self._kept.get(index)
+        return chain(self._stores[index].held(), kept.values if kept else ())
 
     def shown(self, index: int) -> Table:
         """The rows of one aggregation at present; it counts as printed if there are any."""

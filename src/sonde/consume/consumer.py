@@ -174,6 +174,21 @@ class Consumer:
         """
         return self._aggregations.everything(index, contents) if self._aggregations else {}
 
+    def processes(self, read: Callable[[str], list[tuple[bytes, bytes]]]) -> set[int]:
+        """The processes of which stacks or addresses may be shown yet, but for those in the rings (`consume/held.py`);
+        `read` gives what is in a map."""
+        from sonde.consume import held  # an import that most runs do without
+
+        spec = self._spec
+        maps = [(each.map, each.keys, ()) for each in spec.aggregations]
+        found = held.in_maps([*maps, *((each.map, each.keys, (each.value,)) for each in spec.arrays)], read)
+        for number, each in enumerate(spec.aggregations if self._aggregations else ()):
+            assert self._aggregations is not None
+            found |= held.in_keys(each.keys, self._aggregations.held(number))
+        for records in self._speculations.kept():
+            found |= held.in_records(self._layouts, memoryview(records))
+        return found
+
     def finish(self, shown_elsewhere: Container[int] = ()) -> None:
         """Take what is left, report what was lost and hand over the aggregations not printed yet, but for those of
         these numbers; and what the program has shown at the end."""

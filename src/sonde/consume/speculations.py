@@ -8,7 +8,7 @@ were dealt with, the speculation is not free to be taken again. The counts are o
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from sonde.model.named_maps import COMMITTED, DISCARDED, FREE, SPECULATION_COUNTS, SPECULATIONS
 from sonde.typed import TYPE_CHECKING, NamedTuple, TypeAlias
@@ -48,6 +48,10 @@ class Speculations:
         closed = self._closed.get(speculation)
         if closed is None or closed.is_commit:
             self._records.setdefault(speculation, bytearray()).extend(data)
+
+    def kept(self) -> Iterable[bytearray]:
+        """The records of each speculation."""
+        return self._records.values()
 
     def close(self, speculation: int, is_commit: bool, written: int) -> None:
         """It was committed or discarded after so many records."""

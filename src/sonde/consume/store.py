@@ -9,6 +9,7 @@ the programs run on.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 
 from sonde.consume.decode import key_reader
 from sonde.consume.events import Value
@@ -117,6 +118,10 @@ class AggregationStore:
 
     def _of_cpu(self, cpu: int) -> AggregationStore:
         return AggregationStore(self.spec, self._strings, self._tracing, False, cpu, canonical=self._canonical)
+
+    def held(self) -> Iterable[Key]:
+        """The keys that are kept here, in the map or not."""
+        return chain(self._retained, self._baseline, self._removed or ())
 
     def absorb(self, contents: Sequence[tuple[bytes, bytes]], is_final: bool) -> Snapshot:
         """The snapshot that the contents of the map amount to."""

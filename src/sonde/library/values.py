@@ -21,6 +21,7 @@ from sonde.model.records import (
     TracememAction,
     TypeSpec,
 )
+from sonde.recent import Recent
 from sonde.report.callers import are_calls, kernel_place, python_frame, user_place
 from sonde.report.number import as_real
 from sonde.report.stack import GLUE
@@ -29,7 +30,8 @@ from sonde.typed import Any, NamedTuple
 
 _COARSE = ("mod", "sym", "func", "umod", "usym", "ufunc")
 
-_MOST_FRAMES = 1 << 16
+_MOST_FRAMES = 1 << 15
+"""Frames that are kept, some 400 bytes each."""
 
 FindLine = Callable[[int, int], "tuple[str, int]"]
 """The source file and line of an address of a process (-1: the kernel); "" and 0 where they are not known."""
@@ -69,7 +71,7 @@ class Values:
         self._types = types
         self._find_line = find_line
         self._changes = symbolizer.changes
-        self._frames: dict[tuple[int, int, bool], Frame] = {}
+        self._frames: Recent[tuple[int, int, bool], Frame] = Recent(_MOST_FRAMES)
         self._decoded = _Decoded()
         self._own = own_values(self)
         self.functions: dict[str, Any] = {
@@ -219,10 +221,7 @@ class Values:
         return self._find_line(process, address - calls) if self._find_line is not None else ("", 0)
 
     def _keep(self, key: tuple[int, int, bool], frame: Frame) -> Frame:
-        if len(self._frames) >= _MOST_FRAMES:
-            self._frames.clear()
-        self._frames[key] = frame
-        return frame
+        return self._frames.put(key, frame)
 
     def printed(self, number: int, data: bytes, address: int | None = None) -> Object:
         """What print() records."""

@@ -11,8 +11,11 @@ from collections.abc import Iterable
 
 from sonde.model.probe import Internal, KernelIterator, Packet, Probe
 from sonde.model.records import (
+    Action,
     AggregationSpec,
     ArraySpec,
+    CommandAction,
+    Field,
     PrintaAction,
     PrintAction,
     PrintfAction,
@@ -221,17 +224,30 @@ OF_PROCESSES = ("ustack", "usym")
 """In the names of structures that have addresses of processes."""
 
 
+def is_of_process(field: Field) -> bool:
+    """Whether the value has addresses of a process, with its number."""
+    return field.kind in ("ustack", "user_symbol") or any(each in field.detail for each in OF_PROCESSES)
+
+
+def shown_fields(action: Action) -> tuple[Field, ...]:
+    """The fields that an action shows, as far as they may have names."""
+    match action:
+        case TraceAction():
+            return (action.field,)
+        case PrintfAction() | CommandAction():
+            return action.fields
+        case PrintAction():
+            return (action.object,)
+    return ()
+
+
 def has_user_addresses(spec: TracingSpec) -> bool:
     """Whether the report may ask for names in a process."""
     groups = [aggregation.keys for aggregation in spec.aggregations] + [array.keys for array in spec.arrays]
     actions = [action for layout in spec.records for action in layout.actions]
-    groups += [(action.field,) for action in actions if isinstance(action, TraceAction)]
-    groups += [action.fields for action in actions if isinstance(action, PrintfAction)]
+    groups += map(shown_fields, actions)
     groups += [(array.value,) for array in spec.arrays]
-    groups += [(action.object,) for action in actions if isinstance(action, PrintAction)]
-    if any(field.kind in ("ustack", "user_symbol") for group in groups for field in group):
-        return True
-    if any(each in field.detail for group in groups for field in group for each in OF_PROCESSES):
+    if any(is_of_process(field) for group in groups for field in group):
         return True
     formats = [action.conversions or () for action in actions if isinstance(action, (PrintfAction, PrintaAction))]
     return any(conversion.letters == "A" for format_ in formats for conversion in format_)

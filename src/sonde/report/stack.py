@@ -9,15 +9,16 @@ from sonde.consume.options import Options
 from sonde.consume.stacks import ADDRESS, addresses, process_of
 from sonde.model.python_frames import NOT_KNOWN, PythonFrame
 from sonde.model.records import Field
+from sonde.recent import Recent
 from sonde.report.callers import are_calls, interrupts, kernel_place, python_frame, user_place
 from sonde.report.symbolizer import Symbolizer
 from sonde.visible import single_line, visible
 
-_MOST_PROCESSES = 4096
-"""Processes whose frames are kept as text."""
+_MOST_BYTES = 32 << 20
+"""Of the texts that are kept, with what it takes to find them again."""
 
-_MOST_FRAMES = 1 << 20
-"""Frames of one process that are kept as text."""
+_EMPTY, _ENTRY = 1500, 200
+"""Bytes that a process takes without texts, and a text besides its own."""
 
 _CHUNK = 8 * ADDRESS
 """Frames that are kept as one text, in bytes of a stack."""
@@ -25,12 +26,12 @@ _CHUNK = 8 * ADDRESS
 _MOST_COLUMNS = 1024
 """Before a frame: each way to indent has its own texts, and a record may choose it."""
 
-_MOST_CHUNKS = 1 << 16
-"""Such texts of one process."""
-
 GLUE = ("__traceiter_", "__bpf_trace_", "bpf_trace_run", "bpf_prog_")
 """How functions of the kernel are called that stand between the code at a tracepoint and the program."""
 _GLUE = tuple(b"vmlinux`" + name.encode() for name in GLUE)
+
+_MOST_ANSWERS = 1 << 12
+"""Addresses of which it is known whether they are such functions'."""
 
 
 def _plus(offset: int) -> bytes:
@@ -41,15 +42,18 @@ class _Lines(dict[int, bytes]):
     """The lines of frames by their addresses, each made once, unless its name may still become known."""
 
     def __init__(
-        self, make: Callable[[int], tuple[bytes, bool]], margin: bytes, before: Callable[[int], bytes] | None = None
-    ) -> None:
-        """`before` are the lines of functions inlined in the frame."""
-        self.interrupting: set[int] = set()
-        """Addresses of these that handlers of signals return to."""
+        self, kept: _KeptLines, make: Callable[[int], tuple[bytes, bool]], margin: bytes,
+        interrupting: set[int], before: Callable[[int], bytes] | None = None,
+    ) -> None:  # fmt: skip
+        """`before` are the lines of functions inlined in the frame; `interrupting` the addresses that handlers of
+        signals return to."""
+        self.interrupting = interrupting
+        self.size = _EMPTY
+        """Bytes of these texts and of those of chunks."""
+        self._kept = kept
         self._make = make
         self._margin = margin
         self._before = before
-        self.chunks = _Chunks(self)
 
     def __missing__(self, address: int) -> bytes:
         name, is_known = self._make(address)
@@ -57,26 +61,60 @@ class _Lines(dict[int, bytes]):
         if self._before is not None and is_known:
             line = self._before(address) + line
         if is_known:
-            if len(self) >= _MOST_FRAMES:
-                self.clear()
             self[address] = line
+            self.grow(len(line))
         return line
+
+    def grow(self, size: int) -> None:
+        """A text of that size is kept as well."""
+        self.size += size + _ENTRY
+        self._kept.size += size + _ENTRY
 
 
 class _Chunks(dict[bytes, bytes]):
     """The text of some successive frames by their addresses: stacks differ inside and are the same further out."""
 
     def __init__(self, lines: _Lines) -> None:
-        self._lines = lines
+        self.lines = lines
 
     def __missing__(self, chunk: bytes) -> bytes:
         frames = addresses(chunk)
-        text = b"".join(map(self._lines.__getitem__, frames))
-        if self._lines.keys() >= set(frames):
-            if len(self) >= _MOST_CHUNKS:
-                self.clear()
+        text = b"".join(map(self.lines.__getitem__, frames))
+        if self.lines.keys() >= set(frames):
             self[chunk] = text
+            self.lines.grow(len(chunk) + len(text))
         return text
+
+
+class _KeptLines:
+    """The lines of the processes of which stacks were shown lately, in two halves (`recent.py`): as soon as the new one
+    has half of the bytes it is the old one."""
+
+    def __init__(self) -> None:
+        self._new: dict[tuple[int, int, bool], _Chunks] = {}
+        self._old: dict[tuple[int, int, bool], _Chunks] = {}
+        self.size = 0
+        """Bytes of the new half."""
+
+    def get(self, key: tuple[int, int, bool]) -> _Chunks | None:
+        """Those of a process, by the columns before them, and for innermost frames."""
+        if self.size > _MOST_BYTES // 2:
+            # One that has too many for itself begins anew.
+            self._old = {key: each for key, each in self._new.items() if each.lines.size <= _MOST_BYTES // 4}
+            self._new, self.size = {}, 0
+        found = self._new.get(key)
+        if found is None and (found := self._old.pop(key, None)) is not None:
+            self._new[key] = found
+            self.size += found.lines.size
+        return found
+
+    def put(self, key: tuple[int, int, bool], lines: _Chunks) -> _Chunks:
+        self._new[key] = lines
+        self.size += lines.lines.size
+        return lines
+
+    def clear(self) -> None:
+        self._new, self._old, self.size = {}, {}, 0
 
 
 class Addresses:
@@ -86,8 +124,8 @@ class Addresses:
         self._symbolizer = symbolizer
         self._options = options
         self._changes = 0
-        self._lines: dict[tuple[int, int, bool], _Lines] = {}
-        self._glue: dict[int, bool] = {}
+        self._lines = _KeptLines()
+        self._glue: Recent[int, bool] = Recent(_MOST_ANSWERS)
         self._escape = single_line
 
     def suit(self, is_terminal: bool) -> None:
@@ -158,7 +196,7 @@ class Addresses:
         if not shown or stack[:ADDRESS] != shown[:ADDRESS]:
             # The first was taken away.
             return b"\n" + self._text(lines, shown)
-        first = self._lines_of(-1, indent, True)[int.from_bytes(shown[:ADDRESS], "big")]
+        first = self._lines_of(-1, indent, True).lines[int.from_bytes(shown[:ADDRESS], "big")]
         return b"\n" + first + self._text(lines, shown[ADDRESS:])
 
     def beyond_glue(self, stack: bytes, frames: int | None = None) -> bytes:
@@ -176,8 +214,9 @@ class Addresses:
         if not frames:
             return b"\n"
         # Where it is, then where calls return to, behind the calls.
-        lines, first = self._lines_of(process, indent), self._lines_of(process, indent, True)
-        text = b"\n" + first[int.from_bytes(frames[:ADDRESS], "big")] + self._text(lines, frames[ADDRESS:])
+        chunks, first = self._lines_of(process, indent), self._lines_of(process, indent, True).lines
+        lines = chunks.lines
+        text = b"\n" + first[int.from_bytes(frames[:ADDRESS], "big")] + self._text(chunks, frames[ADDRESS:])
         interrupting = lines.interrupting | first.interrupting
         if interrupting and not interrupting.isdisjoint(found := addresses(frames)):
             chosen = (lines if each else first for each in are_calls(self._symbolizer, process, found))
@@ -185,44 +224,44 @@ class Addresses:
         return text
 
     @staticmethod
-    def _text(lines: _Lines, stack: bytes) -> bytes:
+    def _text(chosen: _Chunks, stack: bytes) -> bytes:
         # Chunks are counted from the outermost frame, where stacks of any depth are alike.
         start = len(stack) % _CHUNK
         chunks = [stack[place : place + _CHUNK] for place in range(start, len(stack), _CHUNK)]
-        return b"".join(map(lines.chunks.__getitem__, [stack[:start], *chunks]))
+        return b"".join(map(chosen.__getitem__, [stack[:start], *chunks]))
 
     def _is_glue(self, address: int) -> bool:
         found = self._glue.get(address)
         if found is None:
-            found = self._glue[address] = self.kernel(address).startswith(_GLUE)
+            found = self._glue.put(address, self.kernel(address).startswith(_GLUE))
         return found
 
-    def _lines_of(self, process: int, indent: int | None, is_first: bool = False) -> _Lines:
+    def _lines_of(self, process: int, indent: int | None, is_first: bool = False) -> _Chunks:
         """Those of a process's frames, or, of -1, the kernel's; `is_first`: those of innermost frames."""
         changes = self._symbolizer.changes
-        if changes != self._changes or len(self._lines) > _MOST_PROCESSES:
+        if changes != self._changes:
             self._lines.clear()
             self._changes = changes
         columns = min(self._options.stackindent if indent is None else indent, _MOST_COLUMNS)
         key = process, columns, is_first
         found = self._lines.get(key)
         if found is None:
-            found = self._lines[key] = self._new_lines(process, b" " * columns, is_first)
+            found = self._lines.put(key, _Chunks(self._new_lines(process, b" " * columns, is_first)))
         return found
 
     def _new_lines(self, process: int, margin: bytes, is_first: bool) -> _Lines:
         if process < 0:
-            return _Lines(lambda address: (self.kernel(address, calls=not is_first), True), margin)
+            return _Lines(self._lines, lambda address: (self.kernel(address, calls=not is_first), True), margin, set())
         before = 0 if is_first else 1
+        interrupting: set[int] = set()
         inlined = (lambda at: self._inlined(process, at, before, margin)) if self._options.inlines else None
 
         def frame(address: int) -> tuple[bytes, bool]:
             if interrupts(self._symbolizer, process, address):
-                made.interrupting.add(address)
+                interrupting.add(address)
             return self._user_frame(process, address, not is_first)
 
-        made = _Lines(frame, margin, inlined)
-        return made
+        return _Lines(self._lines, frame, margin, interrupting, inlined)
 
     def _inlined(self, process: int, address: int, before: int, margin: bytes) -> bytes:
         """What is inlined `before` bytes before the address of a frame."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 from sonde.model.options import OptionTable
 from sonde.typed import TYPE_CHECKING
@@ -84,6 +84,9 @@ class Names:
 
     def take(self, event: ProcessEvent) -> None:
         self._system().take(event)
+
+    def release(self, held: Callable[[], Collection[int]]) -> None:
+        self._system().release(lambda: {*held(), self._pid})
 
     @property
     def forgotten(self) -> int:

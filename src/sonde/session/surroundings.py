@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from sonde.model.named_maps import UNWIND_ROWS
 from sonde.model.spec import TracingSpec, devices, fires_elsewhere, has_open_sites
@@ -107,6 +107,12 @@ class SessionSurroundings:
             self._following.poll()
         # Behind it: what programs have met in a process that has ended since is known by what that has mapped.
         self.poll_tables()
+
+    def release(self, held: Callable[[], Collection[int]]) -> None:
+        """What was there at the last poll has been shown: give up what was kept of processes that have ended, but for
+        those of stacks that are held."""
+        if self._following is not None:
+            self._following.release(held)
 
     def poll_tables(self) -> None:
         """Only that by which stacks are walked."""

@@ -224,6 +224,11 @@ class Session:
             self._tracing.wait(IDLE)
             self._surroundings.poll()
             self._consumer.poll()
+            self._surroundings.release(self._held)
+
+    def _held(self) -> set[int]:
+        """The processes whose stacks may still be shown."""
+        return self._consumer.processes(self._tracing.read_map)
 
     def _start(self) -> None:
         self._adopt_descendants()
@@ -298,6 +303,7 @@ class Session:
                 self._run_internal(come.pop(0))
             self._consumer.poll()
             self._sampling.drain()
+            self._surroundings.release(self._held)
             self._look()
             if self._surroundings.are_gone(self._report.gone):
                 return

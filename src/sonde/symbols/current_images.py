@@ -7,21 +7,20 @@ step by step gives it another mark there, too: the number of its *generation* is
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Iterable
 
 from sonde.symbols.images import mark_in, mark_of
 from sonde.symbols.mappings import VDSO, Mapping, MappingTable
-from sonde.symbols.process_events import Executed, Forked, Mapped, MappingsSnapshot, ProcessEvent
+from sonde.symbols.process_events import Executed, Exited, Forked, Mapped, MappingsSnapshot, ProcessEvent
 
 _MARK = (1 << 32) - 1
 
-_ROOM = 100_000
-"""Mappings of generations that have gone, some 30 MB. From there on what takes the place of other code takes its names,
-too."""
-
 _MOST = 1 << 14
 """Processes that are known: of those that were heard of first nothing is known in the end."""
+
+_GONE = 64
+"""Processes of which the first thread has ended that are known yet: others may go on."""
 
 
 class CurrentImage:
@@ -51,7 +50,7 @@ class CurrentImages:
 
     def __init__(self) -> None:
         self._of: OrderedDict[int, CurrentImage] = OrderedDict()
-        self._room = _ROOM
+        self._gone: deque[tuple[int, CurrentImage]] = deque()
 
     def mark(self, pid: int) -> int:
         """The mark of what the process executes now, 0 if that is not known."""
@@ -69,7 +68,8 @@ class CurrentImages:
                 image = self._image(pid)
                 if mapping.path == VDSO:
                     image.base, image.generation = mark_of(mapping.start), 0
-                if mapping.executable and image.add((mapping,)) and self._begins(image):
+                if mapping.executable and image.add((mapping,)):
+                    image.generation += 1
                     return MappingsSnapshot(time, pid, image.mark, tuple(image.table))
             case Executed(_, pid):
                 self._put(pid, CurrentImage())
@@ -77,6 +77,8 @@ class CurrentImages:
                 known = self._of.get(parent)
                 if known is not None:
                     self._put(pid, CurrentImage(known.base, known.generation, known.table.copy()))
+            case Exited(_, pid):
+                self._exited(pid)
             case MappingsSnapshot(_, pid, mark, mappings):
                 return event._replace(mark=self._seen(pid, mark or mark_in(mappings), mappings))
         return event
@@ -88,18 +90,20 @@ class CurrentImages:
             image = CurrentImage(base)
             self._put(pid, image)
         code = [each for each in mappings if each.executable]
-        if image.add(code) and self._begins(image):
+        if image.add(code):
+            image.generation += 1
             image.table = MappingTable()
             image.add(code)
         return image.mark
 
-    def _begins(self, image: CurrentImage) -> bool:
-        """Another generation, if there is room."""
-        self._room -= len(image.table)
-        if self._room < 0:
-            return False
-        image.generation += 1
-        return True
+    def _exited(self, pid: int) -> None:
+        known = self._of.get(pid)
+        if known is not None:
+            self._gone.append((pid, known))
+        if len(self._gone) > _GONE:
+            pid, known = self._gone.popleft()
+            if self._of.get(pid) is known:
+                del self._of[pid]
 
     def _image(self, pid: int) -> CurrentImage:
         found = self._of.get(pid)

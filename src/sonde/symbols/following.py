@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from sonde.symbols.mappings import Mapping
 from sonde.symbols.process_events import ProcessEvent
@@ -51,9 +51,12 @@ class NameSource(Protocol):
     def remember(self, pid: int) -> bool:
         """Read what a process has mapped, False if it is gone."""
 
+    def release(self, held: Callable[[], Collection[int]]) -> None:
+        """Give up what was kept for stacks of processes, but for those that `held` gives."""
+
     @property
     def forgotten(self) -> int:
-        """Ended processes that were given up for want of room."""
+        """Past images of processes that were given up for want of room."""
 
 
 class Following:
@@ -84,6 +87,11 @@ class Following:
         elif time.monotonic() >= self._due:
             self._due = time.monotonic() + _AGAIN
             self._look_at_traced()
+
+    def release(self, held: Callable[[], Collection[int]]) -> None:
+        """Give up what was kept of processes that have ended by the last poll, but for those whose stacks may still be
+        shown: `held` gives these (`Images.release`). All records that were written by then have been shown."""
+        self._names.release(held)
 
     @property
     def descriptors(self) -> Sequence[int]:

@@ -8,8 +8,7 @@ the kernel maps at another random place at each exec.
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Collection, Container, Iterable
 
 from sonde.arch import pages
 from sonde.symbols.mappings import VDSO, Mapping, MappingTable
@@ -20,7 +19,10 @@ _PAGE_BITS = pages.PAGE_BITS
 _PID = (1 << 32) - 1
 
 RETAINED = 300_000
-"""Mappings of processes that have ended that are kept, about 300 bytes each."""
+"""Mappings of past images that are kept, about 300 bytes each, though stacks of all of them may still be shown."""
+
+SPARE = 16_000
+"""Mappings of past images that are kept without asking who may still show their stacks."""
 
 _LONG = 256
 """Characters of a name that take as much as a mapping."""
@@ -44,7 +46,7 @@ def mark_in(mappings: Iterable[Mapping]) -> int:
 class Image:
     """What a process has mapped from an exec to the next, or to its end."""
 
-    __slots__ = ("_is_shared", "_table", "base", "is_told", "is_whole", "mark")
+    __slots__ = ("_is_shared", "_table", "base", "is_past", "is_told", "is_whole", "mark")
 
     def __init__(self, table: MappingTable | None = None, mark: int = 0, is_whole: bool = True) -> None:
         self.mark = self.base = mark
@@ -54,7 +56,9 @@ class Image:
         self.is_whole = is_whole
         """False if mappings from before the session are missing."""
         self._table = MappingTable() if table is None else table
+        self._table.users += 1
         self._is_shared = False
+        self.is_past = False
 
     def find(self, address: int) -> Mapping | None:
         return self._table.find(address)
@@ -65,7 +69,11 @@ class Image:
 
     def add(self, mapping: Mapping) -> None:
         if self._is_shared:
-            self._table, self._is_shared = self._table.copy(), False
+            table = self._table.copy()
+            if not self.is_past:
+                self._table.users -= 1
+                table.users += 1
+            self._table, self._is_shared = table, False
         self._table.add(mapping)
         if mapping.path == VDSO:
             self.mark = self.base = mark_of(mapping.start)
@@ -89,10 +97,17 @@ class Image:
         made._is_shared = self._is_shared = True
         return made
 
-    @property
-    def held(self) -> int:
-        """How many mappings there would be less without it; those with long names count as several."""
-        return 0 if self._is_shared else sum(1 + len(each.path) // _LONG for each in self._table)
+    def retire(self) -> int:
+        """It has become a past one: as how many mappings it counts. Those with long names count as several, and those
+        of a table that a present image has as well are that one's."""
+        self.is_past = True
+        self._table.users -= 1
+        return 1 + (0 if self._table.users else sum(1 + len(each.path) // _LONG for each in self._table))
+
+    def revive(self) -> None:
+        """Its process is there after all."""
+        self.is_past = False
+        self._table.users += 1
 
 
 def _is_of(image: Image, mark: int, base: int) -> bool:
@@ -101,16 +116,26 @@ def _is_of(image: Image, mark: int, base: int) -> bool:
 
 
 class Images:
-    """The images of all processes, each process's in the order of time."""
+    """The images of all processes, each process's in the order of time.
 
-    def __init__(self, retained: int = RETAINED) -> None:
-        self._retained = retained
+    Those that processes have no more, past images, are kept as long as stacks of them may be shown. Who knows which
+    these are says so (`release`) where there are many of them (`are_many`).
+    """
+
+    def __init__(self, retained: int = RETAINED, spare: int = SPARE) -> None:
+        self._retained, self._spare = retained, spare
         self._of: dict[int, list[Image]] = {}
-        self._ended: OrderedDict[int, int] = OrderedDict()
-        """Processes that have ended, the one first that ended first, and how many mappings they hold."""
+        self._past: dict[Image, tuple[int, int, int]] = {}
+        """Past images, those that have been so for longest first: pid, as how many mappings they count, and their
+        number."""
+        self._ever = self._settled = 0
         self._held = 0
+        self._due = spare
         self.forgotten = 0
-        """Ended processes whose mappings were given up for want of room."""
+        """Past images that were given up for want of room though their stacks may be shown."""
+
+    def __len__(self) -> int:
+        return sum(map(len, self._of.values()))
 
     def find(self, process: int) -> Image | None:
         """The image of a stack's process: the last one, if its mark tells no other; None if it was never seen."""
@@ -131,48 +156,77 @@ class Images:
             case Mapped(_, pid, mapping):
                 self._current(pid).add(mapping)
             case Executed(_, pid):
-                self._alive(pid).append(Image())
+                self._begin(pid, Image())
             case Forked(_, pid, parent):
-                self._forked(pid, parent)
+                known = self._of.get(parent)
+                self._begin(pid, known[-1].fork() if known else Image(is_whole=False))
             case Exited(_, pid):
-                self._exited(pid)
+                self._end(pid)
             case MappingsSnapshot(_, pid, mark, mappings):
                 self._seen(pid, mark, mappings)
 
+    @property
+    def are_many(self) -> bool:
+        """Whether past images should be given up as far as nobody can ask for them."""
+        return self._held >= self._due
+
+    def settle(self) -> None:
+        """What is past now may be released from here on: stacks that were being recorded are known by then."""
+        self._settled = self._ever
+
+    def release(self, held: Container[int], running: Collection[int] | None = None) -> None:
+        """Give up past images, the oldest first, until half of the spare room is free. Those that stacks of `held`
+        processes need stay; `held` has words, pid and mark, or pid alone for the last image. `running` are the pids
+        there are, if that is known: whatever else is taken for present has ended unheard."""
+        for pid in () if running is None else [each for each in self._of if each not in running]:
+            self._end(pid)
+        for image, (pid, _, number) in list(self._past.items()):
+            if self._held <= self._spare // 2 or number >= self._settled:
+                break
+            is_last = self._of[pid][-1] is image
+            if not (image.mark << 32 | pid in held or (is_last and pid in held)):
+                self._drop(image)
+        self._due = max(self._held + self._spare // 2, self._spare)
+
     def _current(self, pid: int) -> Image:
-        images = self._alive(pid)
+        images = self._of.get(pid)
         if not images:
-            images.append(Image(is_whole=False))
+            return self._begin(pid, Image(is_whole=False))
+        if images[-1].is_past:
+            # Its first thread has ended, and others go on.
+            self._held -= self._past.pop(images[-1])[1]
+            images[-1].revive()
         return images[-1]
 
-    def _alive(self, pid: int) -> list[Image]:
-        self._held -= self._ended.pop(pid, 0)
-        return self._of.setdefault(pid, [])
+    def _begin(self, pid: int, image: Image) -> Image:
+        """The image that a process has from here on."""
+        self._end(pid)
+        self._of.setdefault(pid, []).append(image)
+        return image
 
-    def _forked(self, pid: int, parent: int) -> None:
-        images = self._alive(pid)
-        known = self._of.get(parent)
-        images.append(known[-1].fork() if known else Image(is_whole=False))
+    def _end(self, pid: int) -> None:
+        """The last image of a process becomes a past one."""
+        images = self._of.get(pid)
+        if not images or images[-1].is_past:
+            return
+        count = images[-1].retire()
+        self._past[images[-1]] = pid, count, self._ever
+        self._ever += 1
+        self._held += count
+        while self._held > self._retained and self._past:
+            self._drop(next(iter(self._past)))
+            self.forgotten += 1
+
+    def _drop(self, image: Image) -> None:
+        pid, count, _ = self._past.pop(image)
+        self._held -= count
+        images = self._of[pid]
+        images.remove(image)
+        if not images:
+            del self._of[pid]
 
     def _seen(self, pid: int, mark: int, mappings: tuple[Mapping, ...]) -> None:
         """A snapshot completes what is known of the same image: what was unmapped before it may still be asked for."""
-        images = self._of.setdefault(pid, [])
         base = mark_in(mappings)
-        image = next((each for each in reversed(images) if _is_of(each, mark, base)), None)
-        if image is None:
-            image = Image()
-            images.append(image)
-        image.complete(mark, mappings)
-
-    def _exited(self, pid: int) -> None:
-        images = self._of.get(pid)
-        if images is None:
-            return
-        held = sum(image.held for image in images) + 1
-        self._held += held - self._ended.pop(pid, 0)
-        self._ended[pid] = held
-        while self._held > self._retained and self._ended:
-            oldest, held = self._ended.popitem(last=False)
-            self._held -= held
-            self._of.pop(oldest, None)
-            self.forgotten += 1
+        image = next((each for each in reversed(self.all(pid)) if _is_of(each, mark, base)), None)
+        (image or self._begin(pid, Image())).complete(mark, mappings)

@@ -58,12 +58,14 @@ def _parse(line: str, names: dict[str, str]) -> Mapping | None:
 class MappingTable:
     """Mappings that do not overlap: one that is added takes the place of what was there, as mmap(2) does."""
 
-    __slots__ = ("_mappings", "_starts")
+    __slots__ = ("_mappings", "_starts", "users")
 
     def __init__(self, mappings: Iterable[Mapping] = ()) -> None:
         """`mappings` do not overlap."""
         self._mappings = sorted(mappings)
         self._starts = [mapping.start for mapping in self._mappings]
+        self.users = 0
+        """Present images that have this table (`images.py`)."""
 
     def __len__(self) -> int:
         return len(self._starts)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from sonde.recent import Recent
 from sonde.symbols.elf.costs import Costs
 from sonde.symbols.elf.file import ElfError, ElfFile
 from sonde.symbols.elf.plt import Linkage
 
-_MOST = 1 << 16
+_MOST, _MOST_INLINED = 1 << 14, 1 << 12
 """Answers kept of one object."""
 
 _WORTH, _INLINED_WORTH = 0.001, 0.02
@@ -22,23 +23,22 @@ class ObjectNames:
         """`path` is where the file can be opened once more, for its debug information."""
         self._path = path
         self._inlines_at: Callable[[int], tuple[str, ...]] | None = None
-        self._inlined: dict[int, tuple[str, ...]] = {}
+        self._inlined: Recent[int, tuple[str, ...]] = Recent(_MOST_INLINED)
         self.costs = file.costs
         # Debug information that costs too much does not cost the names of symbols as well.
         self.inline_costs = Costs()
         self._linkage = Linkage(file)
         self._symbols = tuple(symbols)
-        self._known: dict[int, tuple[str, int] | None] = {}
+        self._known: Recent[int, tuple[tuple[str, int] | None]] = Recent(_MOST)
 
     def symbolize(self, address: int) -> tuple[str, int] | None:
         """The name of the symbol that has a link-time address in it, and the distance from its start."""
-        if address not in self._known:
-            if len(self._known) >= _MOST:
-                self._known.clear()
+        known = self._known.get(address)
+        if known is None:
             self.costs.allow(_WORTH)
             with self.costs:
-                self._known[address] = self._find(address)
-        return self._known[address]
+                known = self._known.put(address, (self._find(address),))
+        return known[0]
 
     def inlined(self, address: int) -> tuple[str, ...]:
         """The functions whose inlined copies a link-time address is in, the innermost first."""
@@ -47,13 +47,12 @@ class ObjectNames:
 
             found = open_inlines(self._path, self.inline_costs) if self._path else None
             self._inlines_at = found.at if found else lambda address: ()
-        if address not in self._inlined:
-            if len(self._inlined) >= _MOST:
-                self._inlined.clear()
+        known = self._inlined.get(address)
+        if known is None:
             self.inline_costs.allow(_INLINED_WORTH)
             with self.inline_costs:
-                self._inlined[address] = self._inlines_at(address)
-        return self._inlined[address]
+                known = self._inlined.put(address, self._inlines_at(address))
+        return known
 
     def _find(self, address: int) -> tuple[str, int] | None:
         try:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 from sonde.symbols.elf.file import ElfError
 from sonde.symbols.images import Image, Images, split
 from sonde.symbols.mappings import DELETED, Mapping, parse_maps
 from sonde.symbols.objects import Objects
 from sonde.symbols.perf_map import CompiledCode
-from sonde.symbols.process_events import Mapped, MappingsSnapshot, ProcessEvent
+from sonde.symbols.process_events import Exited, Mapped, MappingsSnapshot, ProcessEvent
 from sonde.typed import NamedTuple
 from sonde.untrusted import kernel_text
 
@@ -53,6 +54,23 @@ class ProcessNames:
             self._objects.keep(event.pid, event.mapping)
             if not event.mapping.is_object:
                 self._compiled.expect(event.pid)
+        elif isinstance(event, Exited):
+            self._read_again.pop(event.pid, None)
+
+    def release(self, held: Callable[[], Collection[int]]) -> None:
+        """Give up what processes had mapped of which nobody can ask for names any more, if that is much; `held` as in
+        `Images.release`."""
+        if self._images.are_many:
+            self._images.release(held(), self._running())
+        self._images.settle()
+
+    def _running(self) -> frozenset[int] | None:
+        """The processes that there are, None if that is not known."""
+        try:
+            names = os.listdir(self._proc) if self._proc else []
+        except OSError:
+            return None
+        return frozenset(int(each) for each in names if each.isdigit()) or None
 
     @property
     def changes(self) -> int:
@@ -65,7 +83,7 @@ class ProcessNames:
 
     @property
     def forgotten(self) -> int:
-        """Processes that have ended whose mappings were given up for want of room."""
+        """Past images of processes that were given up for want of room."""
         return self._images.forgotten
 
     def look(self, pid: int) -> bool:

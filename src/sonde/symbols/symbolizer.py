@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 from sonde.arch import unwinding
+from sonde.recent import Recent
 from sonde.symbols.kallsyms import Kallsyms
 from sonde.symbols.mappings import Mapping
 from sonde.symbols.process import ProcessNames
@@ -16,8 +17,8 @@ from sonde.typed import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from sonde.model.python_frames import PythonFrame
 
-_MOST = 1 << 18
-"""Answers kept."""
+_MOST_OF_USER, _MOST_OF_KERNEL, _MOST_UNKNOWN = 1 << 16, 1 << 16, 1 << 12
+"""Answers kept, some 300 bytes each: of processes, of the kernel, and of what had none."""
 
 _PATIENCE = 0.05
 """Seconds after which an address that had no name is looked up again."""
@@ -42,12 +43,12 @@ class SystemSymbolizer:
         self._shown = self._demangler.name if demangles else str
         self._kallsyms: SymbolsOfKernel = kallsyms or Kallsyms()
         self._processes = processes or ProcessNames()
-        self._kernel: dict[int, tuple[str, str, int] | None] = {}
+        self._kernel: Recent[int, tuple[tuple[str, str, int] | None]] = Recent(_MOST_OF_KERNEL)
         self._python: Callable[[int], PythonFrame] | None = None
         self._changes = 0
-        self._unknown: dict[tuple[int, int], float] = {}
+        self._unknown: Recent[tuple[int, int], float] = Recent(_MOST_UNKNOWN)
         """When to ask again."""
-        self._user: dict[tuple[int, int], tuple[str, str | None, int]] = {}
+        self._user: Recent[tuple[int, int], tuple[str, str | None, int]] = Recent(_MOST_OF_USER)
 
     @property
     def changes(self) -> int:
@@ -61,26 +62,23 @@ class SystemSymbolizer:
 
     def kernel(self, address: int) -> tuple[str, str, int] | None:
         """The module and name of a kernel symbol, and the offset of the address in it."""
-        if address not in self._kernel:
+        known = self._kernel.get(address)
+        if known is None:
             found = self._kallsyms.symbolize(address)
-            self._kernel[address] = (found[0], self._shown(found[1]), found[2]) if found else None
-        return self._kernel[address]
+            known = self._kernel.put(address, ((found[0], self._shown(found[1]), found[2]) if found else None,))
+        return known[0]
 
     def user(self, process: int, address: int) -> tuple[str, str | None, int] | None:
         """The path of the object an address of a process is in, the symbol (None if it has none there), and the
         offset from the symbol's, or else the object's, start. None if the process is gone or the memory no file's."""
         key = process, address
         found = self._user.get(key)
-        if found is None and time.monotonic() >= self._unknown.get(key, 0):
+        if found is None and time.monotonic() >= (self._unknown.get(key) or 0):
             found = self._processes.symbolize(process, address)
-            if len(self._user) + len(self._unknown) >= _MOST:
-                self._user.clear()
-                self._unknown.clear()
             if found is not None:
                 path, symbol, offset = found
-                found = self._user[key] = (path, self._shown(symbol) if symbol else symbol, offset)
-            else:
-                self._unknown[key] = time.monotonic() + _PATIENCE
+                return self._user.put(key, (path, self._shown(symbol) if symbol else symbol, offset))
+            self._unknown.put(key, time.monotonic() + _PATIENCE)
         return found
 
     def place(self, process: int, address: int) -> tuple[str, int] | None:
@@ -113,9 +111,13 @@ class SystemSymbolizer:
         """Ask `pull` what has happened to processes when an address is not known."""
         self._processes.follow(pull)
 
+    def release(self, held: Callable[[], Collection[int]]) -> None:
+        """Give up what was kept for stacks of processes, but for those that `held` gives."""
+        self._processes.release(held)
+
     @property
     def forgotten(self) -> int:
-        """Ended processes that were given up for want of room."""
+        """Past images of processes that were given up for want of room."""
         return self._processes.forgotten
 
     def inlined(self, process: int, address: int) -> tuple[str, ...]:

@@ -17,10 +17,12 @@ from sonde.model.python_frames import (
     remark,
 )
 from sonde.model.python_functions import PythonFunction
+from sonde.recent import Recent
 
 _WORD = 8
 _HIGHEST_BYTE = FRAME >> 56
-_MOST_STACKS = 1 << 16
+_MOST_STACKS, _MOST_WORDS = 1 << 14, 1 << 16
+"""Answers kept."""
 
 
 def _nobody() -> None:
@@ -36,9 +38,9 @@ class PythonFunctions:
         self._numbers: dict[tuple[str, str, int], int] = {}
         """The first number of a function, as programs may give it several."""
         self._same: dict[int, int] = {}
-        self._frames: dict[int, PythonFrame] = {}
-        self._words: dict[int, int] = {}
-        self._stacks: dict[bytes, bytes] = {}
+        self._frames: Recent[int, PythonFrame] = Recent(_MOST_WORDS)
+        self._words: Recent[int, int] = Recent(_MOST_WORDS)
+        self._stacks: Recent[bytes, bytes] = Recent(_MOST_STACKS)
 
     def learn(self, number: int, function: PythonFunction) -> None:
         """What a number stands for from here on."""
@@ -56,11 +58,11 @@ class PythonFunctions:
         if found is None:
             number, place = parts_of(word)
             if not number:
-                return self._frames.setdefault(word, remark(place))
+                return self._frames.put(word, remark(place))
             function = self._function(number)
             if function is None:
                 return NOT_KNOWN
-            found = self._frames[word] = function.frame(place)
+            found = self._frames.put(word, function.frame(place))
         return found
 
     def canonical(self, stack: bytes) -> bytes:
@@ -69,10 +71,7 @@ class PythonFunctions:
             return stack
         found = self._stacks.get(stack)
         if found is None:
-            found = self._made(stack)
-            if len(self._stacks) >= _MOST_STACKS:
-                self._stacks.clear()
-            self._stacks[stack] = found
+            found = self._stacks.put(stack, self._made(stack))
         return found
 
     def _made(self, stack: bytes) -> bytes:
@@ -90,5 +89,5 @@ class PythonFunctions:
                 return word
             line = function.frame(place).line
             first = next((each.place for each in function.rows if each.line == line), UNKNOWN_PLACE)
-            found = self._words[word] = FRAME | self._same[number] << PLACE_BITS | first
+            found = self._words.put(word, FRAME | self._same[number] << PLACE_BITS | first)
         return found

@@ -14,7 +14,7 @@ from sonde.engines.embedded.tracer.plan import CODE, ENTRY, HOLD_ENTRY, StopPlan
 from sonde.runtime.environment import Task
 from sonde.symbols.current_images import CurrentImages
 from sonde.symbols.mappings import parse_maps
-from sonde.symbols.process_events import Forked, MappingsSnapshot, ProcessEvent
+from sonde.symbols.process_events import Exited, Forked, MappingsSnapshot, ProcessEvent
 from sonde.untrusted import kernel_text, lines
 
 _EXEC = call_numbers.native("execve", "execveat")
@@ -103,9 +103,10 @@ class ImageEvents:
             exiting(record)
 
         def after_end(record: Record) -> None:
-            for each in (self._last, self._ranges, self._vain):
-                each.pop(record[2], None)
+            task = self._task(record[2])
             ended(record)
+            if task is not None and not task.process.threads:
+                self._ended(task.pid)
 
         for kind in (stops.FORK, stops.START):
             handlers[kind] = partial(self._made, handlers[kind])
@@ -113,6 +114,14 @@ class ImageEvents:
         handlers |= {
             stops.ENTRY: before_exec, stops.EXIT: before_end, stops.END: after_end, stops.MAPPED: self._mapped
         }  # fmt: skip
+
+    def _ended(self, pid: int) -> None:
+        """The last thread of a process is gone."""
+        known = self._last.pop(pid, None)
+        for each in (self._ranges, self._vain):
+            each.pop(pid, None)
+        if known is not None:
+            self._events.append(self._images.take(Exited(0, pid)))
 
     def _look(self, tid: int) -> None:
         task = self._task(tid)
