@@ -34,20 +34,6 @@ ENTRIES = {
     "sonde.frontends.d.programs.front_end": "named by languages.LANGUAGES",
     "sonde.frontends.bpftrace.programs.front_end": "named by languages.LANGUAGES",
     "sonde.frontends.python.programs.front_end": "named by languages.LANGUAGES",
-    **dict.fromkeys(
-        (
-            f"sonde.library.export.server:{name}"
-            for name in (
-                "_Handler.do_GET",
-                "_Handler.do_HEAD",
-                "_Handler.log_message",
-                "MetricServer.process_request",
-                "MetricServer.process_request_thread",
-                "MetricServer.handle_error",
-            )
-        ),
-        "http.server calls it",
-    ),
     "sonde.library.aggregations:LiveAggregation._repr_mimebundle_": "IPython calls it",
     "sonde.library.histograms:Histogram._repr_html_": "IPython calls it",
     "sonde.library.notebook.extension:trace_cell": "IPython calls it for cells",
