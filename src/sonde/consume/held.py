@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from sonde.consume.runs import spans
 from sonde.consume.stacks import process_of
 from sonde.consume.store import Key
+from sonde.formats.bpf_ring import RING_HEADER
 from sonde.model.records import Field, RecordLayout
 from sonde.model.spec import is_of_process, shown_fields
 
@@ -41,8 +42,8 @@ def in_records(layouts: dict[int, RecordLayout], data: memoryview) -> set[int]:
     for number, _, start, stop, stride in spans(data):
         actions = layouts[number].actions if number in layouts else ()
         fields = [field for action in actions for field in shown_fields(action) if is_of_process(field)]
-        for at in range(start, stop, stride) if fields else ():
-            found.update(_words(fields, data[at : at + stride]))
+        for at in range(start + RING_HEADER, stop, stride) if fields else ():
+            found.update(_words(fields, data[at : at + stride - RING_HEADER]))
     return found
 
 

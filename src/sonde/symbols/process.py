@@ -37,7 +37,7 @@ class ProcessNames:
 
     def __init__(self, objects: Objects | None = None, images: Images | None = None, proc: str = "/proc") -> None:
         self._objects = objects or Objects(proc)
-        self._images = images or Images()
+        self._images = images if images is not None else Images()
         self._proc = proc
         self._compiled = CompiledCode(proc)
         self._read_again: dict[int, float] = {}

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import ctypes
 import os
+from functools import cache
 
 from sonde.arch import system_calls
 from sonde.runtime import environment
+
+
+@cache
+def _libc() -> ctypes.CDLL:
+    """Loaded once: each refers to itself, and is garbage that only the collector finds."""
+    return ctypes.CDLL(None, use_errno=True)
 
 
 def send_signal(task: environment.Task, number: int, thread: bool) -> int:
@@ -17,5 +24,4 @@ def send_signal(task: environment.Task, number: int, thread: bool) -> int:
         except OSError as error:
             return -(error.errno or 1)
         return 0
-    libc = ctypes.CDLL(None, use_errno=True)
-    return -ctypes.get_errno() if libc.syscall(system_calls.TGKILL, task.pid, task.tid, number) else 0
+    return -ctypes.get_errno() if _libc().syscall(system_calls.TGKILL, task.pid, task.tid, number) else 0
