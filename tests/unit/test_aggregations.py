@@ -166,7 +166,7 @@ def shown(table):
     }
 
 
-def session(function, keyed, replaceable, words=None):
+def session(function, keyed, replaceable, words=None, kept_as=lambda number, key: key):
     keys = (Field(0, 8, "int", True),) if keyed else ()
     spec = AggregationSpec(
         "a", function, PARAMETERS.get(function, ()), keys, 8 if keyed else 4, WORDS[function], "map", replaceable
@@ -180,7 +180,7 @@ def session(function, keyed, replaceable, words=None):
     )
     tracing, sink = Live(spec), Tables()
     tracing_spec = TracingSpec((), (), layouts, (spec,), (), PROBES)
-    return tracing, sink, Consumer(tracing_spec, tracing, sink, Options(), lambda name, value: None, keeps_removed=True)
+    return tracing, sink, Consumer(tracing_spec, tracing, sink, Options(), lambda name, value: None, kept_as=kept_as)
 
 
 def seen(consumer, tracing, function):
@@ -251,6 +251,18 @@ def play(function, keyed, replaceable, plan, racing=True):
     tracing.feed(record(PRINT))
     consumer.finish()
     assert shown(sink.tables[0]) == {key: evaluate(function, values) for key, values in model.values.items()}
+
+
+def test_what_was_removed_is_kept_as_a_watcher_tells_keys_apart():
+    tracing, _, consumer = session("count", True, True, kept_as=lambda number, key: (key[0] % 3,))
+    for key in range(900):
+        tracing.count(key, 0, 1)
+        if key % 7 == 0:
+            tracing.feed(record(TRUNC))
+            consumer.poll()
+    found = consumer.everything(0, tracing.maps.get("map", {}).items())
+    assert sum(words[0] for words in found.values()) == 900
+    assert len(found) < 12
 
 
 @pytest.mark.share(1)

@@ -66,6 +66,20 @@ def test_counters_add_up_to_what_was_counted(counts, most):
     assert found["sonde_export_merged_keys", "@a"] == len(counts) - len(own)
 
 
+@given(st.lists(COUNTS, max_size=6), st.integers(1, 5))
+def test_what_was_removed_is_kept_by_label_sets_alone(looks, most):
+    """Keys that come and go without end have no more label sets than there may be, and sums stay."""
+    sets = LabelSets(1, most, lambda key: [str(key[0] % 9)])
+    removed, total = {}, 0
+    for counts in looks:
+        for key, count in counts.items():
+            kept = sets.kept_as(key)
+            removed[kept] = removed.get(kept, 0) + count
+        total += sum(counts.values())
+        assert len(removed) <= most + 1
+        assert sum(sets.grouped(removed, lambda one, other: one + other).values()) == total
+
+
 @given(st.lists(COUNTS, max_size=4), st.integers(1, 10))
 def test_a_label_set_stays_what_it_was(looks, most):
     """What is counted for it only rises, as counts do."""

@@ -24,7 +24,7 @@ from sonde.model.named_maps import (
 )
 from sonde.symbols.elf.file import ElfFile
 from sonde.symbols.mappings import parse_maps
-from sonde.symbols.process_events import Forked, Mapped
+from sonde.symbols.process_events import Exited, Forked, Mapped
 from sonde.symbols.unwinding import unwind_objects
 from sonde.symbols.unwinding.unwind_objects import Pages
 from sonde.symbols.unwinding.unwind_tables import UnwindTables
@@ -43,6 +43,9 @@ class Maps:
     def write(self, name, key, value):
         self.written[name, key] = value
         self.writes += 1
+
+    def remove(self, name, key):
+        self.written.pop((name, key), None)
 
     def read(self, name):
         return [(key, value) for (each, key), value in self.written.items() if each == name]
@@ -99,7 +102,7 @@ def process():
 
 
 def of(maps, room, proc="/proc"):
-    return UnwindTables(room, maps.read, maps.write, proc)
+    return UnwindTables(room, maps.read, maps.write, maps.remove, proc)
 
 
 def settled(tables):
@@ -382,3 +385,18 @@ def test_a_process_without_memory_has_no_others(maps, tmp_path):
     procfs(tmp_path, 1, [])
     tables.take(1)
     assert maps.process(1) == [(0, 0, 0, 0, 0)]
+
+
+def test_processes_that_have_ended_leave_their_room(maps, tmp_path):
+    """However many there have been."""
+    tables = of(maps, {**BY_PROCESS, UNWIND_PROCESSES: 2, UNWIND_MAPPINGS: 1}, str(tmp_path))
+    take = tables.follow((), lambda pid, address: None)
+    for pid in range(1, 200):
+        starts = [0x1000 * (pid + number) for number in range(1 + pid % 5)]
+        procfs(tmp_path, pid, anonymous(*starts))
+        tables.take(pid)
+        assert [each[0] for each in maps.process(pid)] == starts
+        if pid > 1:
+            take(Exited(0, pid - 1))
+            assert maps.process(pid - 1) is None
+    assert tables.lost == 0

@@ -7,7 +7,7 @@ it printed and not one increment more.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import reduce
+from functools import partial, reduce
 from itertools import chain
 
 from sonde.consume.events import Table, TableRow, Value
@@ -72,16 +72,20 @@ class Aggregations:
     """The aggregations of one session."""
 
     def __init__(
-        self, spec: TracingSpec, tracing: Tracing, options: Options, label: Label | None, keeps_removed: bool = False,
+        self, spec: TracingSpec, tracing: Tracing, options: Options, label: Label | None,
+        kept_as: Callable[[int, Key], Key | None] | None = None,
         canonical: Canonical | None = None,
     ) -> None:  # fmt: skip
         self._specs = spec.aggregations
         self._options = options
         self._label = label
         self._stores = [
-            AggregationStore(one, spec.strings, tracing, options.aggpercpu, None, keeps_removed, canonical)
-            for one in spec.aggregations
-        ]
+            AggregationStore(
+                one, spec.strings, tracing, options.aggpercpu, None, partial(kept_as, number) if kept_as else None,
+                canonical,
+            )
+            for number, one in enumerate(spec.aggregations)
+        ]  # fmt: skip
         self._factors = [1] * len(self._stores)
         self._printed: set[int] = set()
         self._kept: dict[int, Snapshot] = {}

@@ -62,6 +62,9 @@ SetOption = Callable[[str, str], "str | None"]
 """Carries out setopt(name, value); returns why it could not, if so."""
 
 
+KeptAs = Callable[[int, "Key"], "Key | None"]
+
+
 def is_passive(layout: RecordLayout) -> bool:
     """Whether the records of this clause can be shown without any other effect."""
     return all(isinstance(action, PASSIVE) for action in layout.actions)
@@ -73,15 +76,15 @@ def _closes(layout: RecordLayout) -> bool:
 
 
 def _aggregations(
-    spec: TracingSpec, tracing: Tracing, options: Options, label: Label | None, keeps_removed: bool,
-    canonical: Canonical | None,
+    spec: TracingSpec, tracing: Tracing, options: Options, label: Label | None,
+    kept_as: KeptAs | None, canonical: Canonical | None,
 ) -> Aggregations | None:  # fmt: skip
     if not spec.aggregations:
         return None
     # A program without aggregations is not to wait for this import.
     from sonde.consume.aggregations import Aggregations
 
-    return Aggregations(spec, tracing, options, label, keeps_removed, canonical)
+    return Aggregations(spec, tracing, options, label, kept_as, canonical)
 
 
 class Consumer:
@@ -91,7 +94,8 @@ class Consumer:
 
     `exit_status` is the argument of exit() once it was called (of the last call: END has the last word), else None.
     `set_option` carries out setopt(). `label` names symbols, so that keys shown alike are one. `status_rate` is in
-    seconds. `keeps_removed`: what clear and trunc take away is to be had from `everything`.
+    seconds. `kept_as`: what clear and trunc take away is to be had from `everything`, by the keys that this gives for
+    those of an aggregation.
     `canonical`: stacks of processes that are shown alike are one.
     """
 
@@ -104,7 +108,7 @@ class Consumer:
         set_option: SetOption,
         label: Label | None = None,
         status_rate: float = STATUS_RATE,
-        keeps_removed: bool = False,
+        kept_as: KeptAs | None = None,
         canonical: Canonical | None = None,
     ) -> None:
         self.exit_status: int | None = None
@@ -117,7 +121,7 @@ class Consumer:
         self._layouts = {layout.number: layout for layout in spec.records}
         self._passive = {layout.number for layout in spec.records if is_passive(layout)}
         self._probes = {probe.id: probe for probe in spec.probes}
-        self._aggregations = _aggregations(spec, tracing, options, label, keeps_removed, canonical)
+        self._aggregations = _aggregations(spec, tracing, options, label, kept_as, canonical)
         self._counters = Counters(tracing)
         speculates = any(each.name == SPECULATIONS for each in spec.maps) and any(map(_closes, spec.records))
         self._speculations = Speculations(tracing, speculates)
@@ -170,7 +174,7 @@ class Consumer:
     def everything(self, index: int, contents: Iterable[tuple[bytes, bytes]]) -> dict[Key, Words]:
         """All that an aggregation has counted since the beginning, cleared or not, where its map has `contents`.
 
-        Only with `keeps_removed`.
+        Only with `kept_as`.
         """
         return self._aggregations.everything(index, contents) if self._aggregations else {}
 

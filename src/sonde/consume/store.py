@@ -30,6 +30,8 @@ _AT_ONCE = 4096
 """Keys that are decoded in one go."""
 
 
+KeptAs = Callable[[Key], "Key | None"]
+
 Canonical = Callable[[bytes], bytes]
 """The one of all stacks of a process that are shown alike (`consume/stacks.py`)."""
 
@@ -68,8 +70,8 @@ class Snapshot(NamedTuple):
 class AggregationStore:
     """The state of one aggregation, over all CPUs or of one `cpu` alone.
 
-    With `per_cpu` it keeps a store for each CPU beside its own state, for option aggpercpu. With `keeps_removed` it
-    adds up what a clear or trunc takes away for good: `everything` needs that.
+    With `per_cpu` it keeps a store for each CPU beside its own state, for option aggpercpu. With `kept_as` it
+    adds up what a clear or trunc takes away for good, by the keys that this gives: `everything` needs that.
     """
 
     def __init__(
@@ -79,7 +81,7 @@ class AggregationStore:
         tracing: Tracing,
         per_cpu: bool = False,
         cpu: int | None = None,
-        keeps_removed: bool = False,
+        kept_as: KeptAs | None = None,
         canonical: Canonical | None = None,
     ) -> None:
         self.spec = spec
@@ -102,7 +104,8 @@ class AggregationStore:
         self._shown: set[Key] = set()
         self._contents: Sequence[tuple[bytes, bytes]] = ()
         self._looked: dict[bytes, tuple[bytes, Key, Words]] = {}
-        self._removed: dict[Key, Words] | None = {} if keeps_removed else None
+        self._removed: dict[Key, Words] = {}
+        self._kept_as = kept_as
 
     def read(self, final: bool) -> Snapshot:
         """Take a snapshot, replacing the map if `final` and if that is possible."""
@@ -121,7 +124,7 @@ class AggregationStore:
 
     def held(self) -> Iterable[Key]:
         """The keys that are kept here, in the map or not."""
-        return chain(self._retained, self._baseline, self._removed or ())
+        return chain(self._retained, self._baseline, self._removed)
 
     def absorb(self, contents: Sequence[tuple[bytes, bytes]], is_final: bool) -> Snapshot:
         """The snapshot that the contents of the map amount to."""
@@ -133,34 +136,34 @@ class AggregationStore:
 
     def everything(self, contents: Iterable[tuple[bytes, bytes]]) -> dict[Key, Words]:
         """All that was ever counted, `contents` being what the map holds at present: no clear or trunc shows in it."""
-        totals = dict(self._removed or {})
+        totals = dict(self._removed)
         for key, words in self._retained.items():
             totals[key] = self._sum(totals.get(key), words)
+        looked = {}
         for raw, value in contents:
-            key, words = self._looked_at(raw, value)
+            looked[raw] = self._looked_at(raw, value)
+            _, key, words = looked[raw]
             totals[key] = self._sum(totals.get(key), words)
+        self._looked = looked
         return {key: words for key, words in totals.items() if words != self._zero}
 
-    def _looked_at(self, raw: bytes, value: bytes) -> tuple[Key, Words]:
-        """A key and its words; between two looks most of them have not changed."""
+    def _looked_at(self, raw: bytes, value: bytes) -> tuple[bytes, Key, Words]:
+        """A value, its key and its words; between two looks most of them have not changed."""
         earlier = self._looked.get(raw)
-        if earlier is None:
-            (key,) = self._decode([raw])
-        elif earlier[0] == value:
-            return earlier[1:]
-        else:
-            key = earlier[1]
-        words = self._words(value)
-        self._looked[raw] = value, key, words
-        return key, words
+        if earlier is not None and earlier[0] == value:
+            return earlier
+        key = earlier[1] if earlier is not None else self._decode([raw])[0]
+        return value, key, self._words(value)
 
     def _sum(self, earlier: Words | None, words: Words) -> Words:
         return words if earlier is None else self._add(earlier, words)
 
     def _keep_removed(self, words: dict[Key, Words]) -> None:
-        if self._removed is not None:
+        if self._kept_as is not None:
             for key, value in words.items():
-                self._removed[key] = self._sum(self._removed.get(key), value)
+                kept = self._kept_as(key)
+                if kept is not None:
+                    self._removed[kept] = self._sum(self._removed.get(kept), value)
 
     def _fold(self, contents: Sequence[tuple[bytes, bytes]], totals: dict[Key, Words]) -> None:
         """Add a map's contents, where different bytes may decode to the same key (what is behind a string's NUL)."""

@@ -81,6 +81,10 @@ class Album:
     def started(self) -> None:
         """It has been looked at since the beginning."""
 
+    def kept_as(self, aggregation: int, key: Key) -> Key:
+        """Each key is drawn."""
+        return key
+
     def poll(self) -> float:
         """Look at what changes in time, if it is time to; when to look next, by time.monotonic()."""
         if self._due is None:

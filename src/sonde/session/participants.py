@@ -55,6 +55,10 @@ class Watcher(Protocol):
     def poll(self) -> float:
         """Look, if it is time to; when to be called next, by time.monotonic()."""
 
+    def kept_as(self, aggregation: int, key: Key) -> Key | None:
+        """The key by which `Sight.everything` is to have what a clear or trunc takes of this one: no more are kept than
+        the watcher tells apart. None if it asks for none."""
+
     def finish(self) -> None:
         """Tracing is over; names can still be had."""
 

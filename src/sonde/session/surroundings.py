@@ -57,7 +57,9 @@ class SessionSurroundings:
             return
         from sonde.symbols.unwinding.unwind_tables import UnwindTables  # an import that most runs do without
 
-        self._tables = UnwindTables(pages, self._tracing.read_map, self._tracing.write_map)
+        self._tables = UnwindTables(
+            pages, self._tracing.read_map, self._tracing.write_map, self._tracing.remove_from_map
+        )
         self._tables.poll(self._traced)
         if self._tables.is_by_process:
             self._tracing.answer(self._tables.answer)

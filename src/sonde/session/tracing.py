@@ -125,7 +125,7 @@ class Session:
         self._consumer = Consumer(
             spec, source, self._captures or self._report, self._shown, setting(options, self._shown),
             self._report.label,
-            options.number("statusrate") / SECOND, watcher is not None,
+            options.number("statusrate") / SECOND, None if watcher is None else watcher.kept_as,
             self._python.canonical,
         )  # fmt: skip
 

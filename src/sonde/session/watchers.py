@@ -5,6 +5,7 @@ from __future__ import annotations
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from sonde.consume.store import Key
     from sonde.session.participants import Sight, Watcher
 
 
@@ -31,6 +32,10 @@ class Watchers:
     def poll(self) -> float:
         """When the first of them is to be called next."""
         return min([each.poll() for each in self._watchers])
+
+    def kept_as(self, aggregation: int, key: Key) -> Key:
+        """As it is: one may tell apart what others do not."""
+        return key
 
     def finish(self) -> None:
         for each in self._watchers:

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 
+from sonde.library.aggregations import Key
 from sonde.library.export.snapshots import MetricSnapshot, SnapshotMaker
 from sonde.session.participants import Sight
 
@@ -50,6 +51,10 @@ class Scrapes:
     def finish(self) -> None:
         """Tracing is over, and what END has counted is there."""
         self._take()
+
+    def kept_as(self, aggregation: int, key: Key) -> Key | None:
+        """One key for each label set."""
+        return self._maker.kept_as(aggregation, key)
 
     def _take(self) -> None:
         assert self._sight is not None

@@ -63,6 +63,13 @@ class SnapshotMaker:
             self._lost[drop.counter] += drop.lost
         return MetricSnapshot(now, time.monotonic() - begun, found, dict(self._lost), sight.faults)
 
+    def kept_as(self, aggregation: int, key: Key) -> Key | None:
+        """See `Watcher.kept_as`."""
+        for family, sets in zip(self._families, self._sets, strict=True):
+            if family.number == aggregation and not isinstance(family.spec, ArraySpec):
+                return sets.kept_as(key) if family.is_cumulative else None
+        return None
+
     def _values(self, place: int, sight: Sight) -> FamilyValues:
         family, sets = self._families[place], self._sets[place]
         spec, factor = family.spec, 1

@@ -35,6 +35,8 @@ class PythonFunctions:
     def __init__(self) -> None:
         self.ask: Callable[[], None] = _nobody
         self._functions: dict[int, PythonFunction] = {}
+        self._distinct: dict[PythonFunction, PythonFunction] = {}
+        """Each process that runs a function gives it another number."""
         self._numbers: dict[tuple[str, str, int], int] = {}
         """The first number of a function, as programs may give it several."""
         self._same: dict[int, int] = {}
@@ -44,7 +46,7 @@ class PythonFunctions:
 
     def learn(self, number: int, function: PythonFunction) -> None:
         """What a number stands for from here on."""
-        self._functions[number] = function
+        self._functions[number] = self._distinct.setdefault(function, function)
         self._same[number] = self._numbers.setdefault(function[:3], number)
 
     def _function(self, number: int) -> PythonFunction | None:

@@ -40,6 +40,9 @@ if TYPE_CHECKING:
 
 Read = Callable[[str], list[tuple[bytes, bytes]]]
 
+Remove = Callable[[str, bytes], None]
+"""Removes an element of a map, by the map's name and the key."""
+
 _MAPPING = struct.Struct("<QQQII")
 _OFTEN = 0.2
 """Seconds after which what the traced processes have mapped is looked at again."""
@@ -85,7 +88,7 @@ class _Run(NamedTuple):
 class UnwindTables:
     """`lost` counts objects and processes for which there was no room."""
 
-    def __init__(self, room: dict[str, int], read: Read, write: Write, proc: str = "/proc") -> None:
+    def __init__(self, room: dict[str, int], read: Read, write: Write, remove: Remove, proc: str = "/proc") -> None:
         """`room` has the number of elements of each of the maps."""
         self._read, self._write, self._proc = read, write, proc
         self.is_by_process = UNWIND_PROCESSES in room
@@ -111,7 +114,7 @@ class UnwindTables:
         self._jobs: deque[_Job] = deque()
         """The making of tables, of objects that programs have met and know nothing of, of those that they may meet,
         and of those whose descriptions they have."""
-        self._processes = _Processes(room, write)
+        self._processes = _Processes(room, write, remove)
         self._due = 0.0
         self._seen = 0
         self._active = time.monotonic()
@@ -151,10 +154,16 @@ class UnwindTables:
                 family.add(event.pid)
             elif isinstance(event, Exited):
                 family.discard(event.pid)
+                self._ended(event.pid)
             elif isinstance(event, Mapped) and event.pid in family and not self.is_by_process:
                 self.expect(event.pid, event.mapping, True)
 
         return take
+
+    def _ended(self, pid: int) -> None:
+        self._processes.remove(pid)
+        self._again.pop(pid, None)
+        self._programs.pop(pid, None)
 
     def prepare(self, pids: Iterable[int], seconds: float) -> None:
         """Have programs know, as far as that takes no more CPU time, what these processes have mapped before they meet
@@ -346,12 +355,14 @@ class UnwindTables:
 class _Processes:
     """What each process has mapped, where programs search for it."""
 
-    def __init__(self, room: dict[str, int], write: Write) -> None:
-        self._write = write
+    def __init__(self, room: dict[str, int], write: Write, remove: Remove) -> None:
+        self._write, self._remove = write, remove
         self._most = room.get(UNWIND_PROCESSES, 0)
         self._room = room.get(UNWIND_MAPPINGS, 0) * UNWIND_PAGE
         self._data = bytearray()
         self._runs: dict[int, _Run] = {}
+        self._free: list[_Run] = []
+        """Those of processes that have ended, or have others."""
         self._changes: dict[int, int] = {}
 
     def number(self, pid: int) -> int:
@@ -367,17 +378,35 @@ class _Processes:
         # There is always one, as an interval of none would be that of another process.
         entries = entries or [bytes(_MAPPING.size)]
         if known is None or known.room < len(entries):
-            room = _SPARE * len(entries)
-            is_full = len(self._data) + room * _MAPPING.size > self._room
-            if is_full or (known is None and len(self._runs) >= self._most):
+            found = self._new(len(entries)) if known is not None or len(self._runs) < self._most else None
+            if found is None:
                 return False
-            known = _Run(len(self._data) // _MAPPING.size, room, ())
-            entries = entries + [bytes(_MAPPING.size)] * (room - len(entries))
+            if known is not None:
+                self._free.append(known)
+            known = found
+            entries = entries + [bytes(_MAPPING.size)] * (known.room - len(entries))
         self._runs[pid] = known._replace(mappings=mappings)
         self._changes[pid] = self._changes.get(pid, 0) + 1
         self._store(known.first * _MAPPING.size, b"".join(entries))
         self._write(UNWIND_PROCESSES, struct.pack("<Q", pid), struct.pack("<II", known.first, max(len(mappings), 1)))
         return True
+
+    def _new(self, entries: int) -> _Run | None:
+        """Room for so many, None if there is none."""
+        free = min((each for each in self._free if each.room >= entries), key=lambda each: each.room, default=None)
+        if free is not None:
+            self._free.remove(free)
+            return free
+        room, first = _SPARE * entries, len(self._data) // _MAPPING.size
+        return _Run(first, room, ()) if len(self._data) + room * _MAPPING.size <= self._room else None
+
+    def remove(self, pid: int) -> None:
+        """The process has ended."""
+        known = self._runs.pop(pid, None)
+        self._changes.pop(pid, None)
+        if known is not None:
+            self._free.append(known._replace(mappings=()))
+            self._remove(UNWIND_PROCESSES, struct.pack("<Q", pid))
 
     def _store(self, start: int, data: bytes) -> None:
         self._data[start : start + len(data)] = data
