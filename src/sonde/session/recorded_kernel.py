@@ -20,7 +20,7 @@ from sonde.model.probe import Internal, Probe, RawTracepoint, StaticProbe, Sysca
 from sonde.model.spec import ProgramSpec, TracingSpec
 from sonde.model.units import MILLISECOND
 from sonde.symbols.mappings import parse_maps
-from sonde.symbols.process_events import Executed, Forked, MappingsSnapshot, ProcessEvent
+from sonde.symbols.process_events import Executed, Exited, Forked, MappingsSnapshot, ProcessEvent
 from sonde.typed import TYPE_CHECKING, NamedTuple
 from sonde.untrusted import kernel_text
 
@@ -295,6 +295,8 @@ class KernelFirings:
             if event.parent not in self._seen:
                 self._look_at(event.parent, event.time)
             self._seen.add(event.pid)
+        elif isinstance(event, Exited):
+            self._seen.discard(event.pid)
         self._items.append(event)
         if self.keeper is not None:
             self.keeper.event(event)
