@@ -9,7 +9,7 @@ import pytest
 
 from sonde.library.export import connections as bounds
 from sonde.library.export.connections import ANSWERED, ASKING, RESTING, WAITING, Connection, Connections
-from sonde.library.export.requests import MOST_BYTES, Refusal, Request, head, parsed
+from sonde.library.export.requests import MOST_BYTES, RefusedRequest, ScrapeRequest, head, parsed
 from sonde.library.export.server import MetricServer
 from sonde.library.export.wanted import ListenAddress
 
@@ -22,10 +22,10 @@ PATIENCE = 30.0
     [
         (b"", None),
         (b"GET /metrics HTTP/1.1\r\nHost: me\r\n", None),
-        (GET, Request("/metrics", True)),
-        (b"\r\n" + GET, Request("/metrics", True)),
-        (b"GET /metrics?x=1 HTTP/1.0\n\nGET / HTTP/1.1\r\n\r\n", Request("/metrics", True)),
-        (b"HEAD / HTTP/1.1\r\n\r\n", Request("/", False)),
+        (GET, ScrapeRequest("/metrics", True)),
+        (b"\r\n" + GET, ScrapeRequest("/metrics", True)),
+        (b"GET /metrics?x=1 HTTP/1.0\n\nGET / HTTP/1.1\r\n\r\n", ScrapeRequest("/metrics", True)),
+        (b"HEAD / HTTP/1.1\r\n\r\n", ScrapeRequest("/", False)),
         (b"POST /metrics HTTP/1.1\r\n\r\n", 405),
         (b"get /metrics HTTP/1.1\r\n\r\n", 405),
         (b"PRI * HTTP/2.0\r\n\r\n", 505),
@@ -36,7 +36,7 @@ PATIENCE = 30.0
 )
 def test_a_request_is_its_first_line(data, expected):
     found = parsed(data)
-    assert (found.status if isinstance(found, Refusal) else found) == expected
+    assert (found.status if isinstance(found, RefusedRequest) else found) == expected
 
 
 def test_a_refused_method_is_told_which_there_are():

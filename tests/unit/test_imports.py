@@ -54,8 +54,8 @@ ALLOWED = {
     },
     "library": {
         "model", "arch", "bpf", "captures", "codegen", "consume", "engines", "everywhere", "formats", "frontends",
-        "machine", "objects", "launch", "pictures", "private_files", "providers", "recent", "recording", "report", "runtime",
-        "session", "symbols",
+        "machine", "objects", "launch", "pictures", "private_files", "providers", "recent", "recording", "report",
+        "runtime", "session", "symbols",
     },
     "cli": {"library"},
     "pytest_plugin": {"pytest_cases", "pytest_runs"},

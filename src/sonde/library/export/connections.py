@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from http import HTTPStatus
 
-from sonde.library.export.requests import MOST_BYTES, PATH, PLAIN, Refusal, Request, head, parsed
+from sonde.library.export.requests import MOST_BYTES, PATH, PLAIN, RefusedRequest, ScrapeRequest, head, parsed
 
 MOST, MOST_OF_ADDRESS = 64, 32
 """Connections, in all and of one address."""
@@ -38,7 +38,7 @@ class Connection:
         self.state, self.since, self.due = ASKING, now, now + HEAD_SECONDS
         self.hears = True
         """Whether anything may come yet."""
-        self.request = Request("", True)
+        self.request = ScrapeRequest("", True)
         self.body = b""
         self._head = bytearray()
         self._parts: list[memoryview] = []
@@ -58,13 +58,13 @@ class Connection:
             return self.hears or self.state != RESTING
         self._head += data[: MOST_BYTES + 1]
         found = parsed(bytes(self._head))
-        if isinstance(found, Refusal):
+        if isinstance(found, RefusedRequest):
             self.answer(found.status, PLAIN, f"{found.status.phrase}\n".encode(), now)
         elif found is not None:
             self._asked(found, now)
         return self.hears or self.state != ASKING
 
-    def _asked(self, request: Request, now: float) -> None:
+    def _asked(self, request: ScrapeRequest, now: float) -> None:
         self.request = request
         if request.path == PATH:
             self.state, self.due = WAITING, float("inf")

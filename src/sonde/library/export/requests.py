@@ -20,36 +20,36 @@ PLAIN = "text/plain; charset=utf-8"
 _METHODS = "GET", "HEAD"
 
 
-class Request(NamedTuple):
+class ScrapeRequest(NamedTuple):
     """What is asked for: a path without a query; `has_body`: not the head of the answer alone."""
 
     path: str
     has_body: bool
 
 
-class Refusal(NamedTuple):
+class RefusedRequest(NamedTuple):
     """Why there is no answer."""
 
     status: HTTPStatus
     text: str = ""
 
 
-def parsed(data: bytes) -> Request | Refusal | None:
+def parsed(data: bytes) -> ScrapeRequest | RefusedRequest | None:
     """The request that begins with these bytes, None if more have to come. Of the fields behind its first line none
     matters."""
     data = data.lstrip(b"\r\n")
     end = min((at for at in (data.find(b"\r\n\r\n"), data.find(b"\n\n")) if at >= 0), default=-1)
     if end < 0:
-        return Refusal(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE) if len(data) > MOST_BYTES else None
+        return RefusedRequest(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE) if len(data) > MOST_BYTES else None
     words = data[:end].partition(b"\n")[0].decode("latin-1").split()
     if len(words) != 3 or not words[2].startswith("HTTP/"):
-        return Refusal(HTTPStatus.BAD_REQUEST)
+        return RefusedRequest(HTTPStatus.BAD_REQUEST)
     method, target, version = words
     if version not in ("HTTP/1.0", "HTTP/1.1"):
-        return Refusal(HTTPStatus.HTTP_VERSION_NOT_SUPPORTED)
+        return RefusedRequest(HTTPStatus.HTTP_VERSION_NOT_SUPPORTED)
     if method not in _METHODS:
-        return Refusal(HTTPStatus.METHOD_NOT_ALLOWED)
-    return Request(target.partition("?")[0], method == "GET")
+        return RefusedRequest(HTTPStatus.METHOD_NOT_ALLOWED)
+    return ScrapeRequest(target.partition("?")[0], method == "GET")
 
 
 def head(status: HTTPStatus, kind: str, size: int) -> bytes:
