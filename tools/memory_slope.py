@@ -24,7 +24,8 @@ from tempfile import TemporaryDirectory
 
 _STACKS = "syscall:::entry { @s[ustack(6)] = count(); } tick-1s { printa(@s); trunc(@s); }"
 _COUNTS = """syscall::getppid:entry /pid == $target/ { @c[probefunc, tid] = count(); }
-tick-1s { printa("%s %d %@d\\n", @c); clear(@c); }"""
+tick-1s { printa("%s %d %@d\\n", @c); clear(@c); }
+END { printa("%s %d %@d\\n", @c); }"""
 
 _SPAWN = """import os, sys
 for _ in range(int(sys.argv[1])):
