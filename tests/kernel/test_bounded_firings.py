@@ -132,7 +132,7 @@ def test_programs_of_one_event_are_taken_together():
 
 
 def sonde(*words):
-    return subprocess.run([SONDE, *words], capture_output=True, text=True, timeout=60)
+    return subprocess.run([SONDE, *words], capture_output=True, text=True)
 
 
 @packages.needs("clang")
