@@ -49,6 +49,8 @@ class Host(Kernel, Having, Protocol):
     """Whether uprobes are attached by links, which their programs have to be loaded for."""
     has_fetching: bool
     """Whether there is a helper `bpf_fetch_variables()`."""
+    looks_at_calls: bool
+    """Whether it leaves return addresses as they are, and looks at that of each call whose return is probed."""
 
 
 class Refused(NamedTuple):
@@ -92,7 +94,7 @@ class _Builder:
         loaded = loaded_programs(choices, sections)
         self._entries = tuple(each for each in object_.entries if each.name in loaded)
         self._hidden = hidden_types(object_)
-        self._traceable = TraceableCode()
+        self._traceable = TraceableCode(host.looks_at_calls)
         self._kernel_lines: KernelLines | None = None
         self._code = {
             number: i.decode(self._file.contents(number))

@@ -21,6 +21,7 @@ class RunningKernel:
     devices: Sequence[str] = ()
 
     has_fetching = False
+    looks_at_calls = False
 
     def __init__(self, folder: str = _FOLDER, links_uprobes: bool = True) -> None:
         """`links_uprobes`: it has links of many uprobes, from Linux 6.6 on."""

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 class TraceableCode:
     """Reads what it is asked for."""
 
-    def __init__(self) -> None:
+    def __init__(self, looks_at_calls: bool = False) -> None:
+        """`looks_at_calls`: as `CodeObject.return_obstacle` has it, of whoever traces."""
+        self.looks_at_calls = looks_at_calls
         self._kernel: TraceableFunctions | None = None
         self._files: dict[str, CodeObject] = {}
 

@@ -35,7 +35,13 @@ def user_function(text: str, section: str, kind: str, traceable: TraceableCode) 
     if kind == "return" and offset:
         raise ObjectError(f"{section}: a return has no offset")
     where = found_file(path)
-    place = _place(traceable.functions_of(where, section), found[1], offset, kind, section)
+    code = traceable.functions_of(where, section)
+    function = _function(code, found[1], section)
+    _check(code, function, offset, section)
+    reason = code.return_obstacle(function, traceable.looks_at_calls) if kind == "return" else None
+    if reason is not None:
+        raise ObjectError(f"{section}: {found[1]} has no return probe: {reason.cause}", reason.remedy)
+    place = function.offset + offset
     return (Uprobe(EVERY_PROCESS, where, place, kind if not offset else "offset"),)
 
 
@@ -60,20 +66,20 @@ def matching_user_functions(text: str, section: str, kind: str, traceable: Trace
     found = tuple(
         Uprobe(EVERY_PROCESS, where, each.offset, kind)
         for each in code.functions
-        if fits(each.name) and _is_probeable(code, each, kind)
+        if fits(each.name) and _is_probeable(code, each, kind, traceable.looks_at_calls)
     )
     if not found:
         raise ObjectError(f"{section}: {where} has no function {pattern} that can be probed")
     return found
 
 
-def _is_probeable(code: CodeObject, function: CodeFunction, kind: str) -> bool:
+def _is_probeable(code: CodeObject, function: CodeFunction, kind: str, looks_at_calls: bool) -> bool:
     first = code.first_instruction(function)
     return (
         not function.is_indirect
         and first is not None
         and first.is_probeable
-        and (kind != "return" or not (code.return_obstacle(function) or code.is_unwound(function)))
+        and (kind != "return" or not (code.return_obstacle(function, looks_at_calls) or code.is_unwound(function)))
     )
 
 
@@ -95,8 +101,8 @@ def _check(code: CodeObject, function: CodeFunction, offset: int, section: str) 
         raise ObjectError(f"{section}: the kernel cannot probe the instruction there")
 
 
-def _place(code: CodeObject, name: str, offset: int, kind: str, section: str) -> int:
-    """The offset in the file of an instruction, where the kernel puts a breakpoint without looking what it is."""
+def _function(code: CodeObject, name: str, section: str) -> CodeFunction:
+    """The function of a name. Raises ObjectError."""
     functions = code.find(name)
     if not functions:
         raise ObjectError(f"{section}: {code.path} has no function {name}")
@@ -106,8 +112,4 @@ def _place(code: CodeObject, name: str, offset: int, kind: str, section: str) ->
             f"{section}: {name} is chosen when a process links to it (STT_GNU_IFUNC)",
             "name the function that is chosen",
         )
-    _check(code, function, offset, section)
-    reason = code.return_obstacle(function) if kind == "return" else ""
-    if reason:
-        raise ObjectError(f"{section}: {name} would not return as it does if that were probed: {reason}")
-    return function.offset + offset
+    return function

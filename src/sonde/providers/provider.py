@@ -100,6 +100,9 @@ class Offer(Protocol):
     def has_helper(self, name: str) -> bool:
         """Whether programs are told by a helper of the engine's own: `open_file`, `cpu_time`."""
 
+    def looks_at_calls(self) -> bool:
+        """Whether it leaves return addresses as they are, and looks at that of each call before it waits for one."""
+
     def fires(self, probe: Probe) -> bool:
         """Whether the probe, of a provider that it has, can fire."""
 

@@ -12,6 +12,7 @@ Breakpoints belong to files, so a library that the process has yet to load is pr
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from sonde.model.catalog import TypedArgument
@@ -23,12 +24,10 @@ from sonde.providers.provider import FILES, PID
 from sonde.providers.source_lines import SourceLine, addresses, source_line, unknown_function
 from sonde.providers.user_places import (
     FunctionPlace,
-    is_left_out,
-    named,
+    ProbeNames,
     obstacle,
     places,
     places_in_source,
-    without,
 )
 from sonde.symbols.code_objects import CodeObjects
 from sonde.symbols.elf.errors import CostError
@@ -39,6 +38,11 @@ from sonde.typed import NamedTuple
 
 _ABSOLUTE = "-"
 _FEW = 12
+
+_MOVING = (
+    "Go moves the stacks of its functions when they have to grow: the returns of calls that are on a stack then are "
+    "not told"
+)
 
 
 class Site(NamedTuple):
@@ -51,7 +55,9 @@ class Site(NamedTuple):
 class UserFunctions:
     """Keeps the probes it has made, so that each has one identifier."""
 
-    def __init__(self, objects: CodeObjects | None = None) -> None:
+    def __init__(self, objects: CodeObjects | None = None, looks_at_calls: bool = False) -> None:
+        """`looks_at_calls`: as `CodeObject.return_obstacle` has it."""
+        self._looks_at_calls = looks_at_calls
         self._objects = objects or CodeObjects()
         self._probes: list[Probe] = []
         self._known: dict[tuple[str, str, Uprobe, str], Probe] = {}
@@ -83,21 +89,19 @@ class UserFunctions:
             raise unknown_function(
                 pattern.function, pattern.module, _stripped(chosen), _alike(pattern.function, chosen)
             )
-        if matcher(pattern.name)("return"):
-            self._tell_left_out(pattern, sum(is_left_out(place, is_exact) for place in found))
-        return [
-            self._probe(pattern, place, name, offset)
-            for place in found
-            for name, offset in named(place, pattern.name, is_exact)
-        ]
+        wanted = ProbeNames(pattern.name, is_exact, self._looks_at_calls)
+        probes = [self._probe(pattern, place, *each) for place in found for each in wanted.of(place)]
+        self._tell_left_out(pattern, wanted.left_out)
+        if any(place.object.is_go for place in found) and any(each.name == "return" for each in probes):
+            self.remarks[_MOVING] = None
+        return probes
 
-    def _tell_left_out(self, pattern: Pattern, count: int) -> None:
+    def _tell_left_out(self, pattern: Pattern, left_out: Counter[str]) -> None:
+        count = sum(left_out.values())
         if count:
             functions = "a function" if count == 1 else f"{count} functions"
-            self.remarks[
-                f"{pattern} leaves out the return of {functions} that exceptions leave, which a probe there would end: "
-                "name one to have it"
-            ] = None
+            whose = "; ".join(f"{number if count > 1 else 'one'} {each}" for each, number in left_out.most_common())
+            self.remarks[f"{pattern} leaves out the return of {functions}: {whose}"] = None
 
     def by_id(self, identifier: int) -> Probe | None:
         index = identifier - PID.first
@@ -129,7 +133,8 @@ class UserFunctions:
         chosen = self._chosen(pattern)
         if chosen:
             there = (place for each in chosen for place in places(each, pattern.function))
-            found = next((text for place in there if (text := without(place, pattern.name))), "")
+            wanted = ProbeNames(pattern.name, plain(pattern.function) is not None, self._looks_at_calls)
+            found = next((text for place in there if (text := wanted.without(place))), "")
             return found or f"no function there matches {pattern.function}"
         if pattern.provider == FILES:
             if os.path.exists(pattern.module):

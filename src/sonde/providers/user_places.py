@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator
 
 from sonde.model.errors import NOT_PROBEABLE, OUTSIDE_FUNCTION, UNALIGNED, SourceError
 from sonde.providers.pattern import matcher, plain
+from sonde.symbols import return_obstacles
 from sonde.symbols.functions import CodeFunction, CodeObject
+from sonde.symbols.return_obstacles import LEFT, ReturnObstacle
 from sonde.symbols.source_names.nested_names import SEPARATOR
 from sonde.typed import NamedTuple
+
+_ENTRY, _RETURN = "entry", "return"
 
 
 class FunctionPlace(NamedTuple):
@@ -40,53 +45,72 @@ def places_in_source(each: CodeObject, name: str) -> Iterator[FunctionPlace]:
     yield from (FunctionPlace(each, function, name) for function in each.named_in_source(name))
 
 
-def named(place: FunctionPlace, name: str, is_exact: bool) -> Iterator[tuple[str, int]]:
-    """Names and offsets of the function's probes that a name matches.
+class ProbeNames:
+    """The probes of a name, or of a pattern of names, in functions. `left_out` has how many functions of a pattern have
+    no return probe that would have one by their names, and why."""
 
-    If `is_exact` one that cannot be is an error (SourceError), else it is left out, as is the return
-    of a function that exceptions leave: the kernel's return address would end the program then.
-    """
-    exact = plain(name)
-    if exact in ("entry", "return"):
-        error = _refused(place, exact)
-        if error is not None and is_exact:
-            raise error
-        if error is None and not (exact == "return" and is_left_out(place, is_exact)):
-            yield exact, 0
-        return
-    if exact:
-        offset = int(exact, 16)
-        error = obstacle(place, offset, f"offset 0x{offset:x}")
+    def __init__(self, name: str, is_exact: bool, looks_at_calls: bool) -> None:
+        """`is_exact`: functions are named, so that one without a probe is an error. `looks_at_calls`: as
+        `CodeObject.return_obstacle` has it."""
+        self._name = name
+        self._is_exact = is_exact
+        self._looks_at_calls = looks_at_calls
+        self.left_out: Counter[str] = Counter()
+
+    def of(self, place: FunctionPlace) -> Iterator[tuple[str, int]]:
+        """Names and offsets of a function's probes. Raises SourceError."""
+        exact = plain(self._name)
+        if exact in (_ENTRY, _RETURN):
+            error = self._error(place, exact)
+            if error is None:
+                yield exact, 0
+            elif self._is_exact:
+                raise error
+            return
+        if exact:
+            offset = int(exact, 16)
+            error = obstacle(place, offset, f"offset 0x{offset:x}")
+            if error is None:
+                yield f"{offset:x}", offset
+            elif self._is_exact:
+                raise error
+            return
+        test = matcher(self._name)
+        for kind in (_ENTRY, _RETURN):
+            if test(kind) and self._error(place, kind) is None:
+                yield kind, 0
+        for offset, instruction in place.object.instructions(place.function).items():
+            if instruction.is_probeable and test(f"{offset:x}"):
+                yield f"{offset:x}", offset
+
+    def without(self, place: FunctionPlace) -> str:
+        """Why a function has no probe of this name; "" if it is not known."""
+        exact = plain(self._name)
+        error = self._error(place, exact) if exact in (_ENTRY, _RETURN) else None
         if error is None:
-            yield f"{offset:x}", offset
-        elif is_exact:
-            raise error
-        return
-    test = matcher(name)
-    for kind in ("entry", "return"):
-        if test(kind) and _refused(place, kind) is None and not (kind == "return" and is_left_out(place, is_exact)):
-            yield kind, 0
-    for offset, instruction in place.object.instructions(place.function).items():
-        if instruction.is_probeable and test(f"{offset:x}"):
-            yield f"{offset:x}", offset
-
-
-def without(place: FunctionPlace, name: str) -> str:
-    """Why a function that a pattern matches has no probe of a name; "" if it is not known."""
-    exact = plain(name)
-    error = _refused(place, exact) if exact in ("entry", "return") else None
-    if error is not None:
+            return ""
         return f"{error.text}: {error.hint}" if error.hint else error.text
-    if exact == "return" and is_left_out(place, False):
-        return (
-            f"exceptions leave function '{place.function.name}', which a probe at its return would end: name it alone"
-        )
-    return ""
+
+    def _error(self, place: FunctionPlace, kind: str) -> SourceError | None:
+        """Why a function cannot have its `entry` or `return` probe, None if it can."""
+        found = self._return_obstacle(place) if kind == _RETURN else _at_first(place)
+        if found is None:
+            return None
+        if kind == _RETURN:
+            self.left_out[found.of_several] += 1
+        text = f"function '{place.function.name}' has no {kind} probe: {found.cause}"
+        return SourceError(NOT_PROBEABLE, text, hint=found.remedy)
+
+    def _return_obstacle(self, place: FunctionPlace) -> ReturnObstacle | None:
+        found = _at_first(place) or place.object.return_obstacle(place.function, self._looks_at_calls)
+        if found is None and not self._is_exact and place.object.is_unwound(place.function):
+            return LEFT
+        return found
 
 
-def is_left_out(place: FunctionPlace, is_exact: bool) -> bool:
-    """Whether a pattern leaves out the function's return."""
-    return not is_exact and place.object.is_unwound(place.function)
+def _at_first(place: FunctionPlace) -> ReturnObstacle | None:
+    first = place.object.first_instruction(place.function)
+    return return_obstacles.NOT_PROBEABLE if first is None or not first.is_probeable else None
 
 
 def obstacle(place: FunctionPlace, offset: int, called: str) -> SourceError | None:
@@ -114,16 +138,3 @@ def _around(instructions: Collection[int], offset: int) -> str:
     if before is None or after is None:
         return "the function's bytes could not be read as instructions up to there"
     return f"instructions begin at {before:x} and at {after:x}"
-
-
-def _refused(place: FunctionPlace, kind: str) -> SourceError | None:
-    """Why a function cannot have its `entry` or `return` probe, None if it can."""
-    first = place.object.first_instruction(place.function)
-    if first is None or not first.is_probeable:
-        text = f"function '{place.function.name}' begins with an instruction that the kernel cannot probe"
-        return SourceError(NOT_PROBEABLE, text)
-    reason = place.object.return_obstacle(place.function) if kind == "return" else ""
-    if reason:
-        text = f"function '{place.function.name}' would not return as it does if that were probed"
-        return SourceError(NOT_PROBEABLE, text, hint=reason)
-    return None

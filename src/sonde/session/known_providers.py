@@ -173,7 +173,7 @@ class KnownProviders:
     def user_functions(self) -> UserFunctions:
         from sonde.providers.user_functions import UserFunctions
 
-        return UserFunctions(self._code_objects)
+        return UserFunctions(self._code_objects, self._offer is not None and self._offer.looks_at_calls())
 
     @cached_property
     def kernel_objects(self) -> KernelObjects:

@@ -52,6 +52,10 @@ class ReplayOffer:
     def has_helper(self, name: str) -> bool:
         return self._is_own and name in ("open_file", "cpu_time")
 
+    def looks_at_calls(self) -> bool:
+        """Processes are not probed."""
+        return False
+
     def fires(self, probe: Probe) -> bool:
         match probe.firing:
             case Internal() | Timer(every_cpu=False):

@@ -8,11 +8,13 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 
 from sonde.arch import instruction_lengths
+from sonde.symbols.dwarf.entry_rows import AT_STACK_POINTER, ELSEWHERE, EntryRows
 from sonde.symbols.elf.errors import CostError
 from sonde.symbols.elf.file import ElfError, ElfFile
 from sonde.symbols.elf.indirect import Loaded
 from sonde.symbols.elf.symbol_table import STT_FUNC, STT_GNU_IFUNC, ElfSymbol, SymbolTable
 from sonde.symbols.elf.unwound import UNWOUND, unwound
+from sonde.symbols.return_obstacles import KEPT, NOT_DESCRIBED, OF_GO, PASSED, ReturnObstacle, not_called
 from sonde.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -153,16 +155,29 @@ class CodeObject:
         """Whether no file with its full symbol table was found."""
         return not any(each.has_symbol_table for each in self._symbols)
 
-    def return_obstacle(self, function: CodeFunction) -> str:
-        """Why the kernel cannot be told of its returns without changing what the process does, "" if it can."""
+    def return_obstacle(self, function: CodeFunction, looks_at_calls: bool = False) -> ReturnObstacle | None:
+        """Why it has no return probe, None if it can. `looks_at_calls`: whoever probes it leaves return addresses as
+        they are, and looks at each call where no table tells. Raises CostError."""
         if self._is_go:
-            return "programs of Go move their stacks, and end where a return address is not theirs"
+            return None if looks_at_calls else OF_GO
         names = [name.removeprefix("__GI_") for name in self.names(function)]
         if any(map(_OWN_RETURN.fullmatch, names)):
-            return "it keeps its return address, or has none"
+            return KEPT
         if any(map(UNWOUND.match, names)):
-            return "exceptions pass through it, which a return address that is not theirs ends"
-        return ""
+            return PASSED
+        found = self._entry_rows.at(function.address)
+        if found == ELSEWHERE:
+            return not_called(function.name)
+        return NOT_DESCRIBED if found != AT_STACK_POINTER and not looks_at_calls else None
+
+    @cached_property
+    def _entry_rows(self) -> EntryRows:
+        return EntryRows(self._file, self._symbols)
+
+    @property
+    def is_go(self) -> bool:
+        """Whether Go's linker has made it."""
+        return self._is_go
 
     def is_unwound(self, function: CodeFunction) -> bool:
         """Whether exceptions begin in the function or are cleaned up in it, as far as its own calls tell."""

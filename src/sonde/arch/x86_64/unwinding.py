@@ -19,6 +19,11 @@ AT_ENTRY = 8
 RETURN_OFFSET = -8
 """Where the return address is, from the frame address."""
 
+AT_CALLED = {True: (STACK_POINTER, AT_ENTRY, RETURN, RETURN_OFFSET), False: (4, 4, 8, -4)}
+"""Of 64-bit programs and of 32-bit ones, where a function that has been called has its return address: the stack
+pointer, the bytes from it up to the frame address, what stands for the return address, and where that is from the frame
+address (Intel386 psABI, table 2.14: %esp is 4, the return address 8)."""
+
 _BREG = 0x70
 """DW_OP_breg0: the value of a register, whose number is added, and an offset."""
 

@@ -34,6 +34,7 @@ class EmbeddedTypes:
     called = "the embedded engine"
     links_uprobes = True
     has_fetching = True
+    looks_at_calls = True
 
     def __init__(self, devices: Sequence[str] | None = None) -> None:
         """`devices` are those of the file of packets that the engine is given, none where programs are not attached;

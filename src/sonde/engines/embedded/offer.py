@@ -92,6 +92,9 @@ class EmbeddedOffer:
     def has_helper(self, name: str) -> bool:
         return name in _HELPERS
 
+    def looks_at_calls(self) -> bool:
+        return True
+
     def fires(self, probe: Probe) -> bool:
         match probe.firing:
             case Internal() | Timer() | Packet():

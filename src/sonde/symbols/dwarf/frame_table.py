@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+
 SECTION = ".eh_frame_hdr"
 
 _VERSION = 1
@@ -23,17 +25,12 @@ class FrameTable:
 
     def __init__(self, data: bytes, address: int) -> None:
         self._address = address
-        self._count = entries(data)
-        self._numbers = memoryview(data)[_HEADER : _HEADER + 8 * self._count].cast("i")
+        count = entries(data)
+        numbers = memoryview(data)[_HEADER : _HEADER + 8 * count].cast("i")
+        self._starts, self._places = numbers[::2], numbers[1::2]
 
     def description(self, address: int) -> int | None:
         """The link-time address of the last description whose code begins at or before an address; None if there is
         none. Whether its code reaches as far is not said."""
-        low, high, wanted = 0, self._count, address - self._address
-        while low < high:
-            middle = (low + high) // 2
-            if self._numbers[2 * middle] <= wanted:
-                low = middle + 1
-            else:
-                high = middle
-        return self._address + self._numbers[2 * low - 1] if low else None
+        found = bisect_right(self._starts, address - self._address)
+        return self._address + self._places[found - 1] if found else None

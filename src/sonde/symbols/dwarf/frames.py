@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator
 
+from sonde.arch import unwinding
 from sonde.model.location import MASK, Constant, Register, Value, binary
 from sonde.symbols.dwarf.errors import DebugInfoError
 from sonde.symbols.dwarf.forms import sleb128, uleb128
@@ -34,6 +35,15 @@ class FrameAddress(NamedTuple):
         return binary("plus", Register(self.register), Constant(self.offset & MASK))
 
 
+class FrameRow(NamedTuple):
+    """Of an address of code: how the frame address is found; where registers are kept, as `FrameDescriptions.saved` has
+    them; whether the frame is one that the kernel has made for a signal."""
+
+    rule: FrameAddress
+    saved: dict[int, int | None]
+    is_signal: bool
+
+
 class FrameDescriptions:
     """The frame descriptions of one section, `address` is where it is loaded (0 for .debug_frame)."""
 
@@ -44,9 +54,12 @@ class FrameDescriptions:
         is_eh: bool,
         table: FrameTable | None = None,
         costs: Costs | None = None,
+        searches: bool = True,
     ) -> None:
-        """`table` says where descriptions are, of .eh_frame."""
+        """`table` says where descriptions are, of .eh_frame; `searches`: what it does not have is looked for, which
+        takes time once."""
         self._costs = costs or Costs()
+        self._searches = searches
         self._data = data
         self._address = address
         self._is_eh = is_eh
@@ -70,6 +83,22 @@ class FrameDescriptions:
         found = self._row(address)
         return None if found is None else found.saved
 
+    def row(self, address: int) -> FrameRow | None:
+        """All that is said of a link-time address. Raises DebugInfoError where the section makes no sense."""
+        found = self._row(address)
+        return None if found is None else FrameRow(found.rule, found.saved, found.common.is_signal)
+
+    def common_row(self, at: int) -> tuple[Common, FrameRow]:
+        """What is in common at an offset in the section, and what that says before a description's own instructions.
+        Raises DebugInfoError where it makes no sense."""
+        try:
+            common = self._common(at)
+            machine = _Machine(self._data, common)
+            machine.run(common.at, common.end, 0, 0)
+        except IndexError:
+            raise DebugInfoError("the frame descriptions are cut off") from None
+        return common, FrameRow(machine.rule, machine.saved, common.is_signal)
+
     def descriptions(self) -> Iterator[FrameDescription]:
         """All there are, in the section's order. Raises DebugInfoError where the section makes no sense."""
         try:
@@ -83,7 +112,9 @@ class FrameDescriptions:
 
     def _row(self, address: int) -> _Machine | None:
         try:
-            found = self._looked_up(address) or self._searched(address)
+            found = self._looked_up(address)
+            if found is None and self._searches:
+                found = self._searched(address)
             return self._run(found, address) if found is not None else None
         except IndexError:
             raise DebugInfoError("the frame descriptions are cut off") from None
@@ -124,7 +155,7 @@ class FrameDescriptions:
             raise passed.error
         return None
 
-    def _descriptions(self, at: int = 0) -> Iterator[tuple[int, int, _Common]]:
+    def _descriptions(self, at: int = 0) -> Iterator[tuple[int, int, Common]]:
         commons = self._passed.commons
         while at + 8 <= len(self._data):
             start, length = at, self._number(at, 4)
@@ -145,7 +176,7 @@ class FrameDescriptions:
                 yield at + 4, min(end, len(self._data)), commons[where]
             at = max(end, start + 8)
 
-    def _common(self, at: int) -> _Common:
+    def _common(self, at: int) -> Common:
         if at < 0:
             raise DebugInfoError("a frame description has nothing in common with any")
         end = at + 4 + self._number(at, 4)
@@ -165,7 +196,7 @@ class FrameDescriptions:
             encoding = self._encoding(augmentation, at)
             at += size
         is_signal = b"S" in augmentation
-        return _Common(augmentation[:1] == b"z", encoding, code, data, at, min(end, len(self._data)), is_signal)
+        return Common(augmentation[:1] == b"z", encoding, code, data, at, min(end, len(self._data)), is_signal)
 
     def _encoding(self, augmentation: bytes, at: int) -> int:
         """How addresses are written, of the data that the letters of the augmentation describe."""
@@ -181,7 +212,7 @@ class FrameDescriptions:
                 at += 1
         return 0
 
-    def _range(self, at: int, common: _Common) -> tuple[int, int, int]:
+    def _range(self, at: int, common: Common) -> tuple[int, int, int]:
         """The first address, the length, and where the instructions are."""
         encoding = common.encoding if self._is_eh else 0
         size = _PE_FORMATS.get(encoding & 15)
@@ -199,7 +230,7 @@ class FrameDescriptions:
         return start & MASK, length, at
 
     def _run(self, found: _Found, address: int) -> _Machine:
-        machine = _Machine(self._data, found.common, FrameAddress(7, 8))
+        machine = _Machine(self._data, found.common)
         machine.run(found.common.at, found.common.end, found.start, address)
         machine.run(found.at, found.end, found.start, address)
         return machine
@@ -210,7 +241,7 @@ class FrameDescriptions:
         return int.from_bytes(self._data[at : at + size], "little")
 
 
-class _Common(NamedTuple):
+class Common(NamedTuple):
     """What descriptions have in common: whether they have extra data, how addresses are written, the factors of
     addresses and of offsets, the first instructions, and whether they are of a signal handler's caller."""
 
@@ -230,7 +261,7 @@ class _Found(NamedTuple):
     length: int
     at: int
     end: int
-    common: _Common
+    common: Common
 
 
 class _Passed:
@@ -238,7 +269,7 @@ class _Passed:
     common, and what was wrong at the end."""
 
     def __init__(self) -> None:
-        self.commons: dict[int, _Common] = {}
+        self.commons: dict[int, Common] = {}
         self.starts: list[int] = []
         self.found: list[_Found] = []
         self.is_whole = False
@@ -257,7 +288,7 @@ class FrameDescription(NamedTuple):
     length: int
     first: Code
     own: Code
-    common: _Common
+    common: Common
 
 
 _OPERANDS = {
@@ -274,11 +305,12 @@ _IN_ANOTHER_WAY = (0x07, 0x09, 0x10, 0x14, 0x15, 0x16)
 class _Machine:
     """Runs the instructions for the rule of the frame address, and for where other registers are kept."""
 
-    def __init__(self, data: Part, common: _Common, rule: FrameAddress) -> None:
+    def __init__(self, data: Part, common: Common) -> None:
         self._data = data
+        self.common = common
         self._factor = common.code
         self._data_factor = common.data
-        self.rule = rule
+        self.rule = FrameAddress(unwinding.STACK_POINTER, unwinding.AT_ENTRY)
         self.saved: dict[int, int | None] = {}
         self._kept: list[tuple[FrameAddress, dict[int, int | None]]] = []
 
