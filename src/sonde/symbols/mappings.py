@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 
@@ -11,6 +12,8 @@ from sonde.untrusted import lines
 VDSO = "[vdso]"
 DELETED = " (deleted)"
 
+_ADDRESSES = re.compile(r"^([0-9a-f]+)-([0-9a-f]+) ", re.MULTILINE)
+
 _MOST = 1 << 18
 """Mappings of a process that are looked at; by default it has no more than 65,530 (vm.max_map_count)."""
 
@@ -18,7 +21,7 @@ _MOST = 1 << 18
 class Mapping(NamedTuple):
     """Addresses `start` to `end` hold the file's bytes from `offset` on; `path` is "" for anonymous memory and in
     brackets for what the kernel made. `generation` tells files apart that had the same inode one after the other,
-    0 if it is not known."""
+    0 if it is not known. `is_shared`: what is written there is written into the file, or seen by others."""
 
     start: int
     end: int
@@ -28,6 +31,12 @@ class Mapping(NamedTuple):
     path: str
     executable: bool
     generation: int = 0
+    is_shared: bool = False
+
+    @property
+    def file(self) -> tuple[str, int]:
+        """The device and inode of the file, "00:00" and 0 of anonymous memory."""
+        return self.device, self.inode
 
     @property
     def is_object(self) -> bool:
@@ -41,6 +50,16 @@ def parse_maps(text: str) -> tuple[Mapping, ...]:
     return tuple(found for line in lines(text)[:_MOST] if (found := _parse(line, names)) is not None)
 
 
+def mapping_at(text: str, address: int) -> Mapping | None:
+    """The mapping that an address is in, by the text of a maps file."""
+    for found in _ADDRESSES.finditer(text):
+        if int(found[1], 16) > address:
+            break
+        if address < int(found[2], 16):
+            return _parse(text[found.start() :].partition("\n")[0], {})
+    return None
+
+
 def _parse(line: str, names: dict[str, str]) -> Mapping | None:
     """None for a line that is no mapping: it costs nothing but itself. Of equal names one is kept."""
     try:
@@ -49,8 +68,10 @@ def _parse(line: str, names: dict[str, str]) -> Mapping | None:
         start, _, end = addresses.partition("-")
         name = path[0].lstrip(" ").replace("\\012", "\n") if path else ""
         name = names.setdefault(name, name)
-        executable = "x" in permissions
-        return Mapping(int(start, 16), int(end, 16), int(offset, 16), device, int(inode), name, executable)
+        executable, is_shared = "x" in permissions, "s" in permissions
+        return Mapping(
+            int(start, 16), int(end, 16), int(offset, 16), device, int(inode), name, executable, 0, is_shared
+        )
     except ValueError:
         return None
 

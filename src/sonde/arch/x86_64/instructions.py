@@ -33,12 +33,30 @@ _JUMPS = rb"(?:\xe9|\x0f[\x80-\x8f])(?=(....))"
 _JUMP = b"\xff\x25"
 _DISPLACEMENT = struct.Struct("<i")
 
+LONGEST_CALL = 7
+"""Bytes of a call without its prefixes."""
+
+_WITHOUT_BASE = bytes(range(0x05, 0x100, 8))
+_CALLED = re.compile(
+    rb"(?:\xe8....|\xff(?:[\x10-\x13\x16\x17\xd0-\xd7]|[\x14\x50-\x53\x55-\x57].|\x54..|\x15....|\x14["
+    + re.escape(_WITHOUT_BASE)
+    + rb"]....|[\x90-\x93\x95-\x97]....|\x94.....))\Z",
+    re.DOTALL,
+)
+"""The end of code behind a near call, direct or by a register or memory (Intel SDM volume 2, CALL: e8 and ff /2, with
+the forms of ModRM and SIB in tables 2-2 and 2-3)."""
+
 
 def frame_setup(code: bytes) -> int:
     """The bytes of `push %rbp; mov %rsp, %rbp`, which a function begins with that has a frame pointer, an endbr64
     before it among them; 0 where it does not."""
     at = len(_MARK) if code.startswith(_MARK) else 0
     return at + 4 if code[at : at + 1] == _PUSH and code[at + 1 : at + 4] in _COPY else 0
+
+
+def is_behind_call(before: bytes) -> bool:
+    """Whether a call may stand directly before an address, by the LONGEST_CALL bytes that end there."""
+    return _CALLED.search(before) is not None
 
 
 def calls(code: bytes, address: int) -> Iterator[tuple[int, int]]:

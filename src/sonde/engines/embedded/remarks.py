@@ -23,6 +23,8 @@ _LOST = {
     stops.UNWRITTEN: "{count} breakpoints could not be put into {where}{why}: what runs there is not told. Code "
     "that is mapped shared takes none",
     stops.UNRETURNED: "{count} calls in {where} return to where no breakpoint could be put{why}: that is not told",
+    stops.UNCALLED: "{count} calls in {where} return to code that no call stands before, as what coroutines begin with "
+    "does: that is not told",
     stops.TAKEN_OUT: "{count} breakpoints had to be taken out of {where}{why}: what runs there later is not told",
     stops.PASSABLE: "a breakpoint in {where} was out for a step {count} times, in which other threads could pass it. "
     "Its instruction runs elsewhere where the process has no seccomp filter of its own and room near its code",

@@ -13,11 +13,11 @@ from contextlib import suppress
 from mmap import mmap
 
 from sonde.arch import convention, instructions, registers
-from sonde.engines.embedded.tracer import injection, ptrace, stops
+from sonde.engines.embedded.tracer import injection, ptrace, return_places, stops
 from sonde.engines.embedded.tracer.awaited_returns import AwaitedReturn, AwaitedReturns, returned_in_any
 from sonde.engines.embedded.tracer.code_space import Breakpoint, CodeSpace
 from sonde.engines.embedded.tracer.sites import CATCHES, HIT, HOLD_HIT, HOLD_RETURN, JUMPS, RETURN, THROWS
-from sonde.engines.embedded.tracer.stops import PASSABLE, TAKEN_OUT, UNRETURNED
+from sonde.engines.embedded.tracer.stops import PASSABLE, TAKEN_OUT, UNCALLED, UNRETURNED
 from sonde.engines.embedded.tracer.threads import HeldThread, TracedThreads
 from sonde.engines.embedded.tracer.trap_action import TrapMender
 
@@ -205,25 +205,32 @@ class Breakpoints:
         address = int.from_bytes(data, "little")
         back = stack + convention.STACK_ARGUMENTS
         there = space.breakpoints.get(address)
-        if there is None:
-            try:
-                there = space.put(address)
-            except OSError as error:
-                self._is_not_awaited(tid, space, address, error)
+        if there is None or not there.returns:
+            there = self._return_breakpoint(tid, space, address)
+            if there is None:
                 return
-        there.returns = True
         call = AwaitedReturn(address, back, found.number, found.wanted & HOLD_RETURN)
         calls = self.calls.get(tid)
         if calls is None:
             calls = self.calls[tid] = AwaitedReturns()
         calls.add(call, space.read)
 
-    def _is_not_awaited(self, tid: int, space: CodeSpace, address: int, error: OSError) -> None:
-        """There is no breakpoint where a function returns to: its return is lost, if it can return there. What a
-        program begins with has a number in that place."""
-        with suppress(OSError):
-            if space.can_execute(tid, address):
-                self._threads.spaces.losses.add(tid, UNRETURNED, error)
+    def _return_breakpoint(self, tid: int, space: CodeSpace, address: int) -> Breakpoint | None:
+        """The breakpoint where a function returns to; None where there is none: its return is lost, if it can return
+        there. What a program begins with has a number in that place."""
+        losses = self._threads.spaces.losses
+        try:
+            found = return_places.found(space, tid, address)
+            if found.kind == return_places.RETURNED_TO:
+                there = space.put(address, found.mapping)
+                there.returns = True
+                return there
+        except OSError as error:
+            losses.add(tid, UNRETURNED, error)
+            return None
+        if found.kind == return_places.UNCALLED:
+            losses.add(tid, UNCALLED)
+        return None
 
     def _step_in_place(self, tid: int, space: CodeSpace, found: Breakpoint) -> None:
         """Where an instruction cannot run elsewhere: the breakpoint is taken out for as long as it takes."""

@@ -19,7 +19,7 @@ from sonde.arch import displacement, instructions, pages
 from sonde.engines.embedded.tracer import injection
 from sonde.engines.embedded.tracer.sites import BreakpointSite
 from sonde.machine import proc
-from sonde.symbols.mappings import Mapping, parse_maps
+from sonde.symbols.mappings import Mapping, MappingTable, mapping_at, parse_maps
 from sonde.untrusted import kernel_text
 
 _AREA = 1 << 16
@@ -81,6 +81,9 @@ class CodeSpace:
         of yet."""
         self.refused: set[int] = set()
         """Where one is wanted and could not be put."""
+        self.files: dict[int, tuple[tuple[str, int], bytes]] = {}
+        """By the address of a breakpoint or counter the file that it is in (Mapping.file), if any, and the code from
+        there on."""
         self.semaphores: dict[int, int] = {}
         """Counters that were counted up, by address, and how far."""
         self.resumptions: dict[int, displacement.Resumption] = {}
@@ -111,6 +114,7 @@ class CodeSpace:
             made.tell(copy, each.sites)
             copy.returns, copy.slot = each.returns, each.slot
         made.semaphores, made.resumptions = dict(self.semaphores), dict(self.resumptions)
+        made.files = dict(self.files)
         made.former, made.trap_action = dict(self.former), self.trap_action
         made.areas, made._call_at = [SlotArea(each.start, each.code) for each in self.areas], self._call_at
         return made
@@ -131,20 +135,26 @@ class CodeSpace:
                 injection.system_call(tid, self._call_at, injection.UNMAP, area.start, _AREA)
 
     def read(self, address: int, size: int) -> bytes:
+        _require_place(address)
         return os.pread(self._memory, size, address)
 
     def write(self, address: int, data: bytes) -> None:
+        _require_place(address)
         os.pwrite(self._memory, data, address)
 
-    def put(self, address: int) -> Breakpoint:
-        """A breakpoint there, if there is none yet. Raises OSError."""
+    def put(self, address: int, mapping: Mapping | None = None) -> Breakpoint:
+        """A breakpoint there, if there is none yet. Raises OSError, also for memory that is shared: it would be changed
+        for others as well."""
         found = self.breakpoints.get(address)
         if found is None:
-            byte = self.read(address, 1)
-            if not byte:
+            code = self.instruction(address)
+            if not code or (mapping is not None and mapping.is_shared):
                 raise OSError(errno.EIO, os.strerror(errno.EIO))
+            self.files.pop(address, None)
+            if mapping is not None and mapping.inode:
+                self.files[address] = mapping.file, code
             self.write(address, _BREAKPOINT)
-            found = self.breakpoints[address] = Breakpoint(address, byte[0])
+            found = self.breakpoints[address] = Breakpoint(address, code[0])
             self.former.pop(address, None)
         return found
 
@@ -163,16 +173,20 @@ class CodeSpace:
             if self.read(address, 1) == _BREAKPOINT:
                 self.write(address, bytes((self.former[address],)))
 
-    def count(self, address: int, by: int) -> None:
+    def count(self, address: int, by: int, mapping: Mapping | None = None) -> None:
         """Add to a semaphore. Raises OSError."""
         data = self.read(address, COUNTER.size)
         if len(data) < COUNTER.size:
             raise OSError(errno.EIO, os.strerror(errno.EIO))
         self.write(address, COUNTER.pack(COUNTER.unpack(data)[0] + by & 0xFFFF))
         self.semaphores[address] = self.semaphores.get(address, 0) + by
+        if mapping is not None:
+            self.files[address] = mapping.file, b""
 
     def restore(self) -> None:
         """Take out all breakpoints, those of a memory that this is a copy of among them, and count semaphores down."""
+        with suppress(OSError):
+            self.forget_replaced()
         for address in list(self.former):
             self.put_back(address)
         for address in list(self.breakpoints):
@@ -184,19 +198,36 @@ class CodeSpace:
 
     def without(self, start: int, end: int) -> None:
         """What was mapped there is gone."""
-        for address in [each for each in self.breakpoints if start <= each < end]:
-            del self.breakpoints[address]
-        for address in [each for each in self.semaphores if start <= each < end]:
-            del self.semaphores[address]
+        for known in (self.breakpoints, self.former, self.semaphores, self.files):
+            for address in [each for each in known if start <= each < end]:
+                self._forget(address)
         self.refused = {each for each in self.refused if not start <= each < end}
 
     def mappings(self, tid: int) -> Sequence[Mapping]:
         """As one of its threads has them: the first of a process may have ended before the others. Raises OSError."""
         return parse_maps(kernel_text(f"/proc/{tid}/maps"))
 
-    def can_execute(self, tid: int, address: int) -> bool:
-        """Whether there is code for a thread at that address, or may be. Raises OSError."""
-        return any(each.start <= address < each.end and each.executable for each in self.mappings(tid))
+    def mapping_at(self, tid: int, address: int) -> Mapping | None:
+        """What a thread has mapped there. Raises OSError."""
+        return mapping_at(kernel_text(f"/proc/{tid}/maps"), address)
+
+    def forget_replaced(self) -> None:
+        """What was put into files that are no longer mapped there is gone with them: a library may have been closed,
+        and something else be in its place. Not so where a program has moved its code, with all that is in it, to
+        other memory at the same addresses. Raises OSError."""
+        mappings = MappingTable(self.mappings(self.pid)) if self.files else MappingTable()
+        if not mappings:
+            # The first thread has ended before the others: nobody tells.
+            return
+        for address, (file, code) in list(self.files.items()):
+            found = mappings.find(address)
+            is_there = found is not None and (found.file == file or (code and self.code(address, len(code)) == code))
+            if not is_there:
+                self._forget(address)
+
+    def _forget(self, address: int) -> None:
+        for each in (self.files, self.breakpoints, self.former, self.semaphores):
+            each.pop(address, None)
 
     def call_place(self, tid: int, mappings: Sequence[Mapping] = ()) -> int:
         """Where the process can make a system call, 0 if nowhere is known."""
@@ -205,7 +236,11 @@ class CodeSpace:
 
     def instruction(self, address: int) -> bytes:
         """The bytes there as they are without breakpoints."""
-        data = bytearray(self.read(address, _LONGEST))
+        return self.code(address, _LONGEST)
+
+    def code(self, address: int, size: int) -> bytes:
+        """So many bytes at most as they are without breakpoints. Raises OSError."""
+        data = bytearray(self.read(address, size))
         for at in range(len(data)):
             found = self.breakpoints.get(address + at)
             if found is not None:
@@ -258,6 +293,12 @@ class CodeSpace:
                 self.areas.append(area)
                 return area
         return None
+
+
+def _require_place(address: int) -> None:
+    """Raises OSError for an address that no file can be read at (off_t), as a register may have it."""
+    if address >> 63:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
 
 
 def may_be_refused(tid: int) -> bool:

@@ -97,20 +97,20 @@ class CodeSpaces:
             if space is None:
                 space = self.by_tid[tid] = CodeSpace(pid, tid)
                 space.trap_action = initial_trap_action(tid)
-            counters: dict[BreakpointSite, int] = {}
+            counters: dict[BreakpointSite, tuple[int, Mapping]] = {}
             for mapping in space.mappings(tid):
                 self._fill(tid, pid, mapping, counters)
         except OSError as error:
             self.losses.add(tid, UNREAD, error)
             return
-        for at, sites in Counter(counters.values()).items():
+        for (at, mapping), sites in Counter(counters.values()).items():
             if at not in space.semaphores:
                 try:
-                    space.count(at, sites)
+                    space.count(at, sites, mapping)
                 except OSError as error:
                     self.losses.add(tid, UNCOUNTED, error, sites)
 
-    def _fill(self, tid: int, pid: int, mapping: Mapping, counters: dict[BreakpointSite, int]) -> None:
+    def _fill(self, tid: int, pid: int, mapping: Mapping, counters: dict[BreakpointSite, tuple[int, Mapping]]) -> None:
         """Put in what is wanted of a mapping, and note where its semaphores are: of two mappings that have the same
         part of a file the data segment's is the higher one."""
         if mapping.inode not in self._inodes or not mapping.path.startswith("/"):
@@ -127,11 +127,11 @@ class CodeSpaces:
                 by_address.setdefault(at, []).append(site)
             at = _address(mapping, site.semaphore) if site.semaphore else None
             if not mapping.executable and at is not None:
-                counters[site] = at
+                counters[site] = at, mapping
         space = self.by_tid[tid]
         for address, sites in by_address.items():
             try:
-                space.tell(space.put(address), sites)
+                space.tell(space.put(address, mapping), sites)
             except OSError as error:
                 if address not in space.refused:
                     self.losses.add(tid, UNWRITTEN, error)

@@ -15,6 +15,7 @@ from sonde.engines.embedded.tracer.code_space import COUNTER, CodeSpace, SlotAre
 
 def agree(copy: CodeSpace, maker: CodeSpace) -> None:
     """Raises OSError where the copy's memory is gone."""
+    copy.forget_replaced()
     copy.areas = [each for each in copy.areas if _has_slots(copy, each)]
     for each in copy.breakpoints.values():
         if each.slot is not None and not any(area.start <= (each.slot.value or 0) < area.end for area in copy.areas):

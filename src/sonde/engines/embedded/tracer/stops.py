@@ -59,17 +59,17 @@ FUNCTION_RETURN = 11
 """A function that begins at a site has returned: as HIT, with the registers as the caller gets them."""
 
 LOST = 12
-"""What is wanted of the thread's memory is not there. a: UNWRITTEN ... UNCOUNTED; b: how many; c: an errno, or 0."""
+"""What is wanted of the thread's memory is not there. a: UNWRITTEN ... UNCALLED; b: how many; c: an errno, or 0."""
 
 MAPPED = 13
 """The thread has mapped code, or may execute more, and what is wanted there by then has been put in. A record of the
 same stop that is HELD may follow."""
 
-UNWRITTEN, UNRETURNED, TAKEN_OUT, PASSABLE, UNREAD, UNCOUNTED = range(1, 7)
+UNWRITTEN, UNRETURNED, TAKEN_OUT, PASSABLE, UNREAD, UNCOUNTED, UNCALLED = range(1, 8)
 """UNWRITTEN: breakpoints that could not be put. UNRETURNED: calls whose return has none. TAKEN_OUT: breakpoints that
 had to be taken out, as the thread that ran onto one could not go on otherwise. PASSABLE: how often one was out for a
 step, in which other threads could pass it. UNREAD: processes whose memory could not be looked at. UNCOUNTED: semaphores
-of static probes that could not be counted up."""
+of static probes that could not be counted up. UNCALLED: calls whose return address is not behind a call."""
 
 HELD = 1
 """The thread stays stopped until sonde says that it may go on."""
