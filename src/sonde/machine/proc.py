@@ -13,6 +13,8 @@ from sonde.typed import NamedTuple
 from sonde.untrusted import kernel_lines, read_kernel
 
 _AT_ENTRY = 9
+_HEAP = 44
+"""start_brk in /proc/PID/stat, counted from the state on."""
 
 _KERNEL_THREAD = 0x00200000
 """PF_KTHREAD (include/linux/sched.h)."""
@@ -39,6 +41,12 @@ def stat(tid: int, root: str = "/proc") -> Stat:
     fields = rest.split()
     numbers = [int(fields[index]) for index in (1, 2, 3, 6, 11, 12, 19)]
     return Stat(comm, fields[0].decode(), *numbers)
+
+
+def heap_start(tid: int, root: str = "/proc") -> int:
+    """Where a process's heap begins, as brk(2) has it; 0 if the kernel does not tell us."""
+    data = read_kernel(f"{root}/{tid}/stat")
+    return int(data.rpartition(b") ")[2].split()[_HEAP])
 
 
 def is_kernel_thread(of: Stat) -> bool:

@@ -283,7 +283,7 @@ class CodeSpace:
         call_at = self.call_place(tid, mappings)
         if not call_at:
             return None
-        for place in _gaps(mappings, address):
+        for place in _gaps(mappings, address, proc.heap_start(tid)):
             result = injection.system_call(
                 tid, call_at, injection.MAP,
                 place, _AREA, _READ_EXECUTE, _PRIVATE | _ANONYMOUS | _EXACTLY, -1, 0,
@@ -330,18 +330,29 @@ _TRIED = 4
 _LOWEST = 1 << 16
 
 
-def _gaps(mappings: Sequence[Mapping], address: int) -> Iterator[int]:
+_GROWTH = 1 << 29
+"""Bytes that are left to the heap above its end."""
+
+
+def _gaps(mappings: Sequence[Mapping], address: int, heap: int) -> Iterator[int]:
     """Places for an area, the nearest to the address first, a page apart from what is mapped; not right below what may
-    grow."""
+    grow, nor where the heap grows, which begins at `heap`."""
     found = []
-    end = _LOWEST
+    end, top = _LOWEST, max([heap, *(each.end for each in mappings if each.path == "[heap]")])
     for each in mappings:
-        room = _AREA + 2 * pages.PAGE
-        if each.start - end >= room:
-            found.append(end + pages.PAGE)
-            found.append(each.start - pages.PAGE - _AREA if "stack" not in each.path else end + pages.PAGE)
+        for low, high in _free(end, each.start, top):
+            if high - low >= _AREA + 2 * pages.PAGE:
+                found.append(low + pages.PAGE)
+                found.append(high - pages.PAGE - _AREA if "stack" not in each.path else low + pages.PAGE)
         end = max(end, each.end)
     near = sorted((abs(place - address), place) for place in found)
     for distance, place in near[:_TRIED]:
         if distance < displacement.REACH // 2:
             yield place
+
+
+def _free(low: int, high: int, top: int) -> tuple[tuple[int, int], ...]:
+    """The parts of a gap between mappings that the heap does not need, whose end is `top`."""
+    if not low <= top < high:
+        return ((low, high),)
+    return (low, top & -pages.PAGE), (min((top & -pages.PAGE) + _GROWTH, high), high)
