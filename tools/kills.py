@@ -3,7 +3,8 @@
 
 The kinds: SIGKILL, SIGTERM, SIGINT, SIGHUP, SIGQUIT and two SIGINTs for sonde, SIGKILL for its guardian and for what
 it traces, a reader that goes away, a terminal that is hung up. Each run traces a program with threads that fork, vfork
-and exec, by -c or -p, in the kernel (as root) or on the embedded engine. Afterwards: sonde has ended in time, with a
+and exec, by -c or -p, in the kernel (as root) or on the embedded engine; two of the programs have breakpoints in its
+functions and where they return to. Afterwards: sonde has ended in time, with a
 status that docs/reference.md has and without a traceback; what it traced has said and done all that it does alone;
 END's output is there where the trace was ended and not killed; no process and no map is left. The status is 1 if any of
 that is not so.
@@ -52,6 +53,8 @@ PROGRAMS = [
     "syscall:::return { @[execname, probefunc] = quantize(arg1); } proc::: { @p[probename] = count(); }",
     "syscall::openat:entry { @[copyinstr(arg1)] = count(); } syscall::read:return { @s[ustack()] = count(); }",
     'pid$target:libc.so.6:write:entry { printf("%d\\n", tid); } syscall::write:entry { ts[tid] = timestamp; }',
+    "uprobe:PROGRAM:*:entry, uprobe:PROGRAM:*:return { @f[probefunc, probename] = count(); }",
+    "uprobe:PROGRAM:*:return { @f[probefunc] = count(); @s[ustack()] = count(); } proc::: { @p[probename] = count(); }",
 ]
 END = ' END { printf("the end\\n"); }'
 
@@ -75,8 +78,7 @@ class Run:
 
     def words(self):
         # The name of this array is that of a map.
-        # The embedded engine has no probes of functions, which the last program has.
-        traced = self.pick.choice(PROGRAMS[:-1] if self.engine == "embedded" else PROGRAMS)
+        traced = self.pick.choice(PROGRAMS).replace("PROGRAM", self.program)
         program = traced + f' BEGIN {{ {self.mark}[1] = 1; printf("begun\\n"); }}' + END
         command = f"sh -c '{self.program} {ROUNDS} > {self.output}; echo status $? >> {self.output}'"
         traced = ["-p", str(self.target.pid)] if self.is_attached else ["-c", command]

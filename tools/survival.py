@@ -53,16 +53,18 @@ PROGRAMS = [
     "pid$target:a.out::entry, pid$target:a.out::return { @[probefunc, probename] = count() }",
     "pid$target:libc:*rite:entry, pid$target:libc:fork:entry { @[ustack()] = count() } syscall::: { @s = count() }",
     "uprobe:libc:pthread_create:entry, uprobe:libc:*fork:return { @[probefunc, arg1] = count() }",
+    "uprobe:PROGRAM:*:return, uprobe:libc:*rite*:return { @[probefunc] = count() }",
 ]
 
 
-def words(pick, spec):
+def words(pick, spec, program):
     """The command line of what traces: sonde itself in one of four runs, else the least that there is."""
     if pick.random() < 0.5:
-        return [f"{ROOT}/tests/embedded/follow_all.py", json.dumps(spec)]
+        return [f"{ROOT}/tests/support/command/follow_all.py", json.dumps(spec)]
     target = ["-p", str(spec["pid"])] if "pid" in spec else ["-c", spec["command"]]
     filtered = "on" if spec["seccomp"] else "off"
-    options = ["-q", "--engine", "embedded", "-o", "/dev/null", f"-xseccomp={filtered}", "-n", pick.choice(PROGRAMS)]
+    options = ["-q", "--engine", "embedded", "-o", "/dev/null", f"-xseccomp={filtered}", "-n"]
+    options.append(pick.choice(PROGRAMS).replace("PROGRAM", program))
     return ["-c", "import sys; from sonde.cli.main import main; sys.exit(main())", *options, *target]
 
 
@@ -80,7 +82,7 @@ def run(pick, program):
         spec["command"] = " ".join(arguments)
     errors = tempfile.TemporaryFile()  # noqa: SIM115 - it is gone with the last who has it
     tracer = subprocess.Popen(
-        [sys.executable, *words(pick, spec)],
+        [sys.executable, *words(pick, spec, program)],
         stdout=writer,
         stderr=errors,
         start_new_session=True,
