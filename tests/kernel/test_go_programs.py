@@ -1,4 +1,4 @@
-"""A program that Go has built: stacks to the runtime's bottom, arguments and variables, and no probed returns."""
+"""A program that Go has built: stacks to the bottom of the runtime, arguments and variables, and returns without root."""
 
 import os
 import re
@@ -78,6 +78,16 @@ def test_stacks_reach_the_runtime_s_bottom(program):
     assert names[2:5] == ["main.main", "runtime.main", "runtime.goexit.abi0"]
 
 
-def test_no_return_is_probed(program):
+def test_no_return_is_probed_by_the_kernel(program):
     done = sonde("-qn", "pid$target:a.out:main.*:return { }", "-c", program, status=1)
     assert "programs of Go move their stacks" in unwrapped(done.stderr)
+
+
+def test_returns_are_told_where_return_addresses_stay(program):
+    """A function whose stack grows is entered twice; calls that are on a stack when it moves may not be told."""
+    text = "pid$target:a.out:main.*:return { @[probefunc] = count(); }"
+    done = sonde("--engine", "embedded", "-n", text, "-c", program)
+    counts = dict(re.findall(r"^ +(main\S+) +(\d+)$", done.stdout, re.MULTILINE))
+    assert "1425" in done.stdout.split()
+    assert 45 <= int(counts["main.(*Server).Serve"]) <= 50
+    assert "the returns of calls that are on a stack then are not told" in unwrapped(done.stderr)
