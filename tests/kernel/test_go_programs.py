@@ -1,4 +1,4 @@
-"""A program that Go has built: stacks to the bottom of the runtime, arguments and variables, and returns without root."""
+"""A program that Go has built: stacks to the bottom of the runtime, arguments and variables, returns without root."""
 
 import os
 import re

@@ -24,7 +24,7 @@ from sonde.providers.provider import FILES, PID
 from sonde.providers.source_lines import SourceLine, addresses, source_line, unknown_function
 from sonde.providers.user_places import (
     FunctionPlace,
-    ProbeNames,
+    NamedProbes,
     obstacle,
     places,
     places_in_source,
@@ -89,7 +89,7 @@ class UserFunctions:
             raise unknown_function(
                 pattern.function, pattern.module, _stripped(chosen), _alike(pattern.function, chosen)
             )
-        wanted = ProbeNames(pattern.name, is_exact, self._looks_at_calls)
+        wanted = NamedProbes(pattern.name, is_exact, self._looks_at_calls)
         probes = [self._probe(pattern, place, *each) for place in found for each in wanted.of(place)]
         self._tell_left_out(pattern, wanted.left_out)
         if any(place.object.is_go for place in found) and any(each.name == "return" for each in probes):
@@ -133,7 +133,7 @@ class UserFunctions:
         chosen = self._chosen(pattern)
         if chosen:
             there = (place for each in chosen for place in places(each, pattern.function))
-            wanted = ProbeNames(pattern.name, plain(pattern.function) is not None, self._looks_at_calls)
+            wanted = NamedProbes(pattern.name, plain(pattern.function) is not None, self._looks_at_calls)
             found = next((text for place in there if (text := wanted.without(place))), "")
             return found or f"no function there matches {pattern.function}"
         if pattern.provider == FILES:

@@ -45,7 +45,7 @@ def places_in_source(each: CodeObject, name: str) -> Iterator[FunctionPlace]:
     yield from (FunctionPlace(each, function, name) for function in each.named_in_source(name))
 
 
-class ProbeNames:
+class NamedProbes:
     """The probes of a name, or of a pattern of names, in functions. `left_out` has how many functions of a pattern have
     no return probe that would have one by their names, and why."""
 

@@ -8,16 +8,16 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 
 from sonde.arch import instruction_lengths
-from sonde.symbols.dwarf.entry_rows import AT_STACK_POINTER, ELSEWHERE, EntryRows
 from sonde.symbols.elf.errors import CostError
 from sonde.symbols.elf.file import ElfError, ElfFile
 from sonde.symbols.elf.indirect import Loaded
 from sonde.symbols.elf.symbol_table import STT_FUNC, STT_GNU_IFUNC, ElfSymbol, SymbolTable
 from sonde.symbols.elf.unwound import UNWOUND, unwound
-from sonde.symbols.return_obstacles import KEPT, NOT_DESCRIBED, OF_GO, PASSED, ReturnObstacle, not_called
+from sonde.symbols.return_obstacles import KEPT, OF_GO, PASSED, UNDESCRIBED, ReturnObstacle, not_called
 from sonde.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from sonde.symbols.dwarf.entry_rows import EntryRows
     from sonde.symbols.dwarf.information import DebugInformation
 
 PROGRAM = "a.out"
@@ -165,13 +165,17 @@ class CodeObject:
             return KEPT
         if any(map(UNWOUND.match, names)):
             return PASSED
+        from sonde.symbols.dwarf.entry_rows import ELSEWHERE, NOT_DESCRIBED  # probes at entries do without
+
         found = self._entry_rows.at(function.address)
         if found == ELSEWHERE:
             return not_called(function.name)
-        return NOT_DESCRIBED if found != AT_STACK_POINTER and not looks_at_calls else None
+        return UNDESCRIBED if found == NOT_DESCRIBED and not looks_at_calls else None
 
     @cached_property
     def _entry_rows(self) -> EntryRows:
+        from sonde.symbols.dwarf.entry_rows import EntryRows  # as above
+
         return EntryRows(self._file, self._symbols)
 
     @property

@@ -32,7 +32,7 @@ LEFT = ReturnObstacle(
     "that exceptions leave, which a probe there would end: name one to have it",
     "name it alone",
 )
-NOT_DESCRIBED = ReturnObstacle(
+UNDESCRIBED = ReturnObstacle(
     "no unwinding table (.eh_frame, .debug_frame) says where its return address is",
     "that no unwinding table describes, of which the embedded engine tells with each call",
     "the embedded engine (--engine embedded, with -c or -p) looks at each call",

@@ -13,7 +13,7 @@ from contextlib import suppress
 from mmap import mmap
 
 from sonde.arch import convention, instructions, registers
-from sonde.engines.embedded.tracer import injection, ptrace, return_places, stops
+from sonde.engines.embedded.tracer import injection, ptrace, stops
 from sonde.engines.embedded.tracer.awaited_returns import AwaitedReturn, AwaitedReturns, returned_in_any
 from sonde.engines.embedded.tracer.code_space import Breakpoint, CodeSpace
 from sonde.engines.embedded.tracer.sites import CATCHES, HIT, HOLD_HIT, HOLD_RETURN, JUMPS, RETURN, THROWS
@@ -218,6 +218,8 @@ class Breakpoints:
     def _return_breakpoint(self, tid: int, space: CodeSpace, address: int) -> Breakpoint | None:
         """The breakpoint where a function returns to; None where there is none: its return is lost, if it can return
         there. What a program begins with has a number in that place."""
+        from sonde.engines.embedded.tracer import return_places  # most programs ask for no returns
+
         losses = self._threads.spaces.losses
         try:
             found = return_places.found(space, tid, address)
