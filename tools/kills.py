@@ -53,8 +53,8 @@ PROGRAMS = [
     "syscall:::return { @[execname, probefunc] = quantize(arg1); } proc::: { @p[probename] = count(); }",
     "syscall::openat:entry { @[copyinstr(arg1)] = count(); } syscall::read:return { @s[ustack()] = count(); }",
     'pid$target:libc.so.6:write:entry { printf("%d\\n", tid); } syscall::write:entry { ts[tid] = timestamp; }',
-    "uprobe:PROGRAM:*:entry, uprobe:PROGRAM:*:return { @f[probefunc, probename] = count(); }",
-    "uprobe:PROGRAM:*:return { @f[probefunc] = count(); @s[ustack()] = count(); } proc::: { @p[probename] = count(); }",
+    "uprobe:PROGRAM:leaf:entry, uprobe:PROGRAM:leaf:return { @f[probefunc, probename] = count(); }",
+    "uprobe:PROGRAM:leaf:return { @f = count(); @s[ustack()] = count(); } proc::: { @p[probename] = count(); }",
 ]
 END = ' END { printf("the end\\n"); }'
 
