@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import select
+import signal
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -74,3 +75,33 @@ def collect_later(pid: int) -> None:
     import threading
 
     threading.Thread(target=wait_for, args=(pid,), name="sonde-collector", daemon=True).start()
+
+
+def forget_handlers() -> None:
+    """In a child: what sonde does on signals is not for it to do."""
+    signal.set_wakeup_fd(-1)
+    for number in signal.valid_signals():
+        if callable(signal.getsignal(number)):
+            signal.signal(number, signal.SIG_DFL)
+
+
+def open_nothing(flags: int) -> int:
+    """A descriptor in the place of one that is closed or unwanted: of /dev/null, or else of the root directory, which
+    refuses to be read and written."""
+    try:
+        return os.open(os.devnull, flags)
+    except OSError:
+        return os.open("/", os.O_RDONLY)
+
+
+def keep_open(kept: list[int]) -> None:
+    """In a child: close all that is sonde's but these, which are sorted. What reads its output, say, waits for the end
+    of all who hold it."""
+    nothing = open_nothing(os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(nothing, descriptor)
+    first = 3
+    for descriptor in kept:
+        os.closerange(first, descriptor)
+        first = descriptor + 1
+    os.closerange(first, os.sysconf("SC_OPEN_MAX"))

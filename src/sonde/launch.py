@@ -6,6 +6,7 @@ import os
 import signal
 from collections.abc import Callable
 
+from sonde import children
 from sonde.inherited import environment
 
 
@@ -49,15 +50,6 @@ def fork(arguments: list[str], prepare: Callable[[], object]) -> tuple[int, int]
     return pid, reader
 
 
-def open_nothing(flags: int) -> int:
-    """A descriptor in the place of one that is closed or unwanted: of /dev/null, or else of the root directory, which
-    refuses to be read and written."""
-    try:
-        return os.open(os.devnull, flags)
-    except OSError:
-        return os.open("/", os.O_RDONLY)
-
-
 _IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
 """What the interpreter ignores from its start, and what a command would go on ignoring behind exec."""
 
@@ -68,18 +60,10 @@ def problem(pipe: int) -> str:
         return file.read().decode(errors="replace")
 
 
-def forget_handlers() -> None:
-    """In a child: what sonde does on signals is not for it to do."""
-    signal.set_wakeup_fd(-1)
-    for number in signal.valid_signals():
-        if callable(signal.getsignal(number)):
-            signal.signal(number, signal.SIG_DFL)
-
-
 def _become(arguments: list[str], prepare: Callable[[], object], writer: int) -> None:
     """In the child: never returns."""
     try:
-        forget_handlers()
+        children.forget_handlers()
         for number in _IGNORED_BY_PYTHON:
             signal.signal(number, signal.SIG_DFL)
         path, given = executable(arguments[0]), environment()

@@ -3,7 +3,9 @@
 Whoever may write to a directory can put a FIFO, a device or another file there at any moment. So a path is looked up
 once, as a place alone (O_PATH), which does nothing to what is there; the kind and size of exactly this file are looked
 at, and then it is opened, through /proc/self/fd. Nothing here waits for a file, has the effects that opening a device
-may have, or reads more than the caller has asked for.
+may have, or reads more than the caller has asked for. What belongs to another process, or is on a file system that a
+program or a machine serves, is looked at by another process, for a time (others.py): of such a file the descriptor is
+one of a copy.
 
 What is refused is an OSError as any other: ELOOP, EISDIR, ENODEV and ENXIO for what is no regular file, EFBIG for what
 is too large.
@@ -15,6 +17,7 @@ import errno
 import os
 import stat
 
+from sonde import others
 from sonde.typed import TYPE_CHECKING, BinaryIO
 
 if TYPE_CHECKING:
@@ -44,7 +47,12 @@ def open_regular(path: str, largest: int | None = None, flags: int = 0) -> int:
 
     `flags` are more of open(2)'s, as O_NOFOLLOW. Raises OSError.
     """
-    place = os.open(path, os.O_PATH | os.O_CLOEXEC | flags & os.O_NOFOLLOW)
+    if others.may_wait(path):
+        place, is_copy = others.place(path, largest, flags)
+        if is_copy:
+            return place
+    else:
+        place = os.open(path, os.O_PATH | os.O_CLOEXEC | flags & os.O_NOFOLLOW)
     try:
         found = os.fstat(place)
         if not stat.S_ISREG(found.st_mode):
@@ -106,11 +114,7 @@ def read_named(path: str, largest: int) -> bytes:
 def read_kernel(path: str, most: int = KERNEL_TEXT) -> bytes:
     """What a file of /proc, /sys or tracefs has, whose size the kernel does not tell; cut off behind `most` bytes, then
     at the end of a line. Raises OSError."""
-    descriptor = open_regular(path)
-    try:
-        found = read_at_most(descriptor, most + 1)
-    finally:
-        os.close(descriptor)
+    found = read_start(path, most + 1)
     return found if len(found) <= most else found[: found.rfind(b"\n", 0, most) + 1]
 
 
@@ -126,6 +130,8 @@ def kernel_lines(path: str, most: int = KERNEL_TEXT) -> list[str]:
 
 def read_start(path: str, most: int) -> bytes:
     """As much of a file as there is, up to `most` bytes. Raises OSError."""
+    if others.may_wait(path):
+        return others.data(path, most)
     descriptor = open_regular(path)
     try:
         return read_at_most(descriptor, most)

@@ -15,10 +15,12 @@ ALLOWED = {
     "typed": set(),
     "visible": set(),
     "resources": set(),
-    "untrusted": set(),
+    "reader": set(),
+    "others": {"children", "reader"},
+    "untrusted": {"others"},
     "inherited": set(),
     "private_files": {"model.options"},
-    "launch": {"inherited"},
+    "launch": {"children", "inherited"},
     "children": set(),
     "recent": set(),
     "formats": set(),
@@ -53,9 +55,9 @@ ALLOWED = {
         "frontends", "launch", "machine", "objects", "providers", "report", "resources", "runtime", "symbols",
     },
     "library": {
-        "model", "arch", "bpf", "captures", "codegen", "consume", "engines", "everywhere", "formats", "frontends",
-        "machine", "objects", "launch", "pictures", "private_files", "providers", "recent", "recording", "report",
-        "runtime", "session", "symbols",
+        "model", "arch", "bpf", "captures", "children", "codegen", "consume", "engines", "everywhere", "formats",
+        "frontends", "machine", "objects", "launch", "pictures", "private_files", "providers", "recent", "recording",
+        "report", "runtime", "session", "symbols",
     },
     "cli": {"library"},
     "pytest_plugin": {"pytest_cases", "pytest_runs"},
@@ -124,7 +126,7 @@ def is_allowed(name, imported):
     package = package_of(name)
     if package == package_of(imported) or package_of(imported) in EVERYWHERE:
         return True
-    if imported == "untrusted" and package in READERS:
+    if imported in ("others", "untrusted") and package in READERS:
         return True
     wanted = ALLOWED[row_of(name)]
     return any(imported == each or imported.startswith(f"{each}.") for each in wanted) or (

@@ -25,20 +25,28 @@ JUSTIFIED = {
     "cli.modules._code": "a part of the package",
     "cli.modules._bundle": "a part of the package",
     "cli.module_bundle._compiled": "a part of the package",
-    "symbols.code_objects.CodeObjects.behind": "a process's memory, of which it reads words",
-    "symbols.objects.Objects._vdso": "a process's memory, of which it reads so much as it says",
+    "symbols.objects.Objects._vdso": "its own memory, of which it reads so much as it says",
     "engines.embedded.tracer.events.remove_copy": "a process's memory, to be written",
     "engines.embedded.tracer.code_space.CodeSpace.__init__": "a process's memory, to be read in words and written",
     "library.kept_files.read_again": "the file that it writes itself, of which it reads so much as it says",
     "cli.bt._is_compiled": "one byte of a regular file",
     "machine.own_name._write_command_line": "a short text of /proc, and its own memory, to be written",
-    "symbols.python.met_functions._memory": "a process's memory, of which it reads so much as it says",
-    "launch.open_nothing": "/dev/null",
+    "children.open_nothing": "/dev/null",
     "engines.embedded.tracer.held_command._is_foreground": "the terminal",
     "engines.embedded.tracer.held_command._wait": "a pipe from sonde itself",
     "launch.problem": "a pipe from a child that is still sonde's",
     "engines.embedded.tracer.turns._read": "a short text of /proc, which a thread waits for",
     "private_files.create": "a file to be written",
+    "reader.Reader._data": "a place alone, in the reader, which may wait",
+    "reader.Reader._open": "a place alone, in the reader, which may wait",
+    "reader.Reader._copy": "a memory file of its own",
+    "reader.Reader._memory": "a process's memory, in the reader, of which it reads so much as it is asked for",
+    "reader._reopened": "a regular file, in the reader",
+    "reader._text": "a text of /proc with a bound, of the reader itself or of what is mounted",
+    "others.memory": "its own memory, or that of a process of its own user, of which it reads so much as it says",
+    "others._start_time": "a short text of /proc, for which no lock is needed",
+    "others._wants_to_run": "a short text of /proc, for which no lock is needed",
+    "engines.embedded.tracer.presence.Presence._descriptor": "a process's list of pages, of which it reads a few words",
     "report.commands.captured": "memory of its own, which a command of the program has written to",
 }  # fmt: skip
 """Functions that open something by themselves to read it, and why that is no file of others."""
@@ -107,3 +115,56 @@ def test_what_writes_is_not():
 
 def test_what_opens_by_way_of_the_module_is_not():
     assert not functions_that_open(ast.parse("def a():\n  return untrusted.open_file(p), ElfFile.open(p)"))
+
+
+WAITING = {
+    "os.stat", "os.lstat", "os.listdir", "os.scandir", "os.path.exists", "os.path.isfile", "os.path.isdir",
+    "os.path.realpath", "os.path.samefile", "os.path.getsize", "os.statvfs",
+}  # fmt: skip
+"""What looks a path up: who serves the file system may not answer (others.py)."""
+
+OF_OTHERS = ("symbols", "everywhere", "recording", "providers", "engines", "report", "machine")
+"""Packages that look at what processes have."""
+
+OWN = {
+    "machine.proc": "a directory of /proc alone", "machine.descendants.descendants": "a directory of /proc alone",
+    "machine.mounts": "a namespace in /proc", "machine.open_files.open_file": "a directory of /proc alone",
+    "machine.control_groups": "a directory of cgroup2", "machine.event_sources": "/sys", "machine.system": "/proc",
+    "machine.tracefs": "tracefs", "engines.kernel.features": "/sys and tracefs",
+    "engines.embedded.tracer.busy": "a directory of /proc alone", "symbols.following": "a directory of /proc alone",
+    "engines.embedded.tracer.events._made": "a directory of /proc alone", "recording.running": "a directory of /proc",
+    "engines.embedded.tracer.obeying._tasks": "a directory of /proc alone", "recording.trace_events": "tracefs",
+    "engines.embedded.tracer.obstacles": "a file of /proc that needs nothing of the process",
+    "providers.installed_files._in_directories": "directories that a shell would search as well",
+    "providers.kernel_types": "/sys", "providers.syscall": "tracefs", "providers.tracefs": "tracefs",
+    "providers.pid.check": "a directory of /proc alone",
+    "providers.static_files.StaticFiles.processes": "a directory of /proc alone",
+    "symbols.kernel_objects": "/sys", "symbols.perf_map.home_of": "a directory of /proc alone",
+    "symbols.objects.root_of": "sonde's own root",
+    "symbols.unwinding.kept_rows": "the cache of this user",
+}  # fmt: skip
+"""Where they look, by the module or the function, if that is nothing that another process may serve."""
+
+
+def functions_that_look(tree):
+    """The qualified names of functions that look something up without `others`."""
+
+    def visit(node, inside):
+        for child in ast.iter_child_nodes(node):
+            named = isinstance(child, ast.ClassDef | ast.FunctionDef)
+            yield from visit(child, [*inside, child.name] if named else inside)
+            # A function may be passed on as well.
+            if isinstance(child, ast.Attribute) and ast.unparse(child) in WAITING:
+                yield ".".join(inside)
+
+    return set(visit(tree, []))
+
+
+def test_what_another_process_may_serve_is_looked_up_by_others_alone():
+    wrong = []
+    for path in sorted(ROOT.rglob("*.py")):
+        name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        if name.partition(".")[0] in OF_OTHERS:
+            wrong += [each for each in (f"{name}.{each}" for each in functions_that_look(parsed(path)))
+                      if not any(each == known or each.startswith(f"{known}.") for known in OWN)]  # fmt: skip
+    assert not wrong

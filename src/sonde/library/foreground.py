@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, closing
 
+from sonde import others
 from sonde.library.errors import DestructiveError, Error, TracingError, aborted, as_errors
 from sonde.library.holding import Held
 from sonde.library.outputs import (
@@ -136,6 +137,7 @@ def run_here(
     names = names or Names(options, held.process, bool(recording_of(options)))
     with ExitStack() as stack:
         stack.enter_context(closing(names))
+        stack.callback(others.close)
         stack.callback(_tell_refused, names, tell)
         pictures = _pictures(job, names, tell)
         if pictures is not None:
@@ -231,6 +233,8 @@ def _tell_refused(names: Names, tell: Tell) -> None:
         tell(f"{path}: {reason}: names in it are missing")
     if len(refused) > _MOST_TOLD:
         tell(f"so it is with {len(refused) - _MOST_TOLD} more objects")
+    if silent := others.unanswered():
+        tell(f"{', '.join(silent)}: who serves its memory or files did not answer: names in it are missing")
 
 
 def _pictures(job: Job, names: Names, tell: Tell) -> Pictures | None:

@@ -10,6 +10,7 @@ import errno
 import os
 from contextlib import suppress
 
+from sonde import others
 from sonde.machine import nameless
 from sonde.machine.mounts import Mount, Mounts
 from sonde.typed import NamedTuple
@@ -78,7 +79,7 @@ def _described(tid: int, descriptor: int, link: str, text: bytes, mounts: Mounts
     if mount is not None:
         return OpenFile(_last(whole, path, mount), path + text[len(whole) :], mount.filesystem, offset, flags)
     name = None if nameless.may_be_mounted(link) else _last(whole, path, None)
-    filesystem = mounts.filesystem_of(os.stat(link).st_dev) or nameless.filesystem(link)
+    filesystem = mounts.filesystem_of(others.stat(link).st_dev) or nameless.filesystem(link)
     return OpenFile(name, path + text[len(whole) :], filesystem, offset, flags)
 
 
@@ -94,10 +95,14 @@ def _without_mark(tid: int, link: str, text: bytes) -> bytes:
     if not text.endswith(DELETED):
         return text
     with suppress(OSError):
-        there, file = os.lstat(b"/proc/%d/root" % tid + _seen(tid, text)), os.stat(link)
+        there, file = _link_itself(tid, _seen(tid, text)), others.stat(link)
         if (there.st_dev, there.st_ino) == (file.st_dev, file.st_ino):
             return text
     return text[: -len(DELETED)]
+
+
+def _link_itself(tid: int, path: bytes) -> os.stat_result:
+    return others.stat(f"/proc/{tid}/root{os.fsdecode(path)}", follows=False)
 
 
 def _seen(tid: int, path: bytes) -> bytes:

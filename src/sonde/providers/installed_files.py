@@ -8,6 +8,7 @@ import struct
 from collections.abc import Iterable, Iterator, Sequence
 from glob import glob
 
+from sonde import others
 from sonde.arch import object_files
 from sonde.untrusted import open_regular
 
@@ -67,7 +68,7 @@ def _files() -> Iterator[str]:
 
 
 def _in_directories(directories: Iterable[str], part: str) -> Iterator[str]:
-    for directory in dict.fromkeys(map(os.path.realpath, directories)):
+    for directory in dict.fromkeys(map(others.real_path, directories)):
         try:
             with os.scandir(directory) as entries:
                 found = [each.path for each in entries if part in each.name and each.is_file()]

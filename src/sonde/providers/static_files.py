@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from functools import cached_property
 
+from sonde import others
 from sonde.model.probe import StaticPattern, StaticSite
 from sonde.providers.installed_files import has_section, with_sections
 from sonde.providers.pattern import matcher
@@ -206,7 +207,7 @@ class StaticFiles:
         else:
             root = root_of(pid, self._proc)
             inside = root if root and path.startswith(root) else ""
-            name = os.path.basename(os.path.realpath(called) if called == path else called.removesuffix(DELETED))
+            name = os.path.basename(others.real_path(called) if called == path else called.removesuffix(DELETED))
             self._files[identity] = StaticFile(descriptor, path, inside, name, file, notes)
         return self._files[identity]
 

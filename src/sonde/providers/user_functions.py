@@ -15,6 +15,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
+from sonde import others
 from sonde.model.catalog import TypedArgument
 from sonde.model.errors import BAD_OBJECT, BAD_PROBE_NAME, NO_FUNCTION, OUTSIDE_FUNCTION, SourceError
 from sonde.model.probe import Probe, Uprobe
@@ -137,7 +138,7 @@ class UserFunctions:
             found = next((text for place in there if (text := wanted.without(place))), "")
             return found or f"no function there matches {pattern.function}"
         if pattern.provider == FILES:
-            if os.path.exists(pattern.module):
+            if others.exists(pattern.module):
                 return f"{pattern.module} is no program or library (an ELF file), or may not be read"
             if "/" in pattern.module:
                 return f"there is no {pattern.module}"

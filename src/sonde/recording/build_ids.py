@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
 
+from sonde import others
 from sonde.formats.perf_features import BuildId
 from sonde.recording.running import KERNEL, modules
 from sonde.symbols.build_ids import build_id, notes_of_kernel, notes_of_module
@@ -26,7 +26,7 @@ def of_kernel() -> Iterator[BuildId]:
 def of_files(paths: Iterable[str]) -> Iterator[BuildId]:
     """Those of files that have one and can be read."""
     for path in paths:
-        if not os.path.isfile(path):
+        if not others.is_file(path):
             continue
         try:
             found = ElfFile.open(path).build_id

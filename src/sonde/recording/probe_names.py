@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from sonde import others
 from sonde.engines.fired import OtherNames
 from sonde.model.probe import Probe, StaticProbe, Uprobe
 from sonde.symbols.code_objects import CodeObjects
@@ -45,7 +46,7 @@ def _without(names: Iterable[str], own: str) -> tuple[str, ...]:
 
 def _modules(firing: Uprobe | StaticProbe, module: str) -> Iterator[str]:
     """What a description may call the file: as libraries are called, by its path, and the program itself PROGRAM."""
-    path = os.path.realpath(firing.path)
+    path = others.real_path(firing.path)
     where = path[found.end() :] if (found := _ROOT.match(path)) else path
     yield where
     if module == PROGRAM or (firing.pid and _is_program(firing)):
@@ -58,7 +59,7 @@ def _modules(firing: Uprobe | StaticProbe, module: str) -> Iterator[str]:
 
 def _is_program(firing: Uprobe | StaticProbe) -> bool:
     try:
-        return os.path.samefile(firing.path, f"/proc/{firing.pid}/exe")
+        return others.is_same(firing.path, f"/proc/{firing.pid}/exe")
     except OSError:
         return False
 

@@ -3,9 +3,9 @@ nowhere, or others', when the recording is replayed."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 
+from sonde import others
 from sonde.model.probe import Probe, StaticProbe, Uprobe
 from sonde.recording.build_ids import of_files
 from sonde.typed import NamedTuple
@@ -23,7 +23,7 @@ def probed_files(probes: Iterable[Probe]) -> tuple[ProbedFile, ...]:
     """Those of probes of this machine that have a build id: others could not be told from what takes their place."""
     names = {each.firing.path: None for each in probes if isinstance(each.firing, (Uprobe, StaticProbe))}
     return tuple(
-        ProbedFile(name, os.path.realpath(name), found.id.hex()) for name in names for found in of_files((name,))
+        ProbedFile(name, others.real_path(name), found.id.hex()) for name in names for found in of_files((name,))
     )
 
 

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterable
 
+from sonde import others
 from sonde.symbols.elf.debug_files import open_regular
 from sonde.symbols.elf.file import ElfError
 from sonde.symbols.elf.indirect import FunctionSlots, Loaded, bias_of, chosen
@@ -13,7 +14,6 @@ from sonde.symbols.elf.symbol_files import with_symbols
 from sonde.symbols.functions import PROGRAM, CodeFunction, CodeObject
 from sonde.symbols.mappings import Mapping, parse_maps
 from sonde.symbols.objects import Objects, is_inode, root_of
-from sonde.typed import BinaryIO
 from sonde.untrusted import kernel_text
 
 _ROOT = re.compile(r"/proc/[0-9]+/root(?=/)")
@@ -86,7 +86,7 @@ class CodeObjects:
         for path in paths:
             file = open_regular(path)
             if file is not None:
-                status = os.stat(path)
+                status = others.stat(path)
                 key = status.st_dev, status.st_ino
                 if key not in found:
                     found[key] = CodeObject(
@@ -100,9 +100,8 @@ class CodeObjects:
 
     def behind(self, pid: int, each: CodeObject, function: CodeFunction, slots: FunctionSlots) -> CodeFunction | None:
         """What an indirect function has been resolved to in a process, None if nothing tells. Raises OSError."""
-        with open(f"{self._proc}/{pid}/mem", "rb", buffering=0) as memory:
-            names = each.names(function)
-            address = chosen(each.loaded, function.address, names, slots, lambda at: _word(memory, at))
+        names = each.names(function)
+        address = chosen(each.loaded, function.address, names, slots, lambda at: _word(pid, at))
         return None if address is None else each.resolved(function, address)
 
     def _object(self, pid: int, mapping: Mapping, is_program: bool) -> CodeObject | None:
@@ -123,22 +122,21 @@ class CodeObjects:
         if is_program:
             return f"{self._proc}/{pid}/exe"
         mapped = f"{self._proc}/{pid}/map_files/{mapping.start:x}-{mapping.end:x}"
-        return mapped if os.path.exists(mapped) else f"{self._proc}/{pid}/root{mapping.path}"
+        return mapped if others.exists(mapped) else f"{self._proc}/{pid}/root{mapping.path}"
 
 
 def _program(name: str) -> str | None:
     """The program that a shell would start."""
     for directory in os.get_exec_path():
         path = os.path.join(directory, name)
-        if os.path.isfile(path) and os.access(path, os.X_OK):
+        if others.is_file(path) and os.access(path, os.X_OK):
             return path
     return None
 
 
-def _word(memory: BinaryIO, address: int) -> int | None:
+def _word(pid: int, address: int) -> int | None:
     try:
-        memory.seek(address)
-        data = memory.read(8)
+        data = others.memory(pid, address, 8)
     except (OSError, ValueError, OverflowError):
         return None
     return int.from_bytes(data, "little") if len(data) == 8 else None

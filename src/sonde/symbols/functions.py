@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 
+from sonde import others
 from sonde.arch import instruction_lengths
 from sonde.symbols.elf.errors import CostError
 from sonde.symbols.elf.file import ElfError, ElfFile
@@ -85,7 +85,7 @@ class CodeObject:
     def is_same_file(self, other: CodeObject) -> bool:
         """Whether both are one file, under whatever names."""
         try:
-            return self is other or os.path.samefile(self.path, other.path)
+            return self is other or others.is_same(self.path, other.path)
         except OSError:
             return False
 

@@ -7,6 +7,7 @@ import stat
 from collections import OrderedDict
 from collections.abc import Callable
 
+from sonde import others
 from sonde.symbols.elf.file import ElfError, ElfFile
 from sonde.symbols.elf.symbol_files import with_symbols
 from sonde.symbols.mappings import DELETED, VDSO, Mapping
@@ -169,9 +170,10 @@ class Objects:
         if size > _LARGEST_VDSO:
             return None
         try:
-            with open(f"{self._proc}/{process}/mem", "rb", buffering=0) as memory:
-                start = mapping.start if process != "self" else _own_vdso(self._proc, size)
-                return ElfFile(os.pread(memory.fileno(), size, start))
+            if process != "self":
+                return ElfFile(others.memory(int(process), mapping.start, size))
+            with open(f"{self._proc}/self/mem", "rb", buffering=0) as memory:
+                return ElfFile(os.pread(memory.fileno(), size, _own_vdso(self._proc, size)))
         except (OSError, ElfError, OverflowError):
             return None
 
@@ -190,7 +192,7 @@ def root_of(pid: int, proc: str = "/proc") -> str:
     """What to put before a path of a process to find it there: "" where its / is ours, in the same mount namespace."""
     root = f"{proc}/{pid}/root"
     try:
-        theirs, ours = os.stat(root), os.stat("/")
+        theirs, ours = others.stat(root), os.stat("/")
         is_same = os.readlink(f"{proc}/{pid}/ns/mnt") == os.readlink(f"{proc}/self/ns/mnt")
     except OSError:
         return ""
@@ -204,7 +206,7 @@ def _has_inode(path: str, mapping: Mapping) -> bool:
 def is_inode(path: str, inode: int) -> bool:
     """Whether the regular file of that number is at a path: a FIFO would block whoever opens it."""
     try:
-        found = os.stat(path)
+        found = others.stat(path)
     except (OSError, ValueError):
         return False
     return found.st_ino == inode and stat.S_ISREG(found.st_mode)

@@ -6,6 +6,7 @@ import os
 from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
 
+from sonde import others
 from sonde.symbols.dwarf.aranges import told_ranges
 from sonde.symbols.dwarf.attributes import ranges_of
 from sonde.symbols.dwarf.compression import debug_sections
@@ -250,7 +251,7 @@ def _opened(
     )
     main = EntrySource(found.path, debug_sections(found.elf, _is_debug), shared, costs=costs)
     # A symbolic link of another root directory leads elsewhere in ours.
-    places = [path, found.path] if root else [path, os.path.realpath(path), os.path.realpath(found.path)]
+    places = [path, found.path] if root else [path, others.real_path(path), others.real_path(found.path)]
     packages = tuple(dict.fromkeys(f"{each}.dwp" for each in places))
     directories = tuple(dict.fromkeys(os.path.dirname(each) for each in reversed(places)))
     files = (found.elf, *([found.shared] if found.shared else ()))

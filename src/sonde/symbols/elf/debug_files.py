@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 
+from sonde import others
 from sonde.private_files import is_trusted
 from sonde.symbols.elf.costs import Costs
 from sonde.symbols.elf.errors import CostError
@@ -98,7 +99,7 @@ def _candidates(
     link = debug_link(elf)
     if link:
         name, checksum = link
-        where = os.path.dirname(os.path.realpath(path) if not root else path)
+        where = os.path.dirname(others.real_path(path) if not root else path)
         yield os.path.join(where, name), checksum
         yield os.path.join(where, ".debug", name), checksum
         for directory in directories:
@@ -131,7 +132,7 @@ def _cache() -> str:
 def _is_trusted(path: str) -> bool:
     """Under sudo the home directory, and so the cache, may be another user's."""
     try:
-        return is_trusted(os.stat(path))
+        return is_trusted(others.stat(path))
     except OSError:
         return False
 
@@ -155,7 +156,7 @@ def _with_shared(path: str, elf: ElfFile, root: str, directories: Sequence[str])
         return DebugFile(path, elf)
     name, build_id = link
     # A symbolic link of another root directory leads elsewhere in ours.
-    where = os.path.dirname(path if root else os.path.realpath(path))
+    where = os.path.dirname(path if root else others.real_path(path))
     places = [root + name if os.path.isabs(name) else os.path.join(where, name)]
     if build_id:
         places += [_by_build_id(root + directory, build_id) for directory in directories]

@@ -8,6 +8,7 @@ import re
 import struct
 from collections.abc import Iterable, Iterator
 
+from sonde import others
 from sonde.arch import object_files
 from sonde.symbols.elf.file import ElfError, ElfFile
 from sonde.untrusted import read_start
@@ -104,7 +105,7 @@ def needed(path: str, pid: int, root: str, proc: str = "/proc") -> list[str]:
             own = [each.replace("$ORIGIN", os.path.dirname(pending[0])) for each in own]
             for name in _strings(file, (_NEEDED,)):
                 places = (os.path.join(each, name) for each in (*own, *usual) if each)
-                where = next((each for each in places if os.path.isfile(root + each)), None)
+                where = next((each for each in places if others.is_file(root + each)), None)
                 if where is not None and name not in found and len(found) < _MOST_NEEDED:
                     found[name] = where
                     pending.append(where)
@@ -138,7 +139,7 @@ def _texts(file: ElfFile, name: str) -> Iterator[str]:
 
 def _listed(directory: str) -> list[str]:
     try:
-        return sorted(os.listdir(directory))
+        return sorted(others.listed(directory))
     except OSError:
         return []
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 
+from sonde import others
 from sonde.model.python_frames import CODE, PYTHON_CODES, PYTHON_STATE
 from sonde.model.python_functions import PythonFunction
 from sonde.symbols.python.line_tables import rows
@@ -23,9 +24,9 @@ class MetFunctions:
 
     def __init__(
         self, read: Callable[[str], list[tuple[bytes, bytes]]], remove: Callable[[str, bytes], None],
-        tell: Callable[[int, PythonFunction], None], proc: str = "/proc",
+        tell: Callable[[int, PythonFunction], None],
     ) -> None:  # fmt: skip
-        self._read, self._remove, self._tell, self._proc = read, remove, tell, proc
+        self._read, self._remove, self._tell = read, remove, tell
         self._seen = self._rows = 0
         self._told = self._untold = 0
 
@@ -59,7 +60,7 @@ class MetFunctions:
         image, _, file_at, name_at, module_at, lines_at, line, version, *copied = CODE.unpack(value)
 
         def read(address: int, size: int) -> bytes:
-            return _memory(self._proc, image & _PID, address, size)
+            return _memory(image & _PID, address, size)
 
         file = text_of(file_at, copied[0], version, read)
         name = text_of(name_at, copied[1], version, read)
@@ -71,11 +72,9 @@ class MetFunctions:
         self._tell(number, PythonFunction(called, file or "", line, found))
 
 
-def _memory(proc: str, pid: int, address: int, size: int) -> bytes:
+def _memory(pid: int, address: int, size: int) -> bytes:
     try:
-        with open(f"{proc}/{pid}/mem", "rb", buffering=0) as memory:
-            memory.seek(address)
-            return memory.read(size) or b""
+        return others.memory(pid, address, size)
     except (OSError, ValueError, OverflowError):
         # What a program has copied is all there is.
         return b""

@@ -13,6 +13,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
 
+from sonde import others
 from sonde.model.named_maps import (
     UNWIND_BLOCKS,
     UNWIND_CUT,
@@ -261,7 +262,7 @@ class UnwindTables:
         found = []
         for path in needed(program.path, pid, root, self._proc):
             try:
-                status, path = os.stat(path), os.path.realpath(path)[len(root) :]
+                status, path = others.stat(path), others.real_path(path)[len(root) :]
             except OSError:
                 continue
             device = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}"

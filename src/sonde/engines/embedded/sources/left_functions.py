@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable
 from contextlib import suppress
 
+from sonde import others
 from sonde.arch import long_jumps
 from sonde.engines.embedded.tracer.sites import CATCHES, JUMPS, THROWS
 from sonde.symbols.elf.errors import CostError
@@ -30,7 +31,7 @@ def places(paths: Iterable[str], pids: Iterable[int]) -> dict[tuple[int, int, in
     found: dict[tuple[int, int, int], int] = {}
     for path in sorted({*paths, *(each for pid in (os.getpid(), *pids) for each in _libraries(pid))}):
         with suppress(OSError, ElfError, CostError):
-            status = os.stat(path)
+            status = others.stat(path)
             for offset, kind in _offsets(path).items():
                 found[status.st_dev, status.st_ino, offset] = kind
     return found

@@ -5,9 +5,9 @@ The context is struct pt_regs as the process has it there, as a uprobe of the ke
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Collection, Iterable, Sequence
 
+from sonde import others
 from sonde.arch import registers
 from sonde.bpf import programs
 from sonde.engines.base import SiteOfFile
@@ -90,7 +90,7 @@ class UserProbes:
         ready, holds = self._programs[program], self._needs[program].stands_still
         run = self._contexts.run(ready, ready.spec.probes[0].probe)
         try:
-            status = os.stat(path)
+            status = others.stat(path)
         except OSError as error:
             raise EngineError(f"cannot attach to {path}: {error.strerror}") from None
         file = status.st_dev, status.st_ino
@@ -119,7 +119,7 @@ class UserProbes:
         file = self._files.get(firing.path)
         if file is None:
             try:
-                status = os.stat(firing.path)
+                status = others.stat(firing.path)
             except OSError as error:
                 raise EngineError(f"cannot attach {served.probe}: {firing.path}: {error.strerror}") from None
             file = self._files[firing.path] = status.st_dev, status.st_ino

@@ -14,9 +14,12 @@ import signal
 import struct
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from functools import lru_cache
 
+from sonde import others
 from sonde.arch import displacement, instructions, pages
 from sonde.engines.embedded.tracer import injection
+from sonde.engines.embedded.tracer.presence import Presence
 from sonde.engines.embedded.tracer.sites import BreakpointSite
 from sonde.machine import proc
 from sonde.symbols.mappings import Mapping, MappingTable, mapping_at, parse_maps
@@ -36,6 +39,12 @@ IGNORE = struct.pack("=QQQQ", signal.SIG_IGN, 0, 0, 0)
 
 UNTOLD = b"?"
 _BREAKPOINT = bytes((instructions.BREAKPOINT,))
+
+
+@lru_cache(maxsize=1)
+def _presence() -> Presence:
+    """The guardian's."""
+    return Presence()
 
 
 class Breakpoint:
@@ -92,6 +101,7 @@ class CodeSpace:
         """What the process does for SIGTRAP (struct sigaction of the kernel), b"" for the default (trap_action.py)."""
         self.areas: list[SlotArea] = []
         self._call_at = 0
+        self._tid = tid
         self._memory = os.open(f"/proc/{tid}/mem", os.O_RDWR | os.O_CLOEXEC)
 
     def close(self) -> None:
@@ -135,7 +145,10 @@ class CodeSpace:
                 injection.system_call(tid, self._call_at, injection.UNMAP, area.start, _AREA)
 
     def read(self, address: int, size: int) -> bytes:
+        """Raises OSError, also where a page does not come: behind this it can be written to as well."""
         _require_place(address)
+        if not _presence().has(self._tid, address, size):
+            others.memory(self._tid, address, size)
         return os.pread(self._memory, size, address)
 
     def write(self, address: int, data: bytes) -> None:

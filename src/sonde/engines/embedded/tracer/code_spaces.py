@@ -7,6 +7,7 @@ from collections import Counter, deque
 from collections.abc import Sequence
 from contextlib import suppress
 
+from sonde import others
 from sonde.engines.embedded.tracer import copied_memory
 from sonde.engines.embedded.tracer.code_space import CodeSpace, initial_trap_action
 from sonde.engines.embedded.tracer.sites import BreakpointSite, FileSites
@@ -145,7 +146,7 @@ class CodeSpaces:
             return found
         for path in (f"/proc/{tid}/map_files/{mapping.start:x}-{mapping.end:x}", f"/proc/{tid}/root{mapping.path}"):
             with suppress(OSError):
-                status = os.stat(path)
+                status = others.stat(path)
                 return self._files.get((status.st_dev, status.st_ino))
         return None
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+from sonde import others
+
 _MOST = 1 << 12
 """Files that are remembered: a process may make and execute new ones without end."""
 
@@ -16,7 +18,7 @@ class Executables:
 
     def new(self, tid: int) -> os.stat_result | None:
         """The file that the thread executes; None if it is one of those that were asked for before. Raises OSError."""
-        found = os.stat(f"/proc/{tid}/exe")
+        found = others.stat(f"/proc/{tid}/exe")
         if (found.st_dev, found.st_ino) in self._seen:
             return None
         if len(self._seen) >= _MOST:

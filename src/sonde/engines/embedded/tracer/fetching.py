@@ -14,7 +14,7 @@ from mmap import mmap
 
 from sonde.arch import address_space, pages, registers
 from sonde.engines.embedded.tracer import plan, stops
-from sonde.engines.embedded.tracer.memory import ProcessMemory
+from sonde.engines.embedded.tracer.memory import LOWEST, ProcessMemory
 from sonde.engines.embedded.tracer.plan import EntryFetch
 from sonde.typed import Any
 
@@ -92,13 +92,15 @@ class Fetcher:
     def _transfer(self, size: int) -> _Transfer:
         """Reads `size` bytes, which is at most a page."""
         call, local, remote, vectors, start = self._call, self._local, self._remote, self._vectors, self._start
-        end = self._end
+        end, is_there = self._end, self._slow.presence.has
         pack_one, pack_two, slowly = _ONE.pack_into, _TWO.pack_into, self._slowly
 
         def transfer(tid: int, to: int, address: int) -> int:
             first = _PAGE - address % _PAGE
             if address + size > end:
                 return 0
+            if address < LOWEST or not is_there(tid, address, size):
+                return slowly(tid, to, address, size)
             if first >= size:
                 pack_one(vectors, 0, start + to, size, address, size)
                 done: int = call(tid, local, 1, remote, 1, 0)

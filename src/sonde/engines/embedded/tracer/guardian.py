@@ -14,7 +14,7 @@ import os
 import signal
 from mmap import mmap
 
-from sonde import launch
+from sonde import children, others
 from sonde.engines.embedded.tracer import notifier, quick, slices, watch
 from sonde.engines.embedded.tracer.breakpoints import Breakpoints
 from sonde.engines.embedded.tracer.following import Follower
@@ -58,12 +58,13 @@ def _guard(memory: mmap, notes: mmap, ends: Ends) -> None:
     # The session stays sonde's: the scheduler lets sessions take turns (autogroups, sched(7)), and SCHED_IDLE gives way
     # only to what is in the same one (placement.py).
     os.setpgid(0, 0)
-    launch.forget_handlers()
+    children.forget_handlers()
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     for number in signal.valid_signals() - _HEEDED:
         signal.signal(number, signal.SIG_IGN)
-    _close_others(sorted(ends))
+    children.keep_open(sorted(ends))
     _name(b"sonde-guardian")
+    others.stand_apart()
     gc.disable()
     slices.take_short()
     follower = Follower(ends.commands, watch.start(ends.knocks))
@@ -90,25 +91,13 @@ def _fork_notifier(notes: mmap, listener: int, ends: Ends) -> int:
     pid = os.fork()
     if pid == 0:
         try:
-            _close_others(sorted((ends.bell, ends.room, listener)))
+            children.keep_open(sorted((ends.bell, ends.room, listener)))
             _name(b"sonde-notifier")
             notifier.serve(notes, listener, ends.bell, ends.room)
             os._exit(0)
         finally:
             os._exit(1)
     return pid
-
-
-def _close_others(kept: list[int]) -> None:
-    """Keep nothing of sonde's open: what reads its output, say, waits for the end of all who hold it."""
-    nothing = launch.open_nothing(os.O_RDWR)
-    for descriptor in (0, 1, 2):
-        os.dup2(nothing, descriptor)
-    first = 3
-    for descriptor in kept:
-        os.closerange(first, descriptor)
-        first = descriptor + 1
-    os.closerange(first, os.sysconf("SC_OPEN_MAX"))
 
 
 def _name(name: bytes) -> None:

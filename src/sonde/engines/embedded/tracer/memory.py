@@ -1,7 +1,7 @@
 """Memory of other processes in bulk: process_vm_readv(2), else /proc/PID/mem where that call is not permitted.
 
 Remote pieces end at page boundaries, since the kernel transfers whole pieces only: so a string next to an unmapped page
-is read by one call.
+is read by one call. Of pages that are not there (presence.py) the reader is asked (others.py).
 """
 
 from __future__ import annotations
@@ -13,10 +13,14 @@ import struct
 from collections.abc import Callable
 from functools import lru_cache
 
+from sonde import others
 from sonde.arch import pages
+from sonde.engines.embedded.tracer.presence import Presence
 from sonde.typed import Any
 
 _PAGE = pages.PAGE
+LOWEST = 1 << 16
+"""Below this, vm.mmap_min_addr as it is set, hardly anything is mapped, and many null pointers lead there."""
 
 _VECTOR = struct.Struct("=QQ")
 """struct iovec."""
@@ -49,6 +53,7 @@ class ProcessMemory:
         """`ask` does what is not permitted here, if anybody can."""
         self._ask = ask
         self._calls = _calls()
+        self.presence = Presence()
         self._buffer = _array(_AT_ONCE)()
         self._start = ctypes.addressof(self._buffer)
         self._local = _array(16)()
@@ -63,6 +68,7 @@ class ProcessMemory:
         """Nothing is read or written any more."""
         self._ask = None
         self._calls = {}
+        self.presence.close()
         self._bytes.release()
         self._buffer = self._local = self._remote = _array(16)()
 
@@ -107,6 +113,8 @@ class ProcessMemory:
             return 0
         if address + size > 1 << 64:
             raise OSError(errno.EFAULT, os.strerror(errno.EFAULT))
+        if name == _READ and address >= LOWEST and not self.presence.has(tid, address, size):
+            return self._by_reader(tid, address, size)
         local, remote = self._addresses
         _VECTOR.pack_into(self._local, 0, self._start, size)
         pieces = self._split(address, size)
@@ -117,6 +125,12 @@ class ProcessMemory:
         if problem not in (errno.EPERM, errno.ENOSYS):
             raise OSError(problem, os.strerror(problem))
         return self._by_file(name, tid, address, size)
+
+    def _by_reader(self, tid: int, address: int, size: int) -> int:
+        """Where a page is not there: who has it may never answer."""
+        data = others.memory(tid, address, size)
+        self._bytes[: len(data)] = data
+        return len(data)
 
     def _split(self, address: int, size: int) -> int:
         """Fill in the remote pieces; their number."""

@@ -1,0 +1,450 @@
+"""What belongs to others, looked at without waiting for them: memory of processes, what /proc tells of it, and paths.
+
+A page may be one of a FUSE server or of userfaultfd(2), a lock of a process's memory may be held by who waits for such
+a page, a file or directory may be on a file system that a program or a machine serves: what does not answer would hold
+sonde for ever. So whatever may wait is asked of the reader (`reader.py`), for some time; a reader that has not come
+back by then is left behind, and what it was asked about is not asked again. All functions raise OSError as those of
+`os` do, ETIMEDOUT then.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import time
+from _thread import allocate_lock
+from contextlib import suppress
+
+from sonde.typed import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    import _socket
+    import select
+
+_LONG, _SHORT = 0.5, 0.1
+"""Seconds without an answer after which a reader is left behind: of the first few, and of others."""
+
+_FEW = 3
+_STARVED = 20.0
+"""Seconds that a reader gets which wants to run: on a busy machine it may not have had a CPU."""
+
+_LOOK = 0.05
+_MOST_LEFT = 32
+"""Readers left behind, each with memory of its own: while there are so many nothing is read that may wait."""
+
+_MOST_SILENT = 1 << 12
+_MOST_OF_ONE = 4
+"""Reads of one process that have not come back after which nothing of it is read that may wait."""
+
+_MOST_NAMED = 10
+
+_WAITING = frozenset(
+    ("auxv", "cmdline", "cwd", "environ", "exe", "fd", "map_files", "maps", "mem", "pagemap", "root", "smaps")
+)
+"""Of /proc/PID: what is in the process's memory, needs a lock of it, or leads to files of its choice."""
+
+_MOUNTS_AGAIN = 1.0
+"""Seconds after which mounts are looked at again."""
+
+_START_TIME = 19
+"""The word of /proc/PID/stat, counted behind the name and the state."""
+
+
+class _Child(NamedTuple):
+    """`owner` is the process that has made it: what that forks has the same descriptors, but no reader. `end` is
+    readable when it has ended (pidfd_open(2))."""
+
+    pid: int
+    owner: int
+    end: int
+    connection: _socket.socket
+    readable: select.poll
+
+
+class _About(NamedTuple):
+    """What may be silent: `what` there is of a process, or, if that is 0, a place."""
+
+    process: int
+    what: str
+
+
+class _Silence(NamedTuple):
+    """What of a process, which was `started` then, has not answered."""
+
+    started: str
+    silent: set[str]
+
+
+class _TooLateError(Exception):
+    """The reader has not answered in time."""
+
+
+class _Readers:
+    """The reader of this process, and those that were left behind."""
+
+    def __init__(self) -> None:
+        self.is_reader = False
+        self._child: _Child | None = None
+        self._left: list[_Child] = []
+        self.is_apart = False
+        self._places: set[str] = set()
+        self._processes: dict[int, _Silence] = {}
+        """What has not answered."""
+        self._told: set[str] = set()
+        self._lock = allocate_lock()
+        self._late = 0
+        self._has_served, self._mounts_due = False, 0.0
+
+    def ask(self, about: _About, *request: object) -> tuple[Any, int]:
+        """What the reader answers. `about` is the process or the place that may be silent. Raises OSError."""
+        with self._lock:
+            self._refuse_silent(about)
+            child = self._ready()
+            try:
+                answer = self._answer(child, request)
+            except _TooLateError:
+                self._leave(child, about)
+                raise _timeout() from None
+            except (OSError, EOFError):
+                # It was killed.
+                self._end(child)
+                raise OSError(errno.EIO, "the process that reads for sonde was killed") from None
+        (value, failure), descriptor = answer
+        if failure is not None:
+            number, text, path = failure
+            raise OSError(number, text, *((path,) if path else ()))
+        return value, descriptor
+
+    def has_served_mounts(self) -> bool:
+        """Whether anything is mounted that a program or a machine serves."""
+        now = time.monotonic()
+        if now >= self._mounts_due:
+            from sonde import reader
+
+            try:
+                self._has_served = not all(map(reader.is_local, reader.mounts().values()))
+            except OSError:
+                self._has_served = True
+            self._mounts_due = now + _MOUNTS_AGAIN
+        return self._has_served
+
+    def silent(self) -> list[str]:
+        """The processes and places that have not answered, and are not told yet."""
+        found = [*(f"process {pid}" for pid in self._processes), *self._places]
+        fresh = [each for each in found if each not in self._told]
+        self._told = set(found)
+        return fresh
+
+    def _note_silent(self, about: _About) -> None:
+        if not about.process:
+            known = self._places
+        elif len(self._processes) < _MOST_SILENT:
+            started = _start_time(about.process)
+            known = self._processes.setdefault(about.process, _Silence(started, set())).silent
+        else:
+            return
+        if len(known) < _MOST_SILENT:
+            known.add(about.what)
+
+    def close(self) -> None:
+        """End the reader, if there is one: another is made for the next question."""
+        with self._lock:
+            if self._child is not None:
+                self._end(self._child)
+
+    def _refuse_silent(self, about: _About) -> None:
+        process = about.process
+        if process and (known := self._processes.get(process)) is not None:
+            if known.started != _start_time(process):
+                # Another process has the number by now.
+                del self._processes[process]
+            elif about.what in known.silent or len(known.silent) >= _MOST_OF_ONE:
+                raise _timeout()
+        elif about.what in self._places:
+            raise _timeout()
+
+    def _ready(self) -> _Child:
+        if self._child is not None and self._child.owner == os.getpid():
+            return self._child
+        if self._child is not None:
+            for each in (self._child, *self._left):
+                each.connection.close()
+                os.close(each.end)
+            self._child, self._left = None, []
+        if len(self._left) >= _MOST_LEFT:
+            self._collect()
+        if len(self._left) >= _MOST_LEFT:
+            raise OSError(errno.ETIMEDOUT, f"{len(self._left)} reads of other processes and files have not come back")
+        self._child = _started(self)
+        return self._child
+
+    def _answer(
+        self, child: _Child, request: tuple[object, ...]
+    ) -> tuple[tuple[Any, tuple[int, str, str] | None], int]:
+        from sonde import reader
+
+        patience = _LONG if self._late < _FEW else _SHORT
+        reader.send(child.connection, request)
+        found = reader.receive(child.connection, lambda: _await(child, patience))
+        if found is None:
+            raise EOFError
+        return found
+
+    def _leave(self, child: _Child, about: _About) -> None:
+        """What waits for a page can be killed, as a rule; who waits for an answer of FUSE cannot."""
+        self._late += 1
+        self._note_silent(about)
+        signal.pidfd_send_signal(child.end, signal.SIGKILL)
+        child.connection.close()
+        self._child = None
+        self._left.append(child)
+        self._collect()
+
+    def _collect(self) -> None:
+        from sonde import children
+
+        for each in self._left[:]:
+            if _has_ended(each, 0):
+                self._left.remove(each)
+                os.close(each.end)
+                children.collected(each.pid)
+
+    def _end(self, child: _Child) -> None:
+        from sonde import children
+
+        child.connection.close()
+        self._child = None
+        if child.owner == os.getpid() and not self.is_apart:
+            children.collect_soon(child.pid)
+        os.close(child.end)
+
+
+_readers = _Readers()
+
+
+def may_wait(path: str) -> bool:
+    """Whether looking at a path may take another's answer."""
+    if _readers.is_reader:
+        return False
+    if path.startswith("/proc/"):
+        words = path.split("/", 5)[2:]
+        if not words[0].isdigit() or words[0] == str(os.getpid()):
+            return False
+        what = words[3] if words[1:2] == ["task"] and len(words) > 3 else words[1] if len(words) > 1 else ""
+        return what.partition("/")[0] in _WAITING
+    return not path.startswith("/sys/") and _readers.has_served_mounts()
+
+
+def data(path: str, most: int) -> bytes:
+    """The beginning of a file, up to `most` bytes, as untrusted.read_start."""
+    value, _ = _readers.ask(_about(path), "data", os.path.abspath(path), most)
+    assert isinstance(value, bytes)
+    return value
+
+
+def memory(pid: int, address: int, size: int) -> bytes:
+    """What a process has at an address: so many bytes, or as many as can be read from there on."""
+    if pid != os.getpid():
+        try:
+            value, _ = _readers.ask(_About(pid, "memory"), "memory", pid, address, size)
+        except PermissionError:
+            if not os.geteuid():
+                raise
+            # Yama lets a process read its descendants' memory, which those of sonde are not the reader's.
+        else:
+            assert isinstance(value, bytes)
+            return value
+    with open(f"/proc/{pid}/mem", "rb", buffering=0) as file:
+        return os.pread(file.fileno(), size, address)
+
+
+def place(path: str, largest: int | None = None, flags: int = 0) -> tuple[int, bool]:
+    """The place of a regular file (O_PATH) or, of one that is served, the descriptor of a copy, which is of `largest`
+    bytes at most, if that is given: True then."""
+    from sonde import reader
+
+    value, descriptor = _readers.ask(_about(path), "open", os.path.abspath(path), largest, flags)
+    if value and reader.copied() > reader.MOST_COPIED:
+        os.close(descriptor)
+        raise OSError(errno.EFBIG, f"{reader.MOST_COPIED >> 20} MiB of files that are served are open already", path)
+    return descriptor, bool(value)
+
+
+def stat(path: str, follows: bool = True) -> os.stat_result:
+    """As os.stat, or os.lstat."""
+    if not may_wait(path):
+        return os.stat(path, follow_symlinks=follows)
+    value, _ = _readers.ask(_about(path), "stat", os.path.abspath(path), follows)
+    return os.stat_result(value)
+
+
+def listed(path: str) -> list[str]:
+    """As os.listdir."""
+    if not may_wait(path):
+        return os.listdir(path)
+    value, _ = _readers.ask(_about(path), "list", os.path.abspath(path))
+    found: list[str] = value
+    return found
+
+
+def real_path(path: str) -> str:
+    """As os.path.realpath."""
+    if not may_wait(path):
+        return os.path.realpath(path)
+    value, _ = _readers.ask(_about(path), "real", os.path.abspath(path))
+    found: str = value
+    return found
+
+
+def exists(path: str) -> bool:
+    """As os.path.exists."""
+    try:
+        stat(path)
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def is_file(path: str) -> bool:
+    """As os.path.isfile."""
+    from stat import S_ISREG
+
+    try:
+        return S_ISREG(stat(path).st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+def is_same(one: str, other: str) -> bool:
+    """As os.path.samefile."""
+    return os.path.samestat(stat(one), stat(other))
+
+
+def unanswered() -> list[str]:
+    """What has not answered since this was asked last, for people; the last says how many more."""
+    found = _readers.silent()
+    more = len(found) - _MOST_NAMED
+    return [*found[:_MOST_NAMED], f"{more} more"] if more > 0 else found
+
+
+def close() -> None:
+    """The reader is not needed for now."""
+    _readers.close()
+
+
+def stand_apart() -> None:
+    """From here on readers are nobody's children, for a process that waits for whatever child there is."""
+    _readers.is_apart = True
+
+
+def _about(path: str) -> _About:
+    """Whose silence it is that a path leads into: of what the process has under it, else of what is mounted there, or
+    of the directory."""
+    if path.startswith("/proc/"):
+        process, _, rest = path[len("/proc/") :].partition("/")
+        return _About(int(process), rest)
+    from sonde import reader
+
+    found = os.path.abspath(path)
+    try:
+        points = [each.point for each in reader.mounts().values() if not reader.is_local(each)]
+    except OSError:
+        points = []
+    below = [each for each in points if found == each or found.startswith(f"{each}/")]
+    return _About(0, max(below, key=len, default=os.path.dirname(found)))
+
+
+def _timeout() -> OSError:
+    return OSError(errno.ETIMEDOUT, "reading it took too long: who serves it does not answer")
+
+
+def _start_time(pid: int) -> str:
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return file.read().rpartition(b")")[2].split()[_START_TIME].decode()
+    except (OSError, IndexError):
+        return ""
+
+
+def _await(child: _Child, patience: float) -> None:
+    """Until there is something to receive. Raises _TooLateError."""
+    now = time.monotonic()
+    end, last = now + patience, now + _STARVED
+    while not child.readable.poll(1000 * max(end - now, _LOOK)):
+        now = time.monotonic()
+        if now >= last or (now >= end and not _wants_to_run(child.pid)):
+            raise _TooLateError
+
+
+def _has_ended(child: _Child, seconds: float) -> bool:
+    import select
+
+    waiting = select.poll()
+    waiting.register(child.end, select.POLLIN)
+    return bool(waiting.poll(1000 * seconds))
+
+
+def _wants_to_run(pid: int) -> bool:
+    with open(f"/proc/{pid}/stat", "rb") as file:
+        return file.read().rpartition(b")")[2].split()[:1] == [b"R"]
+
+
+def _started(readers: _Readers) -> _Child:
+    """Raises OSError."""
+    import _socket
+    import ctypes  # noqa: F401 (the reader needs it, which should not import anything: a thread may be doing so)
+    import select
+
+    from sonde import reader
+
+    ours, theirs = _socket.socketpair()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            readers.is_reader = True
+            if not readers.is_apart or not os.fork():
+                _become(theirs)
+                reader.Reader(theirs).serve()
+        finally:
+            os._exit(0)
+    theirs.close()
+    if readers.is_apart:
+        os.waitpid(pid, 0)
+    readable = select.poll()
+    readable.register(ours.fileno(), select.POLLIN)
+    return _greeted(ours, readable)
+
+
+def _greeted(connection: _socket.socket, readable: select.poll) -> _Child:
+    """The reader, which begins by sending its number. Raises OSError."""
+    from sonde import reader
+
+    found = reader.receive(connection) if readable.poll(1000 * _STARVED) else None
+    if found is None:
+        connection.close()
+        raise OSError(errno.EIO, "the process that reads for sonde has failed")
+    pid = found[0]
+    assert isinstance(pid, int)
+    return _Child(pid, os.getpid(), os.pidfd_open(pid), connection, readable)
+
+
+def _become(connection: _socket.socket) -> None:
+    """In the reader: signals of sonde's terminal are not for it, and it keeps nothing that somebody may wait for."""
+    import gc
+
+    from sonde import children
+
+    os.setpgid(0, 0)
+    children.forget_handlers()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE, signal.SIGTSTP):
+        signal.signal(number, signal.SIG_IGN)
+    children.keep_open([connection.fileno()])
+    os.chdir("/")
+    gc.disable()
+    with suppress(OSError):
+        # Where the guardian is there may be no time for anybody else (placement.py).
+        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+        os.sched_setaffinity(0, range(os.cpu_count() or 1))
+    with open("/proc/self/comm", "wb", buffering=0) as file:
+        file.write(b"sonde-reader")

@@ -1,0 +1,280 @@
+"""The reader: a child that looks at the memory and the files of others, and may be left behind.
+
+A read of another process's memory, or of a file that a program or another machine serves (FUSE, NFS), may wait for
+somebody who never answers, in a state in which no signal ends it. So a process of its own makes it (`others.py` asks),
+which has none of sonde's descriptors: nobody waits for it, or for what it holds.
+
+A message is its length, a mark, and a tuple as marshal(3) writes it; a descriptor comes with the length.
+"""
+
+from __future__ import annotations
+
+import _socket
+import errno
+import marshal
+import os
+import stat
+import struct
+import time
+from collections.abc import Callable
+from itertools import pairwise
+from mmap import PAGESIZE
+
+from sonde.typed import Any, NamedTuple
+
+_HEADER = struct.Struct("=IB")
+_DESCRIPTOR = struct.Struct("=i")
+_WHOLE, _PROGRESS = 0, 1
+"""Marks: an answer, and that there will be one."""
+
+_PIECE, _LARGEST_TEXT = 1 << 20, 16 << 20
+_NAME = "sonde-copy"
+LARGEST_COPY, MOST_COPIED = 256 << 20, 1 << 30
+"""Bytes of a served file that is copied, and of all copies that are open."""
+
+_LOCAL = frozenset(
+    (
+        "bcachefs", "bpf", "btrfs", "cgroup", "cgroup2", "configfs", "debugfs", "devpts", "devtmpfs", "efivarfs",
+        "erofs", "exfat", "ext2", "ext3", "ext4", "f2fs", "fusectl", "hugetlbfs", "iso9660", "jfs", "mqueue", "nilfs2",
+        "nsfs", "ntfs3", "overlay", "proc", "pstore", "ramfs", "reiserfs", "rootfs", "securityfs", "selinuxfs",
+        "squashfs", "sysfs", "tmpfs", "tracefs", "udf", "vfat", "xfs", "zfs",
+    )
+)  # fmt: skip
+"""Types of file systems that no program and no other machine serves."""
+
+_LAYERED = "overlay"
+"""This one is made of others: whoever has a user namespace can have a layer that is served."""
+
+_MOST_PIECES = 1024
+"""IOV_MAX."""
+
+_MOUNTS_AGAIN = 1.0
+"""Seconds after which mounts are looked at again."""
+
+_SEPARATOR = 6
+"""Words of a line of mountinfo before the optional ones (proc_pid_mountinfo(5))."""
+
+
+class MountPoint(NamedTuple):
+    """A line of mountinfo: where in this namespace, the device as major:minor, and the type of the file system."""
+
+    point: str
+    device: str
+    kind: str
+
+
+def mounts(process: str = "self") -> dict[str, MountPoint]:
+    """What is mounted where a process is, by the mount's number. Raises OSError."""
+    found = {}
+    for line in _text(f"/proc/{process}/mountinfo").split("\n"):
+        words = line.split(" ")
+        if "-" in words[_SEPARATOR:-1]:
+            found[words[0]] = MountPoint(words[4], words[2], words[words.index("-", _SEPARATOR) + 1])
+    return found
+
+
+def is_local(mount: MountPoint) -> bool:
+    """Whether no program and no other machine serves what is mounted."""
+    return mount.kind in _LOCAL or (mount.kind == "autofs" and mount.point.startswith("/proc/"))
+
+
+def send(connection: _socket.socket, message: Any, descriptor: int = -1, mark: int = _WHOLE) -> None:
+    """Raises OSError."""
+    data = marshal.dumps(message)
+    header = _HEADER.pack(len(data), mark)
+    if descriptor >= 0:
+        rights = (_socket.SOL_SOCKET, _socket.SCM_RIGHTS, _DESCRIPTOR.pack(descriptor))
+        connection.sendmsg([header], [rights])
+        connection.sendall(data)
+    else:
+        connection.sendall(header + data)
+
+
+def receive(connection: _socket.socket, ready: Callable[[], None] = lambda: None) -> tuple[Any, int] | None:
+    """The next message, and the descriptor that came with it or -1; None at the end. `ready` returns when there is
+    something to be received. Raises OSError."""
+    while True:
+        descriptor, header = -1, b""
+        while len(header) < _HEADER.size:
+            ready()
+            space = _socket.CMSG_SPACE(_DESCRIPTOR.size)
+            data, rights, *_ = connection.recvmsg(_HEADER.size - len(header), space, _socket.MSG_CMSG_CLOEXEC)
+            if not data:
+                return None
+            header += data
+            for _, _, content in rights:
+                (descriptor,) = _DESCRIPTOR.unpack_from(content)
+        size, mark = _HEADER.unpack(header)
+        message = bytearray()
+        while len(message) < size:
+            ready()
+            data = connection.recv(min(size - len(message), _PIECE))
+            if not data:
+                return None
+            message += data
+        if mark == _WHOLE:
+            return marshal.loads(bytes(message)), descriptor
+
+
+class Reader:
+    """In the child: carries out what it is asked for, one after the other."""
+
+    def __init__(self, connection: _socket.socket) -> None:
+        self._connection = connection
+        self._read_vector: Any = None
+        self._mounts: dict[str, MountPoint] = {}
+        self._mounts_due = 0.0
+        self._operations: dict[str, Callable[..., tuple[object, int]]] = {
+            "data": lambda *words: (self._data(*words), -1),
+            "memory": lambda *words: (self._memory(*words), -1),
+            "stat": lambda path, follows: (tuple(os.stat(path, follow_symlinks=follows)), -1),
+            "list": lambda path: (os.listdir(path), -1),
+            "real": lambda path: (os.path.realpath(path), -1),
+            "open": self._open,
+        }
+
+    def serve(self) -> None:
+        """Until the other end is closed."""
+        send(self._connection, os.getpid())
+        while True:
+            request = receive(self._connection)
+            if request is None:
+                return
+            words, _ = request
+            value, descriptor, failure = self._carry_out(*words)
+            send(self._connection, (value, failure), descriptor)
+            if descriptor >= 0:
+                os.close(descriptor)
+
+    def _carry_out(self, name: str, *words: Any) -> tuple[object, int, tuple[int, str, str] | None]:
+        """What was wanted, or its descriptor; else the number, the text and the path of an OSError."""
+        try:
+            return *self._operations[name](*words), None
+        except OSError as error:
+            return None, -1, (error.errno or errno.EIO, error.strerror or str(error), str(error.filename or ""))
+        except (ValueError, OverflowError) as error:
+            return None, -1, (errno.EINVAL, str(error), "")
+
+    def _memory(self, pid: int, address: int, size: int) -> bytes:
+        """By process_vm_readv(2), which lets go of the process's mm while it waits, so that the process itself can map
+        memory meanwhile; of /proc/PID/mem, which does not, only where that call is not permitted."""
+        import ctypes  # loaded already
+
+        if self._read_vector is None:
+            self._read_vector = ctypes.CDLL(None, use_errno=True)["process_vm_readv"]
+        buffer = ctypes.create_string_buffer(size)
+        local = struct.pack("=QQ", ctypes.addressof(buffer), size)
+        # The kernel transfers whole pieces.
+        bounds = [address, *range(address - address % PAGESIZE + PAGESIZE, address + size, PAGESIZE), address + size]
+        pieces = [(start, end - start) for start, end in pairwise(bounds)][:_MOST_PIECES]
+        remote = b"".join(struct.pack("=QQ", *each) for each in pieces)
+        done: int = self._read_vector(pid, local, 1, remote, len(pieces), 0)
+        if done >= 0:
+            return buffer.raw[:done]
+        problem = ctypes.get_errno()
+        if problem not in (errno.EPERM, errno.ENOSYS):
+            raise OSError(problem, os.strerror(problem))
+        descriptor = os.open(f"/proc/{pid}/mem", os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            return os.pread(descriptor, size, address)
+        finally:
+            os.close(descriptor)
+
+    def _data(self, path: str, most: int) -> bytes:
+        """The beginning of a regular file."""
+        place = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        try:
+            if not stat.S_ISREG(os.fstat(place).st_mode):
+                raise OSError(errno.ENXIO, "it is no regular file", path)
+            source = _reopened(place)
+        finally:
+            os.close(place)
+        found = bytearray()
+        try:
+            while len(found) < most and (data := os.read(source, min(_PIECE, most - len(found)))):
+                found += data
+                send(self._connection, None, mark=_PROGRESS)
+        finally:
+            os.close(source)
+        return bytes(found)
+
+    def _open(self, path: str, largest: int | None, flags: int) -> tuple[object, int]:
+        """The place of a regular file (O_PATH), or of one that is served a copy, to be read: whether it is one."""
+        place = os.open(path, os.O_PATH | os.O_CLOEXEC | flags & os.O_NOFOLLOW)
+        try:
+            found = os.fstat(place)
+            if not stat.S_ISREG(found.st_mode) or not self._is_served(place, path, found):
+                return False, os.dup(place)
+            if largest is not None and found.st_size > largest:
+                raise _too_large(path, largest)
+            return True, self._copy(place, path, found)
+        finally:
+            os.close(place)
+
+    def _copy(self, place: int, path: str, found: os.stat_result) -> int:
+        """With the owner and mode of the file, by which others tell its worth. Raises OSError."""
+        if found.st_size > LARGEST_COPY:
+            raise _too_large(path, LARGEST_COPY)
+        source = _reopened(place)
+        copy = os.memfd_create(_NAME, os.MFD_CLOEXEC)
+        try:
+            left = LARGEST_COPY
+            while data := os.read(source, min(_PIECE, left)):
+                os.write(copy, data)
+                left -= len(data)
+                send(self._connection, None, mark=_PROGRESS)
+            if (found.st_uid, found.st_gid) != (os.geteuid(), os.getegid()):
+                os.fchown(copy, found.st_uid, found.st_gid)
+            os.fchmod(copy, stat.S_IMODE(found.st_mode) & 0o777)
+            return os.open(f"/proc/self/fd/{copy}", os.O_RDONLY | os.O_CLOEXEC)
+        finally:
+            os.close(copy)
+            os.close(source)
+
+    def _is_served(self, place: int, path: str, found: os.stat_result) -> bool:
+        """Whether a file's bytes come from another program or machine, by its mount and, in another namespace, by its
+        device: an overlay is believed only where it is mounted here, too."""
+        words = _text(f"/proc/self/fdinfo/{place}").split()
+        number = words[words.index("mnt_id:") + 1]
+        own = self._own_mounts()
+        if number in own:
+            return not is_local(own[number])
+        device = f"{os.major(found.st_dev)}:{os.minor(found.st_dev)}"
+        if any(each.device == device and is_local(each) for each in own.values()):
+            return False
+        process = path.split("/")[2] if path.startswith("/proc/") else "self"
+        mount = mounts(process).get(number)
+        return mount is None or mount.kind == _LAYERED or not is_local(mount)
+
+    def _own_mounts(self) -> dict[str, MountPoint]:
+        now = time.monotonic()
+        if now >= self._mounts_due:
+            self._mounts, self._mounts_due = mounts(), now + _MOUNTS_AGAIN
+        return self._mounts
+
+
+def _reopened(place: int) -> int:
+    """What is at a place that has been looked at, to be read. Raises OSError."""
+    return os.open(f"/proc/self/fd/{place}", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+
+
+def _text(path: str) -> str:
+    """A file of sonde's own /proc, or of mounts. Raises OSError."""
+    with open(path, "rb") as file:
+        return file.read(_LARGEST_TEXT).decode(errors="surrogateescape")
+
+
+def _too_large(path: str, largest: int) -> OSError:
+    return OSError(errno.EFBIG, f"it is larger than {largest >> 20} MiB", path)
+
+
+def copied() -> int:
+    """Bytes of the copies that this process has open."""
+    total = 0
+    for name in os.listdir("/proc/self/fd"):
+        try:
+            if os.readlink(f"/proc/self/fd/{name}").startswith(f"/memfd:{_NAME}"):
+                total += os.fstat(int(name)).st_size
+        except OSError:
+            continue  # the one that lists the directory
+    return total
