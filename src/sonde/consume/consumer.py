@@ -7,7 +7,7 @@ from collections.abc import Callable, Container, Iterable, Sequence
 
 from sonde.consume.counters import Counters
 from sonde.consume.decode import record_reader
-from sonde.consume.events import Fault, Record, ShownMap
+from sonde.consume.events import Drop, Fault, Record, ShownMap
 from sonde.consume.options import Options
 from sonde.consume.runs import spans
 from sonde.consume.speculations import Speculations
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from sonde.consume.aggregations import AggregationAction, Aggregations, Label, Moment
     from sonde.consume.sink import ShowingSink, Sink
     from sonde.consume.store import Canonical, Key
+    from sonde.consume.waiting import Ending, WaitingCommands
     from sonde.engines.base import Tracing
     from sonde.model.aggregation_words import Words
     from sonde.model.probe import Probe
@@ -75,6 +76,18 @@ def _closes(layout: RecordLayout) -> bool:
     return any(isinstance(action, OtherAction) and action.name in ("commit", "discard") for action in layout.actions)
 
 
+def _runs_command(action: Action) -> bool:
+    return isinstance(action, CommandAction) and action.name == "system"
+
+
+def _waiting(spec: TracingSpec, ending: Ending | None) -> WaitingCommands | None:
+    if ending is None or not any(_runs_command(action) for layout in spec.records for action in layout.actions):
+        return None
+    from sonde.consume.waiting import WaitingCommands  # few programs run commands
+
+    return WaitingCommands(ending)
+
+
 def _aggregations(
     spec: TracingSpec, tracing: Tracing, options: Options, label: Label | None,
     kept_as: KeptAs | None, canonical: Canonical | None,
@@ -95,8 +108,8 @@ class Consumer:
     `exit_status` is the argument of exit() once it was called (of the last call: END has the last word), else None.
     `set_option` carries out setopt(). `label` names symbols, so that keys shown alike are one. `status_rate` is in
     seconds. `kept_as`: what clear and trunc take away is to be had from `everything`, by the keys that this gives for
-    those of an aggregation.
-    `canonical`: stacks of processes that are shown alike are one.
+    those of an aggregation. `canonical`: stacks of processes that are shown alike are one. `ending`: commands that wait
+    when it has come are dropped, but for the first; None where all are to be run.
     """
 
     def __init__(
@@ -110,6 +123,7 @@ class Consumer:
         status_rate: float = STATUS_RATE,
         kept_as: KeptAs | None = None,
         canonical: Canonical | None = None,
+        ending: Ending | None = None,
     ) -> None:
         self.exit_status: int | None = None
         self.records = 0
@@ -118,6 +132,7 @@ class Consumer:
         self._tracing = tracing
         self._sink = sink
         self._set_option = set_option
+        self._waiting = _waiting(spec, ending)
         self._layouts = {layout.number: layout for layout in spec.records}
         self._passive = {layout.number for layout in spec.records if is_passive(layout)}
         self._probes = {probe.id: probe for probe in spec.probes}
@@ -158,6 +173,11 @@ class Consumer:
         if self._options.aggrate and now >= self._refresh_due:
             self._refresh_due = now + self._options.aggrate / SECOND
             self.refresh()
+
+    def all_are_taken(self) -> None:
+        """What the rings had when programs were over has been shown: what is run from here on END asks for."""
+        if self._waiting is not None:
+            self._waiting.all_are_taken()
 
     def refresh(self) -> bool:
         """Look at the aggregations that were printed before: printa shows them so until the next time.
@@ -223,6 +243,8 @@ class Consumer:
         self._drops_due = time.monotonic() + self._status_rate
         for drop in self._counters.drops():
             self._sink.drop(drop)
+        if self._waiting is not None and (dropped := self._waiting.take_dropped()):
+            self._sink.drop(Drop("commands", None, dropped))
         # Where the ring was full, commit() and discard() could not tell.
         self._speculations.find_untold()
 
@@ -270,6 +292,8 @@ class Consumer:
             self._sink.begin(record)
         moment = self._aggregations.moment(layout.actions) if self._aggregations else None
         for action in layout.actions:
+            if self._waiting is not None and _runs_command(action) and not self._waiting.may_run():
+                continue
             if isinstance(action, (*PASSIVE, CommandAction, PacketAction)):
                 self._sink.action(record, action)
             else:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 
 from sonde.consume.description import described, found_functions, found_probes
-from sonde.engines.base import Ring, SiteOfFile
+from sonde.engines.base import Progress, Ring, SiteOfFile
 from sonde.formats.raw_file import (
     BLOCK,
     DESCRIPTION,
@@ -223,7 +223,7 @@ class Replay:
     def packets(self) -> None:
         """Nor these."""
 
-    def close(self) -> None:
+    def close(self, progress: Progress | None = None) -> None:
         pass
 
 

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from sonde.symbols.process_events import ProcessEvent
 
 
+Progress = Callable[[int, int], None]
+"""Told now and then of how many things, out of how many, something is done."""
+
+
 class Ring(Protocol):
     """One ring buffer, in the format of the kernel's BPF_MAP_TYPE_RINGBUF (kernel/bpf/ringbuf.c).
 
@@ -192,8 +196,8 @@ class Tracing(Protocol):
     def replace_map(self, name: str) -> list[tuple[bytes, bytes]]:
         """Put an empty map in the place of a replaceable one; return the old one's final contents."""
 
-    def close(self) -> None:
-        """Detach and free everything."""
+    def close(self, progress: Progress | None = None) -> None:
+        """Detach and free everything; `progress` is told of how many probes that is done, where it takes long."""
 
 
 class Written(NamedTuple):

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from sonde.consume.recorder import Recorder
     from sonde.consume.sink import Sink
     from sonde.consume.store import Key
-    from sonde.engines.base import Engine, FiringFeed, PacketFeed, Tracing
+    from sonde.engines.base import Engine, FiringFeed, PacketFeed, Progress, Tracing
     from sonde.formats.raw_file import WriteBlock
     from sonde.model.aggregation_words import Words
     from sonde.model.probe import Probe
@@ -96,6 +96,7 @@ class Session:
     ) -> None:
         self._spec = spec
         self._trials = trials
+        self._asked: Asked | None = None
         self._watcher = watcher
         self._attached = attached
         self._look_due = float("inf")
@@ -126,7 +127,7 @@ class Session:
             spec, source, self._captures or self._report, self._shown, setting(options, self._shown),
             self._report.label,
             options.number("statusrate") / SECOND, None if watcher is None else watcher.kept_as,
-            self._python.canonical,
+            self._python.canonical, self,
         )  # fmt: skip
 
     def _recorded(self, recorders: Sequence[WriteBlock]) -> Tracing:
@@ -177,6 +178,7 @@ class Session:
         come: list[str] = []
         names = [each.name for each in self._spec.programs if each.name in SIGNALS]
         signals = Signals(names, come) if asked is None else asked
+        self._asked = signals
         self._tracing.heed(lambda: signals.asked)
         try:
             if _looks_into_processes(self._spec):
@@ -202,10 +204,23 @@ class Session:
             status = self._status()
         finally:
             try:
-                signals.close()
+                if asked is not None:
+                    # What has been counted is kept before it is gone.
+                    asked.close()
+                self.close(_detaching_progress() if asked is None else None)
             finally:
-                self.close()
+                if asked is None:
+                    # Detaching may take long, and a second signal ends it.
+                    signals.close()
         return Result(status, signals.asked)
+
+    def was_asked_for(self) -> bool:
+        """Whether somebody has asked for the end."""
+        return self._asked is not None and self._asked.asked
+
+    def has_come(self) -> bool:
+        """Whether a program has called exit(), or tracing is over otherwise."""
+        return self._is_ended
 
     def _learn(self, probes: Sequence[Probe]) -> None:
         self._consumer.learn(probes)
@@ -380,6 +395,7 @@ class Session:
         self._set_activity(DRAINING)
         self._surroundings.poll()
         self._consumer.poll()
+        self._consumer.all_are_taken()
         self._run_internal("END")
         self._set_activity(STOPPED)
         # Before aggregations are read for the last time: what has been sampled has been counted by then.
@@ -428,13 +444,27 @@ class Session:
         ((key, value),) = self._tracing.read_map("state")
         self._tracing.write_map("state", key, activity.to_bytes(4, "little") + value[4:])
 
-    def close(self) -> None:
-        """Detach and free everything."""
+    def close(self, progress: Progress | None = None) -> None:
+        """Detach and free everything; `progress` is told how far it is."""
         self._surroundings.close()
         try:
             self._report.close()
         finally:
-            self._tracing.close()
+            self._tracing.close(progress)
+
+
+def _detaching_progress() -> Progress:
+    """Shows how far detaching is; made where that takes long."""
+    shown: list[Progress] = []
+
+    def tell(done: int, total: int) -> None:
+        if not shown:
+            from sonde.session.progress import DetachingProgress  # an import that most runs do without
+
+            shown.append(DetachingProgress())
+        shown[0](done, total)
+
+    return tell
 
 
 def _looks_into_processes(spec: TracingSpec) -> bool:

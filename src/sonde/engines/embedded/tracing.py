@@ -21,7 +21,7 @@ from sonde.runtime.machine.memory import MachineMemory
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sonde.engines.base import FiringKeeper, ProcessEvents, SiteOfFile
+    from sonde.engines.base import FiringKeeper, ProcessEvents, Progress, SiteOfFile
     from sonde.engines.embedded.live_sources import LiveSources
     from sonde.engines.embedded.perf_outputs import EmbeddedPerfOutput
     from sonde.engines.embedded.replayed_sources import ReplayedSources
@@ -204,8 +204,8 @@ class EmbeddedTracing:
         """Put an empty map in the place of a replaceable one; return the old one's final contents."""
         return self._maps.replace(name)
 
-    def close(self) -> None:
-        """Detach and free everything; closing twice is harmless."""
+    def close(self, progress: Progress | None = None) -> None:
+        """Detach and free everything; closing twice is harmless. It takes no time worth telling of."""
         if self._sources is not None:
             self._sources.close()
         self._maps.close()

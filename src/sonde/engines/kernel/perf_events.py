@@ -1,6 +1,7 @@
 """Perf events that fire programs (struct perf_event_attr, include/uapi/linux/perf_event.h).
 
-Closing the event of a trace event waits for a grace period, 70 to 170 ms; `close_all` does many at a time.
+Closing the event of a trace event waits for a grace period, 70 to 170 ms; `close_all` does many at a time,
+`detaching.py` where sonde itself may not wait for that.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import errno
 import fcntl
 import os
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from time import CLOCK_MONOTONIC
 
 from sonde.engines.kernel.syscalls import address_of, perf_event_open
@@ -234,15 +235,17 @@ def disable(event: int) -> None:
     fcntl.ioctl(event, _IOC_DISABLE, 0)
 
 
-def close_all(descriptors: Sequence[int]) -> None:
-    """Close descriptors whose closing waits: in threads if there are several."""
+def close_all(descriptors: Sequence[int], closed: Callable[[], object] = int) -> None:
+    """Close descriptors whose closing waits: in threads if there are several. `closed` is called behind each."""
     if len(descriptors) < 2:
         for descriptor in descriptors:
             os.close(descriptor)
+            closed()
         return
     waiting = list(descriptors)
     # There may be none left, and an import takes one.
     os.close(waiting.pop())
+    closed()
     from threading import Thread  # an import that most runs do without
 
     def work() -> None:
@@ -252,6 +255,7 @@ def close_all(descriptors: Sequence[int]) -> None:
             except IndexError:
                 return
             os.close(descriptor)
+            closed()
 
     threads = [Thread(target=work) for _ in range(min(_CLOSERS, len(descriptors)))]
     for thread in threads:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from sonde.bpf import programs
-from sonde.engines.kernel import commands, links, perf_events
+from sonde.engines.kernel import commands, links
 from sonde.engines.kernel.failures import NOT_SUPPORTED, explain
 from sonde.engines.kernel.limits import allow_descriptors
 from sonde.engines.kernel.links import Attachment
@@ -30,7 +30,7 @@ from sonde.model.spec import ProgramSpec, TracingSpec, element_name
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sonde.engines.base import Ring, SiteOfFile
+    from sonde.engines.base import Progress, Ring, SiteOfFile
     from sonde.engines.kernel.overflow_events import OverflowEvents
     from sonde.engines.kernel.perf_outputs import PerfOutput
     from sonde.engines.kernel.side_band import SideBand
@@ -323,15 +323,19 @@ class KernelTracing:
         array, index = self._elements[name]
         return array.replace(index)
 
-    def close(self) -> None:
-        """Detach and free everything; closing twice is harmless."""
+    def close(self, progress: Progress | None = None) -> None:
+        """Detach and free everything; closing twice is harmless. `progress` is told how far it is where it takes
+        long."""
         slow = [attachment.descriptor for attachment in self._attachments if attachment.closing_waits]
         quick = [attachment.descriptor for attachment in self._attachments if not attachment.closing_waits]
         # Of two programs at a tracepoint the later is detached first: the kernel waits for a grace period, 10 ms, where
         # the first one goes and one is left (tracepoint_remove_func, kernel/tracepoint.c).
         for descriptor in (*reversed(quick), *reversed(self._descriptors)):
             os.close(descriptor)
-        perf_events.close_all(slow)
+        if slow:
+            from sonde.engines.kernel.detaching import detach  # an import that most runs do without
+
+            detach(slow, progress)
         for pin in filter(None, (attachment.pin for attachment in self._attachments)):
             # Somebody else may have removed it.
             with suppress(FileNotFoundError):

@@ -11,6 +11,7 @@ _LOST = {
     "cut": "{lost} stacks are shorter than they were: walked before the tables of an object of theirs were there",
     "python": "{lost} functions of Python in stacks have no name: too many new ones came at once",
     "turns": "{lost} turns of loops are missing: a firing took longer than the programs of a file may",
+    "commands": "{lost} commands of system() were not run: tracing had ended, and they waited yet",
     "nested": "Lost {lost} firings, which interrupted others of the same processor",
 }
 

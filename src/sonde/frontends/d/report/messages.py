@@ -26,6 +26,7 @@ _DROPS = {
     "turns": ("TURNS", "turn drop", " (a firing took longer than the programs of a spec file may)"),
     "captures": ("CAPTURES", "shortened capture", " (a record takes at most 64 KiB)"),
     "mappings": ("MAPPINGS", "mapping drop", " (addresses of processes that have ended may have no names)"),
+    "commands": ("COMMANDS", "dropped command", " (tracing had ended, and they waited yet)"),
     "waiting": ("WAITING", "unfinished firing", " (memory not resident; its system call had not returned)"),
     "cut": ("CUT", "shortened stack", " (walked before the tables of an object of theirs were there)"),
     "python": ("PYTHON", "function drop", " (more new functions of Python at once than there is room for)"),
