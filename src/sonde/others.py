@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     import _socket
     import select
 
+    from sonde import served
+
 _LONG, _SHORT = 0.5, 0.1
 """Seconds without an answer after which a reader is left behind: of the first few, and of others."""
 
@@ -95,6 +97,7 @@ class _Readers:
         self._lock = allocate_lock()
         self._late = 0
         self._has_served, self._mounts_due = False, 0.0
+        self._mounts: dict[str, served.MountPoint] = {}
 
     def ask(self, about: _About, *request: object) -> tuple[Any, int]:
         """What the reader answers. `about` is the process or the place that may be silent. Raises OSError."""
@@ -120,14 +123,23 @@ class _Readers:
         """Whether anything is mounted that a program or a machine serves."""
         now = time.monotonic()
         if now >= self._mounts_due:
-            from sonde import reader
+            from sonde import served
 
             try:
-                self._has_served = not all(map(reader.is_local, reader.mounts().values()))
+                self._mounts = served.mounts()
+                self._has_served = not all(map(served.is_local, self._mounts.values()))
             except OSError:
-                self._has_served = True
+                self._mounts, self._has_served = {}, True
             self._mounts_due = now + _MOUNTS_AGAIN
         return self._has_served
+
+    def is_local(self, place: int) -> bool:
+        """Whether a descriptor is of a file that nobody serves."""
+        from sonde import served
+
+        self.has_served_mounts()
+        mount = self._mounts.get(served.mount_of(place))
+        return mount is not None and served.is_local(mount)
 
     def silent(self) -> list[str]:
         """The processes and places that have not answered, and are not told yet."""
@@ -279,6 +291,17 @@ def stat(path: str, follows: bool = True) -> os.stat_result:
     return os.stat_result(value)
 
 
+def executable(tid: int) -> os.stat_result:
+    """That of the file that a thread executes. It has just been read where this is asked at exec, so its place, which
+    tells who serves it, is to be had at once."""
+    path = f"/proc/{tid}/exe"
+    place = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    try:
+        return os.fstat(place) if _readers.is_local(place) else stat(path)
+    finally:
+        os.close(place)
+
+
 def listed(path: str) -> list[str]:
     """As os.listdir."""
     if not may_wait(path):
@@ -344,11 +367,11 @@ def _about(path: str) -> _About:
     if path.startswith("/proc/"):
         process, _, rest = path[len("/proc/") :].partition("/")
         return _About(int(process), rest)
-    from sonde import reader
+    from sonde import served
 
     found = os.path.abspath(path)
     try:
-        points = [each.point for each in reader.mounts().values() if not reader.is_local(each)]
+        points = [each.point for each in served.mounts().values() if not served.is_local(each)]
     except OSError:
         points = []
     below = [each for each in points if found == each or found.startswith(f"{each}/")]

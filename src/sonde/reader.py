@@ -20,27 +20,18 @@ from collections.abc import Callable
 from itertools import pairwise
 from mmap import PAGESIZE
 
-from sonde.typed import Any, NamedTuple
+from sonde import served
+from sonde.typed import Any
 
 _HEADER = struct.Struct("=IB")
 _DESCRIPTOR = struct.Struct("=i")
 _WHOLE, _PROGRESS = 0, 1
 """Marks: an answer, and that there will be one."""
 
-_PIECE, _LARGEST_TEXT = 1 << 20, 16 << 20
+_PIECE = 1 << 20
 _NAME = "sonde-copy"
 LARGEST_COPY, MOST_COPIED = 256 << 20, 1 << 30
 """Bytes of a served file that is copied, and of all copies that are open."""
-
-_LOCAL = frozenset(
-    (
-        "bcachefs", "bpf", "btrfs", "cgroup", "cgroup2", "configfs", "debugfs", "devpts", "devtmpfs", "efivarfs",
-        "erofs", "exfat", "ext2", "ext3", "ext4", "f2fs", "fusectl", "hugetlbfs", "iso9660", "jfs", "mqueue", "nilfs2",
-        "nsfs", "ntfs3", "overlay", "proc", "pstore", "ramfs", "reiserfs", "rootfs", "securityfs", "selinuxfs",
-        "squashfs", "sysfs", "tmpfs", "tracefs", "udf", "vfat", "xfs", "zfs",
-    )
-)  # fmt: skip
-"""Types of file systems that no program and no other machine serves."""
 
 _LAYERED = "overlay"
 """This one is made of others: whoever has a user namespace can have a layer that is served."""
@@ -50,32 +41,6 @@ _MOST_PIECES = 1024
 
 _MOUNTS_AGAIN = 1.0
 """Seconds after which mounts are looked at again."""
-
-_SEPARATOR = 6
-"""Words of a line of mountinfo before the optional ones (proc_pid_mountinfo(5))."""
-
-
-class MountPoint(NamedTuple):
-    """A line of mountinfo: where in this namespace, the device as major:minor, and the type of the file system."""
-
-    point: str
-    device: str
-    kind: str
-
-
-def mounts(process: str = "self") -> dict[str, MountPoint]:
-    """What is mounted where a process is, by the mount's number. Raises OSError."""
-    found = {}
-    for line in _text(f"/proc/{process}/mountinfo").split("\n"):
-        words = line.split(" ")
-        if "-" in words[_SEPARATOR:-1]:
-            found[words[0]] = MountPoint(words[4], words[2], words[words.index("-", _SEPARATOR) + 1])
-    return found
-
-
-def is_local(mount: MountPoint) -> bool:
-    """Whether no program and no other machine serves what is mounted."""
-    return mount.kind in _LOCAL or (mount.kind == "autofs" and mount.point.startswith("/proc/"))
 
 
 def send(connection: _socket.socket, message: Any, descriptor: int = -1, mark: int = _WHOLE) -> None:
@@ -122,7 +87,7 @@ class Reader:
     def __init__(self, connection: _socket.socket) -> None:
         self._connection = connection
         self._read_vector: Any = None
-        self._mounts: dict[str, MountPoint] = {}
+        self._mounts: dict[str, served.MountPoint] = {}
         self._mounts_due = 0.0
         self._operations: dict[str, Callable[..., tuple[object, int]]] = {
             "data": lambda *words: (self._data(*words), -1),
@@ -234,34 +199,27 @@ class Reader:
     def _is_served(self, place: int, path: str, found: os.stat_result) -> bool:
         """Whether a file's bytes come from another program or machine, by its mount and, in another namespace, by its
         device: an overlay is believed only where it is mounted here, too."""
-        words = _text(f"/proc/self/fdinfo/{place}").split()
-        number = words[words.index("mnt_id:") + 1]
+        number = served.mount_of(place)
         own = self._own_mounts()
         if number in own:
-            return not is_local(own[number])
+            return not served.is_local(own[number])
         device = f"{os.major(found.st_dev)}:{os.minor(found.st_dev)}"
-        if any(each.device == device and is_local(each) for each in own.values()):
+        if any(each.device == device and served.is_local(each) for each in own.values()):
             return False
         process = path.split("/")[2] if path.startswith("/proc/") else "self"
-        mount = mounts(process).get(number)
-        return mount is None or mount.kind == _LAYERED or not is_local(mount)
+        mount = served.mounts(process).get(number)
+        return mount is None or mount.kind == _LAYERED or not served.is_local(mount)
 
-    def _own_mounts(self) -> dict[str, MountPoint]:
+    def _own_mounts(self) -> dict[str, served.MountPoint]:
         now = time.monotonic()
         if now >= self._mounts_due:
-            self._mounts, self._mounts_due = mounts(), now + _MOUNTS_AGAIN
+            self._mounts, self._mounts_due = served.mounts(), now + _MOUNTS_AGAIN
         return self._mounts
 
 
 def _reopened(place: int) -> int:
     """What is at a place that has been looked at, to be read. Raises OSError."""
     return os.open(f"/proc/self/fd/{place}", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
-
-
-def _text(path: str) -> str:
-    """A file of sonde's own /proc, or of mounts. Raises OSError."""
-    with open(path, "rb") as file:
-        return file.read(_LARGEST_TEXT).decode(errors="surrogateescape")
 
 
 def _too_large(path: str, largest: int) -> OSError:

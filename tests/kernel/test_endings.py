@@ -145,3 +145,52 @@ def test_sizes_that_no_kernel_allows_are_one_message():
         done = sonde(*words, "-qn", 'BEGIN { @[1] = count(); s = "x"; trace(s); exit(0); }', status=1)
         assert "Traceback" not in done.stderr
         assert "large" in done.stderr
+
+
+STORM = 'syscall::write:entry /pid == $1/ { system("echo storm"); @ = count(); }'
+
+
+@pytest.fixture
+def storm():
+    """A process that writes as fast as it can."""
+    load = subprocess.Popen(["dd", "if=/dev/zero", "of=/dev/null", "bs=1", "status=none"])
+    yield str(load.pid)
+    load.kill()
+    load.wait()
+
+
+def test_commands_that_wait_behind_a_signal_are_dropped_and_counted(storm):
+    """Thousands of them, of some milliseconds each; END's own is run."""
+    process = start("-wqn", STORM + ' END { system("echo end"); }', storm)
+    first_line(process)
+    process.send_signal(signal.SIGINT)
+    out, messages = process.communicate(timeout=30)
+    assert process.returncode == 0
+    assert out.split()[-2] == b"end"
+    (line,) = (line for line in messages.splitlines() if b"dropped command" in line)
+    assert int(line.split()[1]) > 101
+
+
+def test_a_second_signal_ends_a_command_that_is_waited_for():
+    process = start("-wqn", 'BEGIN { system("echo $$; exec sleep 100 2> /dev/null"); }')
+    command = int(first_line(process))
+    try:
+        process.send_signal(signal.SIGTERM)
+        # Two at once are one for a process that has not run in between.
+        while process.poll() is None:
+            process.send_signal(signal.SIGTERM)
+            os.sched_yield()
+        assert process.returncode == 128 + signal.SIGTERM
+    finally:
+        os.kill(command, signal.SIGKILL)
+        process.communicate()
+
+
+def test_commands_that_wait_behind_exit_are_run_but_not_those_of_a_storm(storm):
+    process = start("-wqn", STORM + " tick-1s { exit(3); }", storm)
+    _, messages = process.communicate(timeout=60)
+    assert process.returncode == 3
+    assert b"dropped command" in messages
+    done = sonde("-wqn", 'BEGIN { system("echo 1"); system("echo 2"); exit(0); } END { system("echo 3"); }')
+    assert done.stdout.split() in (["1", "2", "3"], [b"1", b"2", b"3"])
+    assert not done.stderr

@@ -18,7 +18,7 @@ class Executables:
 
     def new(self, tid: int) -> os.stat_result | None:
         """The file that the thread executes; None if it is one of those that were asked for before. Raises OSError."""
-        found = others.stat(f"/proc/{tid}/exe")
+        found = others.executable(tid)
         if (found.st_dev, found.st_ino) in self._seen:
             return None
         if len(self._seen) >= _MOST:
