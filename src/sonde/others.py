@@ -428,7 +428,7 @@ def _started(readers: _Readers) -> _Child:
             readers.is_reader = True
             if not readers.is_apart or not os.fork():
                 _become(theirs)
-                reader.Reader(theirs).serve()
+                reader.AbandonableReader(theirs).serve()
         finally:
             os._exit(0)
     theirs.close()

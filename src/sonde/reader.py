@@ -30,7 +30,7 @@ _WHOLE, _PROGRESS = 0, 1
 
 _PIECE = 1 << 20
 _NAME = "sonde-copy"
-LARGEST_COPY, MOST_COPIED = 256 << 20, 1 << 30
+LARGEST_COPY, MOST_COPIED = 256 << 20, 512 << 20
 """Bytes of a served file that is copied, and of all copies that are open."""
 
 _LAYERED = "overlay"
@@ -81,7 +81,7 @@ def receive(connection: _socket.socket, ready: Callable[[], None] = lambda: None
             return marshal.loads(bytes(message)), descriptor
 
 
-class Reader:
+class AbandonableReader:
     """In the child: carries out what it is asked for, one after the other."""
 
     def __init__(self, connection: _socket.socket) -> None:

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from sonde.consume.aggregations import AggregationAction, Aggregations, Label, Moment
     from sonde.consume.sink import ShowingSink, Sink
     from sonde.consume.store import Canonical, Key
-    from sonde.consume.waiting import Ending, WaitingCommands
+    from sonde.consume.waiting import EndOfTracing, WaitingCommands
     from sonde.engines.base import Tracing
     from sonde.model.aggregation_words import Words
     from sonde.model.probe import Probe
@@ -80,7 +80,7 @@ def _runs_command(action: Action) -> bool:
     return isinstance(action, CommandAction) and action.name == "system"
 
 
-def _waiting(spec: TracingSpec, ending: Ending | None) -> WaitingCommands | None:
+def _waiting(spec: TracingSpec, ending: EndOfTracing | None) -> WaitingCommands | None:
     if ending is None or not any(_runs_command(action) for layout in spec.records for action in layout.actions):
         return None
     from sonde.consume.waiting import WaitingCommands  # few programs run commands
@@ -123,7 +123,7 @@ class Consumer:
         status_rate: float = STATUS_RATE,
         kept_as: KeptAs | None = None,
         canonical: Canonical | None = None,
-        ending: Ending | None = None,
+        ending: EndOfTracing | None = None,
     ) -> None:
         self.exit_status: int | None = None
         self.records = 0

@@ -20,7 +20,7 @@ _MORE = 0.5
 """Seconds behind that end in which more are run."""
 
 
-class Ending(Protocol):
+class EndOfTracing(Protocol):
     """What the consumer asks about the end."""
 
     def was_asked_for(self) -> bool:
@@ -33,8 +33,8 @@ class Ending(Protocol):
 class WaitingCommands:
     """`dropped` counts those that were not run since it was taken last."""
 
-    def __init__(self, ending: Ending) -> None:
-        self._ending: Ending | None = ending
+    def __init__(self, ending: EndOfTracing) -> None:
+        self._ending: EndOfTracing | None = ending
         self._over: float | None = None
         self._run = self._dropped = 0
 
@@ -45,7 +45,7 @@ class WaitingCommands:
         self._dropped += 1
         return False
 
-    def _is_next(self, ending: Ending) -> bool:
+    def _is_next(self, ending: EndOfTracing) -> bool:
         if ending.was_asked_for():
             return False
         if self._over is None:
