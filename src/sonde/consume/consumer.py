@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from sonde.consume.aggregations import AggregationAction, Aggregations, Label, Moment
     from sonde.consume.sink import ShowingSink, Sink
     from sonde.consume.store import Canonical, Key
-    from sonde.consume.waiting import EndOfTracing, WaitingCommands
+    from sonde.consume.waiting import EndOfTracing, WaitingActions
     from sonde.engines.base import Tracing
     from sonde.model.aggregation_words import Words
     from sonde.model.probe import Probe
@@ -80,12 +80,15 @@ def _runs_command(action: Action) -> bool:
     return isinstance(action, CommandAction) and action.name == "system"
 
 
-def _waiting(spec: TracingSpec, ending: EndOfTracing | None) -> WaitingCommands | None:
-    if ending is None or not any(_runs_command(action) for layout in spec.records for action in layout.actions):
+def _waiting(spec: TracingSpec, ending: EndOfTracing | None) -> WaitingActions | None:
+    actions = (action for layout in spec.records for action in layout.actions)
+    if ending is None or not any(
+        _runs_command(each) or isinstance(each, PrintaAction | ShowAction) for each in actions
+    ):
         return None
-    from sonde.consume.waiting import WaitingCommands  # few programs run commands
+    from sonde.consume.waiting import WaitingActions  # many programs neither run commands nor show tables
 
-    return WaitingCommands(ending)
+    return WaitingActions(ending)
 
 
 def _aggregations(
@@ -243,8 +246,8 @@ class Consumer:
         self._drops_due = time.monotonic() + self._status_rate
         for drop in self._counters.drops():
             self._sink.drop(drop)
-        if self._waiting is not None and (dropped := self._waiting.take_dropped()):
-            self._sink.drop(Drop("commands", None, dropped))
+        for kind, count in self._waiting.take_dropped() if self._waiting is not None else ():
+            self._sink.drop(Drop(kind, None, count))
         # Where the ring was full, commit() and discard() could not tell.
         self._speculations.find_untold()
 
@@ -307,10 +310,13 @@ class Consumer:
                 self.exit_status = self._value(field, record.data)
             case PrintaAction() | ClearAction() | TruncAction() | NormalizeAction():
                 self._aggregate(record, action, moment)
+            case ShowAction() if not self._is_due(action):
+                pass
             case ShowAction():
                 wanted = (action.top, action.divisor)
                 self._show(action, *(None if each is None else self._value(each, record.data) for each in wanted))
             case EmptyAction():
+                self._is_due(action)
                 from sonde.consume.arrays import empty  # as above
 
                 empty(self._spec.arrays[action.array], action.keeps_keys, self._tracing)
@@ -319,8 +325,17 @@ class Consumer:
             case OtherAction():
                 self._other(record, action)
 
+    def _is_due(self, action: Action) -> bool:
+        """Whether an action that shows a table, or changes it, is to be carried out yet."""
+        if self._waiting is None:
+            return True
+        if isinstance(action, PrintaAction | ShowAction):
+            return self._waiting.may_show(action)
+        self._waiting.tables_change()
+        return True
+
     def _aggregate(self, record: Record, action: AggregationAction, moment: Moment | None) -> None:
-        if self._aggregations is None or moment is None:
+        if self._aggregations is None or moment is None or not self._is_due(action):
             return
         table = self._aggregations.carry_out(action, lambda field: self._value(field, record.data), moment)
         if table is not None and isinstance(action, PrintaAction):

@@ -72,8 +72,8 @@ class Fault(NamedTuple):
 
 class Drop(NamedTuple):
     """That many things were `lost`; `counter` is one of `named_maps.COUNTERS`, or `samples`, `ticks` or
-    `switches` of perf events, or `mappings` of processes, or `commands` that were
-    not run. `cpu` is None for what is counted over all."""
+    `switches` of perf events, or `mappings` of processes, or `commands` and `tables` that
+    were not run or shown when tracing had ended. `cpu` is None for what is counted over all."""
 
     counter: str
     cpu: int | None

@@ -1,9 +1,10 @@
-"""Commands that wait to be run when tracing has ended.
+"""Actions that wait to be carried out when tracing has ended.
 
-A program may ask for more commands than can be run, as `sched:::on-cpu { system("..."); }` does: some milliseconds
-each, with thousands of records in the rings. While tracing goes on they are run one by one, and rings overflow, which
-is counted. But the end must come soon after it was asked for; so of what waits by then only the first are run, none
-where the user asked for it, and the others are counted.
+A program may ask for more commands or tables than can be run or shown, as `sched:::on-cpu { system("..."); }` does:
+some milliseconds each, with thousands of records in the rings. While tracing goes on they are carried out one by one,
+and rings overflow, which is counted. But the end must come soon after it was asked for. So of the commands that wait by
+then only the first are run, none where the user asked for the end; a table is shown once, unless it was changed in
+between, as nothing is counted any more; and the others are counted.
 """
 
 from __future__ import annotations
@@ -24,42 +25,58 @@ class EndOfTracing(Protocol):
     """What the consumer asks about the end."""
 
     def was_asked_for(self) -> bool:
-        """Whether the user, or the program around, has asked for it."""
+        """Whether the user, or the program around, has asked for it: nothing is recorded any more then."""
 
     def has_come(self) -> bool:
         """Whether programs are over for another reason."""
 
 
-class WaitingCommands:
-    """`dropped` counts those that were not run since it was taken last."""
+class WaitingActions:
+    """Counts those that were not carried out."""
 
-    def __init__(self, ending: EndOfTracing) -> None:
-        self._ending: EndOfTracing | None = ending
+    def __init__(self, end: EndOfTracing) -> None:
+        self._end: EndOfTracing | None = end
         self._over: float | None = None
-        self._run = self._dropped = 0
+        self._run = self._commands = self._tables = 0
+        self._shown: set[object] = set()
 
     def may_run(self) -> bool:
         """Whether the next command is to be run; it is counted if not."""
-        if self._ending is None or self._is_next(self._ending):
+        if self._end is None or self._is_next(self._end):
             return True
-        self._dropped += 1
+        self._commands += 1
         return False
 
-    def _is_next(self, ending: EndOfTracing) -> bool:
-        if ending.was_asked_for():
+    def may_show(self, action: object) -> bool:
+        """Whether a table is to be shown, which an action has said how; it is counted if not."""
+        if self._end is None or not (self._end.was_asked_for() or self._end.has_come()):
+            return True
+        if action in self._shown:
+            self._tables += 1
+            return False
+        self._shown.add(action)
+        return True
+
+    def tables_change(self) -> None:
+        """Something is cleared or normalized: tables are others from here on."""
+        self._shown.clear()
+
+    def _is_next(self, end: EndOfTracing) -> bool:
+        if end.was_asked_for():
             return False
         if self._over is None:
-            if not ending.has_come():
+            if not end.has_come():
                 return True
             self._over = time.monotonic()
         self._run += 1
         return self._run <= _FIRST or time.monotonic() < self._over + _MORE
 
     def all_are_taken(self) -> None:
-        """What comes from here on is of END, and run."""
-        self._ending = None
+        """What comes from here on is of END, and carried out."""
+        self._end = None
 
-    def take_dropped(self) -> int:
-        """How many were dropped."""
-        dropped, self._dropped = self._dropped, 0
-        return dropped
+    def take_dropped(self) -> list[tuple[str, int]]:
+        """What was not carried out since this was asked last, and how often."""
+        found = [("commands", self._commands), ("tables", self._tables)]
+        self._commands = self._tables = 0
+        return [(kind, count) for kind, count in found if count]

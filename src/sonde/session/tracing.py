@@ -97,6 +97,7 @@ class Session:
         self._spec = spec
         self._trials = trials
         self._asked: Asked | None = None
+        self._is_drained = False
         self._watcher = watcher
         self._attached = attached
         self._look_due = float("inf")
@@ -215,8 +216,14 @@ class Session:
         return Result(status, signals.asked)
 
     def was_asked_for(self) -> bool:
-        """Whether somebody has asked for the end."""
-        return self._asked is not None and self._asked.asked
+        """Whether somebody has asked for the end: from then on nothing is recorded. Firings of a recording that have
+        happened are followed by what they do all the same."""
+        if self._asked is None or not self._asked.asked:
+            return False
+        if not self._is_drained and self._tracing.firings() is None:
+            self._is_drained = True
+            self._set_activity(DRAINING)
+        return True
 
     def has_come(self) -> bool:
         """Whether a program has called exit(), or tracing is over otherwise."""

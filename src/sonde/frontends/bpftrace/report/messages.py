@@ -12,6 +12,7 @@ _LOST = {
     "python": "{lost} functions of Python in stacks have no name: too many new ones came at once",
     "turns": "{lost} turns of loops are missing: a firing took longer than the programs of a file may",
     "commands": "{lost} commands of system() were not run: tracing had ended, and they waited yet",
+    "tables": "{lost} tables were not printed: tracing had ended, and they would show again what was shown",
     "nested": "Lost {lost} firings, which interrupted others of the same processor",
 }
 

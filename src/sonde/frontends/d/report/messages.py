@@ -27,6 +27,7 @@ _DROPS = {
     "captures": ("CAPTURES", "shortened capture", " (a record takes at most 64 KiB)"),
     "mappings": ("MAPPINGS", "mapping drop", " (addresses of processes that have ended may have no names)"),
     "commands": ("COMMANDS", "dropped command", " (tracing had ended, and they waited yet)"),
+    "tables": ("TABLES", "dropped table", " (tracing had ended, and they were to show again what was shown)"),
     "waiting": ("WAITING", "unfinished firing", " (memory not resident; its system call had not returned)"),
     "cut": ("CUT", "shortened stack", " (walked before the tables of an object of theirs were there)"),
     "python": ("PYTHON", "function drop", " (more new functions of Python at once than there is room for)"),
