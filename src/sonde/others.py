@@ -55,11 +55,12 @@ _START_TIME = 19
 
 class _Child(NamedTuple):
     """`owner` is the process that has made it: what that forks has the same descriptors, but no reader. `end` is
-    readable when it has ended (pidfd_open(2))."""
+    readable when it has ended (pidfd_open(2)), `socket` identifies the connection's."""
 
     pid: int
     owner: int
     end: int
+    socket: tuple[int, int]
     connection: _socket.socket
     readable: select.poll
 
@@ -133,6 +134,17 @@ class _Readers:
             self._mounts_due = now + _MOUNTS_AGAIN
         return self._has_served
 
+    def forget(self) -> None:
+        """In a process that was forked: the readers are not its own. Of their descriptors, which it may have closed and
+        have others at, those are closed that are theirs."""
+        for each in (*((self._child,) if self._child is not None else ()), *self._left):
+            number = each.connection.fileno()
+            if number >= 0 and _is_file(number, each.socket):
+                each.connection.close()
+            elif number >= 0:
+                each.connection.detach()
+        self._child, self._left = None, []
+
     def is_local(self, place: int) -> bool:
         """Whether a descriptor is of a file that nobody serves."""
         from sonde import served
@@ -180,10 +192,7 @@ class _Readers:
         if self._child is not None and self._child.owner == os.getpid():
             return self._child
         if self._child is not None:
-            for each in (self._child, *self._left):
-                each.connection.close()
-                os.close(each.end)
-            self._child, self._left = None, []
+            self.forget()
         if len(self._left) >= _MOST_LEFT:
             self._collect()
         if len(self._left) >= _MOST_LEFT:
@@ -255,13 +264,14 @@ def data(path: str, most: int) -> bytes:
     return value
 
 
-def memory(pid: int, address: int, size: int) -> bytes:
-    """What a process has at an address: so many bytes, or as many as can be read from there on."""
+def memory(pid: int, address: int, size: int, by_itself: bool = True) -> bytes:
+    """What a process has at an address: so many bytes, or as many as can be read from there on. `by_itself`: where the
+    reader may not do it this process does, and waits."""
     if pid != os.getpid():
         try:
             value, _ = _readers.ask(_About(pid, "memory"), "memory", pid, address, size)
         except PermissionError:
-            if not os.geteuid():
+            if not by_itself or not os.geteuid():
                 raise
             # Yama lets a process read its descendants' memory, which those of sonde are not the reader's.
         else:
@@ -358,6 +368,7 @@ def close() -> None:
 
 def stand_apart() -> None:
     """From here on readers are nobody's children, for a process that waits for whatever child there is."""
+    _readers.forget()
     _readers.is_apart = True
 
 
@@ -398,6 +409,14 @@ def _await(child: _Child, patience: float) -> None:
         now = time.monotonic()
         if now >= last or (now >= end and not _wants_to_run(child.pid)):
             raise _TooLateError
+
+
+def _is_file(descriptor: int, wanted: tuple[int, int]) -> bool:
+    try:
+        found = os.fstat(descriptor)
+    except OSError:
+        return False
+    return (found.st_dev, found.st_ino) == wanted
 
 
 def _has_ended(child: _Child, seconds: float) -> bool:
@@ -443,13 +462,14 @@ def _greeted(connection: _socket.socket, readable: select.poll) -> _Child:
     """The reader, which begins by sending its number. Raises OSError."""
     from sonde import reader
 
-    found = reader.receive(connection) if readable.poll(1000 * _STARVED) else None
-    if found is None:
+    greeting = reader.receive(connection) if readable.poll(1000 * _STARVED) else None
+    if greeting is None:
         connection.close()
         raise OSError(errno.EIO, "the process that reads for sonde has failed")
-    pid = found[0]
+    pid = greeting[0]
     assert isinstance(pid, int)
-    return _Child(pid, os.getpid(), os.pidfd_open(pid), connection, readable)
+    found = os.fstat(connection.fileno())
+    return _Child(pid, os.getpid(), os.pidfd_open(pid), (found.st_dev, found.st_ino), connection, readable)
 
 
 def _become(connection: _socket.socket) -> None:

@@ -11,6 +11,7 @@ import errno
 import os
 import struct
 from collections.abc import Callable
+from contextlib import suppress
 from functools import lru_cache
 
 from sonde import others
@@ -113,8 +114,10 @@ class ProcessMemory:
             return 0
         if address + size > 1 << 64:
             raise OSError(errno.EFAULT, os.strerror(errno.EFAULT))
-        if name == _READ and address >= LOWEST and not self.presence.has(tid, address, size):
-            return self._by_reader(tid, address, size)
+        if name == _READ and address >= LOWEST and tid != os.getpid() and not self.presence.has(tid, address, size):
+            with suppress(PermissionError):
+                return self._by_reader(tid, address, size)
+            # Yama has let this process trace that one, and not the reader.
         local, remote = self._addresses
         _VECTOR.pack_into(self._local, 0, self._start, size)
         pieces = self._split(address, size)
@@ -128,7 +131,7 @@ class ProcessMemory:
 
     def _by_reader(self, tid: int, address: int, size: int) -> int:
         """Where a page is not there: who has it may never answer."""
-        data = others.memory(tid, address, size)
+        data = others.memory(tid, address, size, by_itself=False)
         self._bytes[: len(data)] = data
         return len(data)
 
