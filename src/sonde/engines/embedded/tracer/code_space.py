@@ -148,8 +148,8 @@ class CodeSpace:
         """Raises OSError, also where a page does not come: behind this it can be written to as well."""
         _require_place(address)
         if not _presence().has(self._tid, address, size):
-            with suppress(PermissionError):
-                # Yama may let the guardian read this and not the reader.
+            with suppress(PermissionError, ProcessLookupError):
+                # Yama may let the guardian read this and not the reader; or the first thread has ended.
                 others.memory(self._tid, address, size, by_itself=False)
         return os.pread(self._memory, size, address)
 

@@ -46,7 +46,7 @@ class Presence:
         self._scan = ctypes.c_ulong(_SCAN)
         # As ptrace.prepared(): no errno.
         self._call: Any = ctypes.PyDLL(None)["ioctl"]
-        self._can_scan = True
+        self._can_scan, self._has_scanned = True, False
 
     def has(self, tid: int, address: int, size: int) -> bool:
         """Whether all pages of this part of a process are in memory."""
@@ -59,13 +59,15 @@ class Presence:
             region = ctypes.addressof(self._region)
             _ARGUMENT.pack_into(self._argument, 0, _SIZE, 0, start, end, 0, region, 1, 0, 0, 0, wanted, wanted)
             found: int = self._call(descriptor, self._scan, self._at)
+            self._has_scanned |= found >= 0
             if found > 0:
                 # A part of a huge page is one region, pages in memory and swapped ones are two.
                 first, last, _ = _REGION.unpack(self._region)
                 return bool(first <= start and last >= end) or self._in_entries(descriptor, start, end)
             if not found:
                 return False
-            self._can_scan = False
+            # The kernel does not know how, unless it did before: that thread has ended.
+            self._can_scan = self._has_scanned
         return self._in_entries(descriptor, start, end)
 
     def _in_entries(self, descriptor: int, start: int, end: int) -> bool:
