@@ -4,11 +4,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-import packages
 import pytest
-from command import SONDE, environment
+from support.command.command import SONDE, environment
+from support.files import served_files
+from support.machine import packages
 
-SERVER = Path(__file__).parent.parent / "served_files.py"
+SERVER = Path(served_files.__file__)
 
 packages.needs("gcc")
 

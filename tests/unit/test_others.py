@@ -14,11 +14,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from access import missing
+from support.files import served_files
+from support.machine.access import missing
 
 from sonde import others, untrusted
 
-SERVER = Path(__file__).parent.parent / "served_files.py"
+SERVER = Path(served_files.__file__)
 FEW_SECONDS = 20
 """Far more than reads take that do not hang: without the deadline they take for ever."""
 
