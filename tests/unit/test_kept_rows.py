@@ -8,7 +8,7 @@ import pytest
 from support.symbols.compiled_objects import needs_gcc
 from support.symbols.made_unwind_rows import unwind_rows
 
-from sonde.symbols.dwarf.unwind_rows import make_rows
+from sonde.symbols.dwarf.unwind_rows import make_rows, rows_source
 from sonde.symbols.elf.file import ElfFile
 from sonde.symbols.unwinding import kept_rows
 
@@ -40,9 +40,9 @@ def counted(monkeypatch):
     """The files of which tables were made."""
     made = []
 
-    def count(file):
-        made.append(file)
-        return make_rows(file)
+    def count(source, costs):
+        made.append(source)
+        return make_rows(source, costs)
 
     monkeypatch.setattr(kept_rows, "make_rows", count)
     return made
@@ -52,7 +52,7 @@ def kept(file, directory):
     found = kept_rows.kept_rows(file, str(directory))
     if found.rows is not None:
         return found.rows
-    making = kept_rows.made_rows(file, found.path)
+    making = kept_rows.made_rows(found, file.costs)
     while True:
         try:
             next(making)
@@ -63,11 +63,11 @@ def kept(file, directory):
 def test_they_are_made_once(tmp_path, large, another, counted):
     directory = str(tmp_path / "sonde" / "unwind")
     found = [kept(large, directory) for _ in range(3)]
-    assert counted == [large]
+    assert counted == [rows_source(large)]
     assert found == [unwind_rows(large)] * 3
     assert len(found[0].rows) // 4 > 1000
     assert kept(another, directory) == unwind_rows(another) != found[0]
-    assert counted == [large, another]
+    assert counted == [rows_source(large), rows_source(another)]
     assert [os.stat(os.path.join(directory, each)).st_mode & 0o777 for each in os.listdir(directory)] == [0o600] * 2
 
 

@@ -69,7 +69,8 @@ def test_rows_are_those_of_the_records(drawn):
 
 @pytest.fixture
 def schema():
-    return pa.schema([("number", pa.int64()), ("text", pa.dictionary(pa.int32(), pa.string()))])
+    fields = [("number", pa.int64()), ("text", pa.dictionary(pa.int32(), pa.string()))]
+    return pa.schema(fields, {"sonde.realtime_offset": "0"})
 
 
 def table_of(schema, first, count):
@@ -125,12 +126,30 @@ def test_parts_have_their_names_when_they_are_whole(schema, tmp_path):
 
 
 def test_a_folder_that_takes_no_files_is_told_at_once(schema, tmp_path, monkeypatch):
-    def refused(path, flags):
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+    def refused(folder, name):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), name)
 
-    monkeypatch.setattr(table_files, "create_named", refused)
-    with pytest.raises(Error, match=r"failed to open output file .*\.open': Permission denied"):
+    monkeypatch.setattr(table_files.Folder, "create", refused)
+    with pytest.raises(Error, match=r"failed to open output file .*a\.parquet/\.part-000001\.open': Permission denied"):
         ParquetParts(str(tmp_path / "a.parquet"), schema)
+
+
+def test_a_folder_with_parts_of_others_is_left_alone(schema, tmp_path):
+    """Also those of sonde that are there."""
+    folder = tmp_path / "a.parquet"
+    ParquetParts(str(folder), schema).close()
+    (folder / "part-0.parquet").write_bytes(b"others call theirs so")
+    (folder / "notes").write_text("mine")
+    pa.parquet.write_table(table_of(schema, 0, 3).replace_schema_metadata(None), folder / "part-000007.parquet")
+    before = {path: path.read_bytes() for path in folder.iterdir()}
+    with pytest.raises(Error, match=r"a\.parquet/part-000007\.parquet' is no table of an earlier trace") as refused:
+        ParquetParts(str(folder), schema)
+    assert "a folder of their own" in refused.value.remedy
+    assert {path: path.read_bytes() for path in folder.iterdir()} == before
+    (folder / "part-000007.parquet").unlink()
+    (folder / ".part-000003.open").write_bytes(b"PAR1")
+    ParquetParts(str(folder), schema).close()
+    assert sorted(each.name for each in folder.iterdir()) == ["notes", "part-0.parquet", "part-000001.parquet"]
 
 
 def test_events_are_rows_among_the_records():

@@ -7,6 +7,7 @@ import os
 from sonde.cli.arguments import Arguments
 from sonde.cli.messages import FatalError, Messages
 from sonde.cli.output import show
+from sonde.library import readable_files
 from sonde.library.engines import engine_for
 from sonde.library.inspection.provider_files import header_of, object_of, provided
 from sonde.library.settings import OptionTable
@@ -45,7 +46,6 @@ def _to_file(arguments: Arguments, ending: str, content: bytes) -> None:
         show(content.decode(errors="replace"))
         return
     try:
-        with open(path, "wb") as file:
-            file.write(content)
+        readable_files.write(path, content)
     except OSError as error:
         raise FatalError(f"failed to write {path}: {error.strerror}") from None

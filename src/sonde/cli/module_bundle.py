@@ -12,20 +12,12 @@ import os
 from importlib.util import MAGIC_NUMBER, cache_from_source
 
 from sonde.cli.modules import BUNDLE_HEADER, COMPILED_HEADER, Index, bundle_path
+from sonde.library import readable_files
 
 
 def write_bundle(folder: str) -> None:
     """Bundle all modules below a package's directory that are compiled. Raises OSError."""
-    path = bundle_path(folder)
-    other = f"{path}.{os.getpid()}"
-    file = os.open(other, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
-    try:
-        with open(file, "wb") as output:
-            output.write(_bundled(folder))
-        os.rename(other, path)
-    except BaseException:
-        os.unlink(other)
-        raise
+    readable_files.replace(bundle_path(folder), _bundled(folder))
 
 
 def _bundled(folder: str) -> bytes:

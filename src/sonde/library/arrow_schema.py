@@ -33,6 +33,9 @@ from sonde.model.records import (
 from sonde.model.spec import TracingSpec
 from sonde.typed import Any, NamedTuple
 
+OF_SONDE = b"sonde."
+"""What keys of a schema's metadata begin with."""
+
 EVENT = pa.dictionary(pa.int8(), pa.string())
 
 FIXED: tuple[tuple[str, DataType], ...] = (
@@ -68,7 +71,7 @@ def table_columns(spec: TracingSpec, values: Values, offset: int) -> TableColumn
     for layout in spec.records:
         found = [_statement(*each, spec, fields) for each in _recording(layout, values)]
         statements[layout.number] = tuple(found)
-    metadata = {"sonde.realtime_offset": str(offset)}
+    metadata = {OF_SONDE + b"realtime_offset": str(offset)}
     return TableColumns(pa.schema(fields, metadata), statements)
 
 
@@ -128,7 +131,7 @@ def map_schema(spec: AggregationSpec | ArraySpec, types: Sequence[TypeSpec]) -> 
     else:
         function, value = spec.function, aggregated_type(spec)
     fields = zip(distinct(["time", *parts, function]), [TIME, *keys, value], strict=True)
-    return pa.schema([*fields], {"sonde.aggregation": plain_name(spec)})
+    return pa.schema([*fields], {OF_SONDE + b"aggregation": plain_name(spec)})
 
 
 def _typed(types: Sequence[TypeSpec], number: int, field: Field) -> DataType:

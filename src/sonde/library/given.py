@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import math
 import os
 import shlex
@@ -85,14 +86,50 @@ def duration_of(duration: float | None) -> float | None:
     return seconds
 
 
-def output_of(output: object) -> int | None:
-    """A descriptor, from one, a file, "text" or "arrow". Raises TypeError; ValueError of a file that is closed."""
-    if output is None or (isinstance(output, int) and not isinstance(output, bool)):
-        return output
-    if output in ("text", "arrow"):
-        return TEXT if output == "text" else ARROW
+class GivenOutput:
+    """Where a run writes: TEXT, ARROW or a descriptor of its own. The caller's may be closed, as a file is of which
+    nobody knows any more, and its number is another file's then."""
+
+    def __init__(self, number: int) -> None:
+        """A descriptor is duplicated. Raises OSError."""
+        self._is_open = False
+        self.descriptor = os.dup(number) if number >= 0 else number
+        self._is_open = number >= 0
+
+    def close(self) -> None:
+        if self._is_open:
+            self._is_open = False
+            os.close(self.descriptor)
+
+    __del__ = close
+    """Of a run that never began."""
+
+
+def output_of(output: object) -> GivenOutput | None:
+    """From a descriptor, a file, "text" or "arrow". What is waiting to be written to a file is written before. Raises
+    TypeError; ValueError of a file or descriptor that is closed; OSError if a file takes no more."""
+    if output is None:
+        return None
+    if isinstance(output, str) and output in ("text", "arrow"):
+        return GivenOutput(TEXT if output == "text" else ARROW)
+    number = descriptor_of(output)
     try:
-        return int(output.fileno())  # type: ignore[attr-defined]
+        return GivenOutput(number)
+    except OSError as error:
+        if error.errno != errno.EBADF:
+            raise
+        raise ValueError(f"descriptor {number} is closed") from None
+
+
+def descriptor_of(output: Any) -> int:
+    """That of a file, behind what is waiting to be written to it, or a number. Raises as output_of."""
+    if isinstance(output, int) and not isinstance(output, bool) and output >= 0:
+        return output
+    try:
+        number = int(output.fileno())
     except (AttributeError, OSError):
         text = f"an output is a file with a descriptor, a descriptor, 'text' or 'arrow', not {output!r}"
         raise TypeError(text) from None
+    if hasattr(output, "flush"):
+        output.flush()
+    return number

@@ -6,7 +6,7 @@ import io
 import os
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from sonde.formats.raw_file import RawFile
 from sonde.library.errors import Error
@@ -22,6 +22,9 @@ class _NamedFile(io.RawIOBase):
     def __init__(self, descriptor: int, path: str) -> None:
         self._descriptor, self._path = descriptor, path
         self._has_failed = False
+
+    def fileno(self) -> int:
+        return self._descriptor
 
     def writable(self) -> bool:
         return True
@@ -52,12 +55,13 @@ def kept_file(path: str, what: str) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def read_again(path: str) -> Iterator[Callable[[int, int], bytes] | None]:
-    """What reads so many bytes of a file from a place on while it is written, None for what is no regular file."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC) if stat.S_ISREG(os.stat(path).st_mode) else None
-    except OSError:
-        descriptor = None
+def read_again(file: BinaryIO) -> Iterator[Callable[[int, int], bytes] | None]:
+    """What reads so many bytes of a file from a place on while it is written, None for what is no regular file: that
+    very one, whatever has its name by now."""
+    descriptor = None
+    if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        with suppress(OSError):
+            descriptor = os.open(f"/proc/self/fd/{file.fileno()}", os.O_RDONLY | os.O_CLOEXEC)
     if descriptor is None:
         yield None
         return

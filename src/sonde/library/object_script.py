@@ -75,7 +75,7 @@ class ObjectScript:
         file `recording`."""
         words, into, numbers = command_of(command), output_of(output), pids_of(pids)
         path = None if recording is None else path_of(recording)
-        if into in (None, ARROW):
+        if into is None or into.descriptor == ARROW:
             raise TypeError("the records of an object are shown as text: output is a file, a descriptor or 'text'")
 
         def trace(stop: Stop, put: Put, _publish: Publish) -> Ended:
@@ -89,9 +89,15 @@ class ObjectScript:
             with holding(engine, commands, numbers, options, tell) as held:
                 packets = packets_of(options)
                 loaded = load_words(self.path, self._words, held.process or None, engine, packets=packets)
-                return _run(loaded, held, options, into, put, stop, maps, path)
+                return _run(loaded, held, options, into.descriptor, put, stop, maps, path)
 
-        return Run(duration_of(duration), trace)
+        def trace_and_close(stop: Stop, put: Put, publish: Publish) -> Ended:
+            try:
+                return trace(stop, put, publish)
+            finally:
+                into.close()
+
+        return Run(duration_of(duration), trace_and_close)
 
     def __repr__(self) -> str:
         return f"ObjectScript({self.path!r}, {len(self.programs)} programs)"

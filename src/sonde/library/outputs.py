@@ -58,7 +58,7 @@ def opened(path: str | None, what: str, flags: int = os.O_APPEND) -> Iterator[in
     if path is None:
         yield 1
         return
-    from sonde.private_files import create_named  # most traces write to the standard output
+    from sonde.written_files import create_named  # most traces write to the standard output
 
     try:
         descriptor = create_named(path, flags)
@@ -78,7 +78,7 @@ def emptied(path: str | None, what: str) -> str | None:
     """The path of a file that is written anew. Raises Error."""
     if path is not None:
         with opened(path, what, 0) as descriptor:
-            from sonde.private_files import empty  # as above
+            from sonde.written_files import empty  # as above
 
             empty(descriptor)
     return path

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from sonde import __version__
 from sonde.consume.options import Options, display_options
+from sonde.directory_walk import Place, place_of
 from sonde.formats.profile import Profile, ProfileError
 from sonde.library.errors import Error
 from sonde.library.outputs import Files
@@ -15,9 +16,10 @@ from sonde.model.spec import TracingSpec
 from sonde.pictures.album import HEAT_RATE, Album
 from sonde.pictures.requests import FLAME, NAMES, PictureTask, RequestError, named, request, tasks
 from sonde.pictures.saved import LARGEST, read_profile
-from sonde.private_files import create_named, empty
 from sonde.report.symbolizer import Symbolizer
+from sonde.typed import NamedTuple
 from sonde.untrusted import read_named
+from sonde.written_files import empty, exists_at, open_at, remove_at
 
 
 class Pictures:
@@ -88,36 +90,57 @@ class OutputFiles:
     """Opened before there is anything to write: who cannot write them is told before the trace, not after it."""
 
     def __init__(self, wanted: Sequence[PictureTask]) -> None:
-        self._open: dict[str, int] = {}
-        self._made: set[str] = set()
+        self._open: dict[str, _OpenFile] = {}
         for task in wanted:
-            is_new = task.path != STANDARD_OUTPUT and not os.path.exists(task.path)
             try:
-                self._open[task.path] = create_named(task.path)
+                self._open[task.path] = _opened(task.path)
             except OSError as error:
                 self.close()
                 raise Error(f"failed to open {NAMES[task.kind]} '{task.path}': {error.strerror}") from None
-            if is_new:
-                self._made.add(task.path)
 
     def write(self, path: str, data: bytes) -> None:
         """Replace the file's contents. Raises Error."""
-        descriptor = self._open.pop(path)
-        self._made.discard(path)
+        file = self._open.pop(path)
         try:
-            if path != STANDARD_OUTPUT:
-                empty(descriptor)
+            if file.place is not None:
+                empty(file.descriptor)
             view = memoryview(data)
             while view:
-                view = view[os.write(descriptor, view) :]
+                view = view[os.write(file.descriptor, view) :]
         except OSError as error:
             raise Error(f"failed to write '{path}': {error.strerror}") from None
         finally:
-            os.close(descriptor)
+            file.close()
 
     def close(self) -> None:
-        for path, descriptor in self._open.items():
-            os.close(descriptor)
-            if path in self._made:
-                os.unlink(path)
+        for file in self._open.values():
+            if file.place is not None and file.is_new:
+                remove_at(file.place, file.descriptor)
+            file.close()
         self._open.clear()
+
+
+class _OpenFile(NamedTuple):
+    """`place` is None for the standard output."""
+
+    descriptor: int
+    place: Place | None = None
+    is_new: bool = False
+
+    def close(self) -> None:
+        os.close(self.descriptor)
+        if self.place is not None:
+            self.place.close()
+
+
+def _opened(path: str) -> _OpenFile:
+    """Raises OSError."""
+    if path == STANDARD_OUTPUT:
+        return _OpenFile(os.dup(1))
+    place = place_of(path)
+    try:
+        is_new = not exists_at(place)
+        return _OpenFile(open_at(place), place, is_new)
+    except BaseException:
+        place.close()
+        raise

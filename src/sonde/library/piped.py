@@ -6,12 +6,12 @@ from __future__ import annotations
 import os
 import signal
 import stat
-import tempfile
 
 from sonde.library.errors import Error
 from sonde.model.options import OptionTable
 from sonde.session.replay_inputs import INPUT, PIPE
 from sonde.untrusted import open_named
+from sonde.written_files import unnamed_file
 
 _INPUT = "/dev/stdin"
 _AT_ONCE = 1 << 20
@@ -25,8 +25,7 @@ def keep_piped(options: OptionTable) -> None:
         return
     try:
         # It stays open.
-        with tempfile.TemporaryFile(prefix="sonde-") as file:
-            target = os.dup(file.fileno())
+        target = unnamed_file()
         _copy(open_named(_INPUT if path == "-" else path), target)
     except OSError as error:
         name = "the standard input" if path == "-" else f"recording '{path}'"

@@ -174,7 +174,7 @@ def recording_kernel(
                 _files(source.probes, options), kernel_place(anonymised(options)), places.table(),
                 _names(recorder.names, options),
             )  # fmt: skip
-            again = stack.enter_context(read_again(path))
+            again = stack.enter_context(read_again(file))
             keeper = source.keeper = FiringFile(file, head, again=again)
             if has_user_addresses(recorder.spec) or options.on("recordreads"):
                 source.note_processes(each.pid for each in traced)

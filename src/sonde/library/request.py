@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 from sonde.library.aggregations import LiveAggregation
 from sonde.library.events import Event, ProbeName
+from sonde.library.given import GivenOutput
 from sonde.library.outputs import NO_FILES, Files
 from sonde.model.options import OptionTable
 from sonde.model.spec import TracingSpec
@@ -48,8 +49,8 @@ class Runnable(Protocol):
 
 class Request(NamedTuple):
     """`script` gives the script for an engine, the process that is $target, or 0, and what gets a process ready to be
-    looked into; `options` are those that are known before it is compiled. `output` is the descriptor of what the
-    command would print, TEXT, ARROW, or None for records. `spec_path`: the file of a program that was compiled
+    looked into; `options` are those that are known before it is compiled. `output` is for what the command
+    would print, or for tables; None for records. `spec_path`: the file of a program that was compiled
     elsewhere, and may not be as its file says."""
 
     script: Callable[[str, int, Callable[[int], None]], Runnable]
@@ -58,6 +59,6 @@ class Request(NamedTuple):
     pids: tuple[int, ...]
     engine: str
     duration: float | None
-    output: int | None
+    output: GivenOutput | None
     files: Files = NO_FILES
     spec_path: str = ""

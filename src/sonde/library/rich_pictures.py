@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import os
 import time
 from collections.abc import Mapping
 from html import escape
@@ -15,6 +16,7 @@ from sonde.model.aggregating import function_of
 from sonde.model.records import AggregationSpec, ArraySpec
 from sonde.pictures.heat import Columns
 from sonde.typed import Any, Protocol
+from sonde.written_files import create
 
 _HEIGHT = 480
 """Pixels of a picture in a notebook."""
@@ -37,8 +39,8 @@ class Picture:
         self.svg = svg
 
     def save(self, path: str) -> None:
-        """Write it to a file, as SVG if its name ends so, else as HTML."""
-        with open(path, "w", encoding="utf-8", errors="replace") as file:
+        """Write it to a file, as SVG if its name ends so, else as HTML. What is made is for its owner alone."""
+        with open(create(path, os.O_TRUNC), "w", encoding="utf-8", errors="replace") as file:
             file.write(self.svg if path.lower().endswith(".svg") else self.html)
 
     def framed(self) -> str:

@@ -235,6 +235,10 @@ def run_of(request: Request) -> Run:
         # The compiler and the engines are imported when something is traced.
         from sonde.library.tracing import trace as trace_to_end
 
-        return trace_to_end(request, stop, put, publish)
+        try:
+            return trace_to_end(request, stop, put, publish)
+        finally:
+            if request.output is not None:
+                request.output.close()
 
     return Run(request.duration, trace)

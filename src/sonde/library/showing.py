@@ -11,6 +11,7 @@ from sonde.consume.replaying import SENSELESS, Replayed
 from sonde.formats.allowance import TOO_LARGE
 from sonde.formats.raw_file import MAGIC, RawBlocks, RawFileError
 from sonde.library.errors import Error, ScriptError
+from sonde.library.given import descriptor_of
 from sonde.library.outputs import capture_file, opened, require_apart, require_written
 from sonde.library.settings import OptionTable, OptionValue, option_table, option_texts
 from sonde.report.commands import ShownActions as NotPerformed
@@ -63,8 +64,7 @@ def show(
     """Print what a raw file (`--raw`) or a perf.data file (`sonde record`) has to `output`, a file or descriptor, as it
     was printed at the time. Packets go to the pcapng file `captures`. What its program did besides, system() and the
     like, is shown as a line unless it `performs`: trust the file then. Raises ScriptError, or Error for an option."""
-    descriptor = output if isinstance(output, int) else int(output.fileno())
-    how = How(option_table(option_texts(options)), descriptor, captures, performs)
+    how = How(option_table(option_texts(options)), descriptor_of(output), captures, performs)
     return show_raw(path, how) if _is_raw(path) else show_perf_data(path, how)
 
 
@@ -178,7 +178,7 @@ def _descriptor(output: int | str | None) -> Iterator[int]:
 
 def _require_trusted(path: str, descriptor: int) -> None:
     """A file that nobody has named may be anybody's. Raises ScriptError."""
-    from sonde.private_files import is_trusted
+    from sonde.directory_walk import is_trusted
 
     if not is_trusted(os.fstat(descriptor)):
         text = f"{path} in this directory is neither yours nor root's, or others may write to it"

@@ -12,11 +12,11 @@ from sonde.model.probe import StaticProbe, Uprobe
 from sonde.model.spec import TracingSpec
 from sonde.model.specfile import CompiledFor, Fact, KeptSetting, ProgramPart, SpecFileError, from_text, to_text
 from sonde.model.specfile import SpecFile as SpecFile
-from sonde.private_files import create_named
 from sonde.session.engines import EMBEDDED, KERNEL
 from sonde.session.kernels import registry_of
 from sonde.session.registry import Registry
 from sonde.untrusted import read_named
+from sonde.written_files import create_named
 
 LARGEST = 32 << 20
 """Bytes of a spec file; those of programs of hundreds of clauses have some MiB."""

@@ -46,6 +46,7 @@ def trace(request: Request, stop: Stop, put: Put, publish: Publish) -> Ended:
 def _trace(request: Request, held: Held, stop: Stop, put: Put, publish: Publish, tell: Callable[[str], None]) -> Ended:
     script = request.script(held.engine, held.process, held.prepare)
     options = script.options()
+    output = None if request.output is None else request.output.descriptor
     names = Names(options, held.process, bool(recording_of(options)))
     values = Values(names, script.spec.types, SourcePositions(names).find)
     offset = 0
@@ -56,15 +57,15 @@ def _trace(request: Request, held: Held, stop: Stop, put: Put, publish: Publish,
         return report
 
     def report(spec: TracingSpec, shown: Options) -> Report:
-        if request.output == ARROW:
+        if output == ARROW:
             from sonde.library.arrow_runs import batch_report  # an extra, which few runs want
 
             return batch_report(spec, shown, values, offset, put)
         events = EventSink(spec, shown, values, put)
-        return events if request.output is None else TextSink(spec, shown, request.output, names, events, put)
+        return events if output is None else TextSink(spec, shown, output, names, events, put)
 
     def begun(sight: Sight) -> None:
-        publish(Begun(live(script.spec, sight, stop.ask, values), script.spec, offset, request.output == ARROW))
+        publish(Begun(live(script.spec, sight, stop.ask, values), script.spec, offset, output == ARROW))
 
     job = Job(script.spec, options, script.destructive, files=request.files, is_foreign=bool(request.spec_path))
     return run_here(job, held, tell, asked=stop, names=names, begun=begun, report_to=report_to)

@@ -12,6 +12,7 @@ import struct
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 
+from sonde.directory_walk import Place, place_of
 from sonde.formats import perf_data, perf_data_blocks
 from sonde.formats import perf_events as perf
 from sonde.formats import perf_features as features
@@ -22,10 +23,10 @@ from sonde.formats.raw_file import DESCRIPTION, MAP, RING
 from sonde.machine.system import online_cpus, possible_cpus
 from sonde.model import named_maps
 from sonde.model.samples import SAMPLE_TYPE, SampledEvent
-from sonde.private_files import create, empty
 from sonde.recording import build_ids, hardware, running
 from sonde.recording.summary import Summary
 from sonde.recording.unseen import parts
+from sonde.written_files import empty, exists_at, open_at, remove_at, rename_at
 
 UNSEEN = 64
 """A block that is the sample of a record of a program which perf need not see. The other kinds are those of raw files;
@@ -69,8 +70,7 @@ class PerfDataFile:
         are the layouts of records that perf is not to show. Raises RecordingError for a path where there cannot be a
         file."""
         self.path = path
-        self._is_new = not os.path.lexists(path)
-        self._descriptor = _opened(path)
+        self._place, self._is_new, self._descriptor = _opened(path)
         self._runs = runs
         self._unseen = unseen
         self._of_programs: frozenset[int] = frozenset()
@@ -101,9 +101,9 @@ class PerfDataFile:
         """At least one event, that of the records of programs, has an identifier. Raises OSError."""
         self._has_begun = True
         if not self._is_new and os.fstat(self._descriptor).st_size:
-            os.rename(self.path, f"{self.path}.old")
+            rename_at(self._place, f"{self._place.name}.old")
             os.close(self._descriptor)
-            self._descriptor = create(self.path, os.O_EXCL, os.O_RDWR)
+            self._descriptor = open_at(self._place, os.O_EXCL, os.O_RDWR)
         empty(self._descriptor)
         self._events = [(each.name, Event(each.attributes, each.ids)) for each in events if each.ids]
         self._of_programs = frozenset(self._ids(True))
@@ -158,9 +158,10 @@ class PerfDataFile:
 
     def close(self) -> None:
         """A file in which nothing was to be recorded is as it was."""
-        os.close(self._descriptor)
         if self._is_new and not self._has_begun:
-            os.unlink(self.path)
+            remove_at(self._place, self._descriptor)
+        os.close(self._descriptor)
+        self._place.close()
 
     def _add_block(self, kind: int, content: bytes) -> None:
         for record in perf_data_blocks.records(self._events[0][1].ids[0], kind, content):
@@ -238,13 +239,20 @@ def _lost_records(content: bytes) -> int:
     return sum(_SIZE.unpack_from(content, start + _RECORDS)[0] for start in starts)
 
 
-def _opened(path: str) -> int:
-    """The file, neither read nor changed yet. Raises RecordingError."""
+def _opened(path: str) -> tuple[Place, bool, int]:
+    """Where the file is, whether it is new, and its descriptor, neither read nor changed yet. Raises RecordingError."""
     try:
-        descriptor = create(path, access=os.O_RDWR | os.O_NONBLOCK)
+        place = place_of(path)
     except OSError as error:
+        raise RecordingError(f"failed to open '{path}': {error.strerror}") from None
+    try:
+        is_new = not exists_at(place)
+        descriptor = open_at(place, access=os.O_RDWR | os.O_NONBLOCK)
+    except OSError as error:
+        place.close()
         raise RecordingError(f"failed to open '{path}': {error.strerror}") from None
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
+        place.close()
         raise RecordingError(f"'{path}' is no regular file: its beginning is written last, which needs one")
-    return descriptor
+    return place, is_new, descriptor

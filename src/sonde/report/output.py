@@ -99,7 +99,7 @@ class Output:
     def switch(self, path: bytes) -> None:
         """Append to the file from now on; an empty path means the original output again. Raises OSError."""
         self.flush()
-        from sonde.private_files import create  # few programs change where output goes
+        from sonde.written_files import create  # few programs change where output goes
 
         descriptor = create(path, os.O_APPEND) if path else self._original
         self.close()

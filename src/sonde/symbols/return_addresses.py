@@ -47,10 +47,10 @@ def _opened(path: str) -> tuple[ElfFile, FrameDescriptions] | None:
     from sonde.symbols.elf.file import ElfFile
 
     file = ElfFile.open(path)
-    section = next((each for each in file.sections if each.name == SECTION and each.kind != 8), None)
+    section = file.find_section(SECTION)
     if section is None:
         return None
-    header = next((each for each in file.sections if each.name == frame_table.SECTION), None)
+    header = file.find_section(frame_table.SECTION)
     table = None
     if header is not None:
         table = frame_table.FrameTable(file.contents(header, LARGEST), header.address)

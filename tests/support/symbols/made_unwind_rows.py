@@ -1,11 +1,14 @@
 """The table of an object in one step."""
 
-from sonde.symbols.dwarf.unwind_rows import make_rows
+from sonde.symbols.dwarf.unwind_rows import NO_ROWS, make_rows, rows_source
 
 
 def unwind_rows(file):
     """All rows of an object at once."""
-    making = make_rows(file)
+    source = rows_source(file)
+    if source is None:
+        return NO_ROWS
+    making = make_rows(source, file.costs)
     while True:
         try:
             next(making)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 
+from sonde.directory_walk import place_of
 from sonde.engines.kernel import commands
 from sonde.engines.kernel.failures import explain
 from sonde.engines.kernel.programs import LoadedProgram
@@ -66,7 +67,8 @@ def pinned(program: LoadedProgram, pin: str) -> tuple[int, bool, str]:
         program.descriptor, _WHOLE.get(firing.name, 0) if isinstance(firing, KernelIterator) else 0
     )
     try:
-        commands.pin(link, path)
+        with place_of(path) as place:
+            commands.pin(link, f"/proc/self/fd/{place.directory}/{place.name}")
     except OSError as error:
         os.close(link)
         why = "it has to be in a BPF file system: mount -t bpf bpf /sys/fs/bpf"

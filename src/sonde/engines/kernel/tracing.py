@@ -10,7 +10,6 @@ import os
 import struct
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 
 from sonde.bpf import programs
 from sonde.engines.kernel import commands, links
@@ -337,9 +336,9 @@ class KernelTracing:
 
             detach(slow, progress)
         for pin in filter(None, (attachment.pin for attachment in self._attachments)):
-            # Somebody else may have removed it.
-            with suppress(FileNotFoundError):
-                os.unlink(pin)
+            from sonde.written_files import remove_pin  # iterators of objects alone have names
+
+            remove_pin(pin)
         if self._rings is not None:
             self._rings.close()
         for each in self._maps.values():

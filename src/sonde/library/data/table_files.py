@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from contextlib import suppress
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from sonde.library.arrow_schema import OF_SONDE
 from sonde.library.errors import Error
 from sonde.model.options import STANDARD_OUTPUT
-from sonde.private_files import create_named
 from sonde.report.output import write_all
 from sonde.typed import Any, Protocol
+from sonde.written_files import Folder, create_named
 
 _ROWS = 1 << 17
 """Rows of a group of a Parquet file: smaller ones wait for more."""
 
-_FOLDER_MODE = 0o700
+_WHOLE, _OPEN = re.compile(r"part-\d{6,}\.parquet"), re.compile(r"\.part-\d{6,}\.open")
+"""Files of a folder."""
+
+_OWN_FOLDER = "give the tables a folder of their own, which is made if there is none"
 
 
 class TableFile(Protocol):
@@ -133,8 +138,9 @@ class _Descriptor:
 class ParquetFile:
     """One Parquet file. It can be read when it is closed."""
 
-    def __init__(self, path: str, schema: Any) -> None:
-        self._descriptor = opened_file(path)
+    def __init__(self, descriptor: int, schema: Any) -> None:
+        """The descriptor is closed with the file."""
+        self._descriptor = descriptor
         self._writer = pq.ParquetWriter(pa.PythonFile(_Descriptor(self._descriptor), "w"), schema)
         self._waiting: list[Any] = []
         self._rows = 0
@@ -161,27 +167,52 @@ class ParquetFile:
             os.close(self._descriptor)
 
 
+def parquet_file(path: str, schema: Any) -> ParquetFile:
+    """Raises Error."""
+    return ParquetFile(opened_file(path), schema)
+
+
 class ParquetParts:
-    """A folder of Parquet files, each of which gets its name when it is whole."""
+    """A folder of Parquet files, each of which gets its name when it is whole. Those of an earlier trace go."""
 
     def __init__(self, path: str, schema: Any) -> None:
-        self._folder = path
+        self._path = path
         self._schema = schema
         self._number = 0
         self._has_rows = False
         try:
-            os.makedirs(path, _FOLDER_MODE, exist_ok=True)
-            for each in os.listdir(path):
-                if each.startswith(("part-", ".part-")) and each.endswith((".parquet", ".open")):
-                    os.unlink(os.path.join(path, each))
+            self._folder = Folder(path)
         except OSError as error:
-            raise Error(f"failed to make folder '{path}': {error.strerror}") from None
-        # A folder that takes no files is told before anything is traced.
-        self._part: ParquetFile | None = self._begun()
+            raise Error(f"failed to make folder '{path}': {error.strerror}", _OWN_FOLDER) from None
+        try:
+            self._remove_earlier()
+            # A folder that takes no files is told before anything is traced.
+            self._part: ParquetFile | None = self._begun()
+        except BaseException:
+            self._folder.close()
+            raise
+
+    def _remove_earlier(self) -> None:
+        """Raises Error, and then nothing is removed, where there are others' files of these names."""
+        try:
+            names = self._folder.names()
+            whole = [each for each in names if _WHOLE.fullmatch(each)]
+            strange = min((each for each in whole if not _is_of_sonde(self._folder, each)), default=None)
+            if strange is not None:
+                raise Error(f"'{os.path.join(self._path, strange)}' is no table of an earlier trace", _OWN_FOLDER)
+            for each in (*whole, *(each for each in names if _OPEN.fullmatch(each))):
+                self._folder.remove(each)
+        except OSError as error:
+            raise Error(f"failed to empty folder '{self._path}': {error.strerror}") from None
 
     def _begun(self) -> ParquetFile:
+        """Raises Error."""
         self._number += 1
-        return ParquetFile(self._open_name, self._schema)
+        try:
+            return ParquetFile(self._folder.create(self._open_name), self._schema)
+        except OSError as error:
+            name = os.path.join(self._path, self._open_name)
+            raise Error(f"failed to open output file '{name}': {error.strerror}") from None
 
     def write(self, table: Any) -> None:
         if self._part is None:
@@ -192,7 +223,7 @@ class ParquetParts:
     @property
     def _open_name(self) -> str:
         """One that no reader of a folder takes, nor a pattern of Parquet files."""
-        return os.path.join(self._folder, f".part-{self._number:06}.open")
+        return f".part-{self._number:06}.open"
 
     def settle(self) -> None:
         if self._has_rows:
@@ -202,11 +233,24 @@ class ParquetParts:
         part, self._part, self._has_rows = self._part, None, False
         if part is not None:
             part.close()
-            os.rename(self._open_name, os.path.join(self._folder, f"part-{self._number:06}.parquet"))
+            self._folder.rename(self._open_name, f"part-{self._number:06}.parquet")
 
     def close(self) -> None:
         """A folder without a file would have no columns: the first part is there, whatever it has."""
-        self._finish()
+        try:
+            self._finish()
+        finally:
+            self._folder.close()
+
+
+def _is_of_sonde(folder: Folder, name: str) -> bool:
+    """Whether a trace has written it, which its metadata say (`arrow_schema.py`)."""
+    try:
+        with folder.open(name) as file:
+            metadata = pq.read_schema(file).metadata or {}
+    except (OSError, pa.ArrowException):
+        return False
+    return any(key.startswith(OF_SONDE) for key in metadata)
 
 
 def close_all(files: list[TableFile]) -> None:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from sonde.consume.options import Options
 from sonde.library.arrow_batches import row_of
 from sonde.library.arrow_report import TableReport
-from sonde.library.data.table_files import ParquetFile, ParquetParts, StreamFile, TableFile, close_all
+from sonde.library.data.table_files import ParquetParts, StreamFile, TableFile, close_all, parquet_file
 from sonde.library.errors import Error, aborted
 from sonde.library.foreground import Ended, Job, Outlet, Tell, run_here
 from sonde.library.holding import Held
@@ -127,4 +127,4 @@ def _kind(job: Job, path: str) -> OpenTable:
     if is_standard:
         raise Error("a Parquet file is not written to the standard output", "-o FILE.parquet, or -f arrow")
     is_folder = path.endswith("/") or job.options.text("parquet") == "parts"
-    return ParquetParts if is_folder else ParquetFile
+    return ParquetParts if is_folder else parquet_file

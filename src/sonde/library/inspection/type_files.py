@@ -8,7 +8,7 @@ from sonde.frontends.d.ctf import ctf
 from sonde.library.errors import Error
 from sonde.library.settings import OptionTable
 from sonde.model.types import Type
-from sonde.private_files import create_named
+from sonde.written_files import create_named
 
 
 def write_types(options: OptionTable, types: list[Type]) -> None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from shutil import which
 
 from sonde.frontends.d.report.messages import tells_of_mishap
 from sonde.library.engines import engine_for
@@ -19,6 +18,7 @@ from sonde.library.testing.reading import text_of_file
 from sonde.library.testing.running import MOST, TEMPORARY, CaseRunError, run
 from sonde.model.options import OptionTable
 from sonde.visible import visible
+from sonde.written_files import temporary_directory
 
 _SONDE = "sonde: "
 """What its messages begin with."""
@@ -53,7 +53,7 @@ def missing(case: ScriptCase) -> str:
     """What a case needs and this machine has not, "" if it has all: a program, or a feature of `sonde doctor -v`."""
     features = None
     for name in case.needs:
-        if shutil.which(name):
+        if which(name):
             continue
         if features is None:
             from sonde.library.inspection.capabilities import (
@@ -79,13 +79,11 @@ def _kernel_refusal() -> str:
 
 def _one(case: ScriptCase, engine: str, runs: list[Ran]) -> list[str]:
     """What is wrong with one run, which is added to the others."""
-    temporary = tempfile.mkdtemp(prefix="sonde-test-")
     try:
-        ran = run(case, engine, temporary)
+        with temporary_directory("sonde-test-") as temporary:
+            ran = run(case, engine, temporary)
     except CaseRunError as error:
         return [str(error)]
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
     runs.append(ran)
     try:
         with bounded():

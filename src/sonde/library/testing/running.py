@@ -17,6 +17,7 @@ from sonde.library.recordings import read
 from sonde.library.testing.case import Ran, ScriptCase
 from sonde.typed import Any, NamedTuple
 from sonde.untrusted import open_file, read_start
+from sonde.written_files import create, make_directory
 
 TEMPORARY = "$TMPDIR"
 """What stands for the case's own temporary directory, in words and in what is expected."""
@@ -54,7 +55,7 @@ def run(case: ScriptCase, engine: str, temporary: str) -> Ran:
     """Run it on an engine, with a temporary directory that is there. Raises CaseRunError."""
     with_files = _Files(*(os.path.join(temporary, f".sonde-{each}") for each in _Files._fields))
     own = os.path.join(temporary, "tmp")
-    os.mkdir(own)
+    make_directory(own)
     environment = _environment(case, own)
     if case.before:
         _prepare(case, own, environment)
@@ -124,12 +125,12 @@ def _run(case: ScriptCase, words: Sequence[str], files: _Files, environment: Map
     root = os.path.dirname(os.path.dirname(os.path.abspath(sonde.__file__)))
     # -P: what lies where the case runs is not imported.
     command = [sys.executable, "-P", "-c", _START.format(root=root), *words]
-    with open(files.input, "wb") as file:
+    with open(create(files.input, os.O_TRUNC), "wb") as file:
         file.write(case.input.encode(errors="surrogateescape"))
     with ExitStack() as stack:
         given = stack.enter_context(open_file(files.input))
-        shown = stack.enter_context(open(files.command_output, "wb"))
-        errors = stack.enter_context(open(files.errors, "wb"))
+        shown = stack.enter_context(open(create(files.command_output, os.O_TRUNC), "wb"))
+        errors = stack.enter_context(open(create(files.errors, os.O_TRUNC), "wb"))
         process = _started(case, command, environment, stdin=given, stdout=shown, stderr=errors)
         try:
             return _wait(process, case)

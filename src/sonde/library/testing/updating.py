@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping, Sequence
 
@@ -14,6 +13,7 @@ from sonde.library.testing.reading import CaseFileError, text_of_file
 from sonde.library.testing.running import TEMPORARY
 from sonde.typed import Any
 from sonde.visible import visible
+from sonde.written_files import replace
 
 _KEY = re.compile(r"\s*(?:output|\"output\"|'output')\s*=")
 _PLACEHOLDER = "{{"
@@ -112,13 +112,8 @@ def _escaped(character: str) -> str:
 
 def _write(path: str, text: str) -> None:
     """In the place of what there is, at once. Raises CaseFileError."""
-    whole = os.path.realpath(path)
-    temporary = f"{whole}.new-{os.getpid()}"
     try:
-        with open(temporary, "x", encoding="utf-8") as file:
-            os.chmod(temporary, os.stat(whole).st_mode & 0o777)
-            file.write(text)
-        os.replace(temporary, whole)
+        replace(path, text.encode(), mode=None)
     except OSError as error:
         raise CaseFileError(f"{visible(path)}: {error.strerror}") from None
 

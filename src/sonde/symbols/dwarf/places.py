@@ -92,18 +92,17 @@ class Places:
     @property
     def _frame_table(self) -> FrameTable | None:
         elf = self._information.elf
-        address = next((each.address for each in elf.sections if each.name == frame_table.SECTION), None)
-        data = elf.section(frame_table.SECTION, _LARGEST) if address is not None else None
-        return FrameTable(data, address) if data and address is not None else None
+        section = elf.find_section(frame_table.SECTION)
+        data = elf.contents(section, _LARGEST) if section is not None else None
+        return FrameTable(data, section.address) if data and section is not None else None
 
     @cached_property
     def _frames(self) -> list[FrameDescriptions]:
         found, elf = [], self._information.elf
-        for section in elf.sections:
-            if section.name == ".eh_frame":
-                data = elf.section(section.name, _LARGEST)
-                if data:
-                    found.append(FrameDescriptions(data, section.address, True, self._frame_table, elf.costs))
+        section = elf.find_section(".eh_frame")
+        data = elf.contents(section, _LARGEST) if section is not None else None
+        if data and section is not None:
+            found.append(FrameDescriptions(data, section.address, True, self._frame_table, elf.costs))
         other = self._information.main.sections.get(".debug_frame")
         if other:
             found.append(FrameDescriptions(other, 0, False, costs=elf.costs))

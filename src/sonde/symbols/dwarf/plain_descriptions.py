@@ -15,7 +15,7 @@ from sonde.symbols.elf.file import ElfFile
 from sonde.typed import NamedTuple
 
 _HEADER = 12
-_EXECUTABLE, _NOBITS = 1, 8
+_EXECUTABLE = 1
 _RELATIVE = 0x1B
 """How addresses are written: as signed numbers of four bytes, counted from their own places."""
 
@@ -43,8 +43,7 @@ class PlainDescriptions(NamedTuple):
 
 def plain_descriptions(file: ElfFile) -> PlainDescriptions | None:
     """None for an object whose descriptions are none, too large or of another form. Raises ElfError."""
-    sections = {each.name: each for each in file.sections if each.kind != _NOBITS}
-    section, header = sections.get(SECTION), sections.get(frame_table.SECTION)
+    section, header = file.find_section(SECTION), file.find_section(frame_table.SECTION)
     code = [each for each in file.segments if each.flags & _EXECUTABLE]
     if section is None or header is None or len(code) != 1:
         return None

@@ -15,6 +15,7 @@ from sonde.arch import object_files
 from sonde.symbols.dwarf.errors import DebugInfoError
 from sonde.symbols.dwarf.frame_rules import BEGINNING, NOT_KNOWN, NOTHING, SIGNAL, Rule, State, rule, run
 from sonde.symbols.dwarf.frames import FrameDescription, FrameDescriptions
+from sonde.symbols.elf.costs import Costs
 from sonde.symbols.elf.errors import CostError
 from sonde.symbols.elf.file import ElfFile, Segment
 from sonde.typed import NamedTuple
@@ -31,7 +32,6 @@ LARGEST = 16 << 20
 """Bytes of the section that are read; large programs have 3 to 10 MiB."""
 
 _MOST_RULES = 1 << 16
-_NOBITS = 8
 _EXECUTABLE = 1
 
 _WORTH = 1e-6
@@ -56,19 +56,32 @@ class UnwindRows(NamedTuple):
 NO_ROWS = UnwindRows(b"", b"", b"")
 
 
-def make_rows(file: ElfFile) -> Generator[None, None, UnwindRows]:
-    """The same, some milliseconds at a time."""
-    section = next((each for each in file.sections if each.name == SECTION and each.kind != _NOBITS), None)
+class RowsSource(NamedTuple):
+    """All that an object's rows are made of: the bytes of its descriptions, where they are loaded, and the loadable
+    segments."""
+
+    data: bytes
+    address: int
+    segments: tuple[Segment, ...]
+
+
+def rows_source(file: ElfFile) -> RowsSource | None:
+    """None for an object that has none, or is of another processor. Raises ElfError."""
+    section = file.find_section(SECTION)
     if section is None or file.machine != object_files.MACHINE or not file.is_64_bit:
-        return NO_ROWS
-    data = file.contents(section, LARGEST)
-    file.costs.allow(len(data) * _WORTH)
-    table = _Table(file.segments)
+        return None
+    return RowsSource(file.contents(section, LARGEST), section.address, file.segments)
+
+
+def make_rows(source: RowsSource, costs: Costs) -> Generator[None, None, UnwindRows]:
+    """The rows, some milliseconds at a time; `costs` are those of the file. Raises CostError."""
+    costs.allow(len(source.data) * _WORTH)
+    table = _Table(source.segments)
     try:
-        for number, description in enumerate(FrameDescriptions(data, section.address, True).descriptions()):
+        for number, description in enumerate(FrameDescriptions(source.data, source.address, True).descriptions()):
             if not number % _STEP:
-                file.costs.check()
-                file.costs.take(_ROW_SIZE * table.grown())
+                costs.check()
+                costs.take(_ROW_SIZE * table.grown())
                 yield
             table.add(description)
     except CostError:
@@ -76,7 +89,7 @@ def make_rows(file: ElfFile) -> Generator[None, None, UnwindRows]:
     except DebugInfoError:
         pass
     finally:
-        file.costs.give_back(_ROW_SIZE * table.noted)
+        costs.give_back(_ROW_SIZE * table.noted)
     return (yield from table.laid_out())
 
 

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator, Sequence
 
 from sonde import others
-from sonde.private_files import is_trusted
+from sonde.directory_walk import is_trusted
 from sonde.symbols.elf.costs import Costs
 from sonde.symbols.elf.errors import CostError
 from sonde.symbols.elf.file import ElfError, ElfFile

@@ -114,6 +114,11 @@ class ElfFile:
         return self._data.changed if isinstance(self._data, FileBytes) else 0
 
     @property
+    def is_trusted(self) -> bool:
+        """Whether the file is this user's or root's, and nobody else may write to it; bytes in memory are not."""
+        return isinstance(self._data, FileBytes) and self._data.is_trusted
+
+    @property
     def is_64_bit(self) -> bool:
         return self._wide
 
@@ -176,10 +181,12 @@ class ElfFile:
 
     def section(self, name: str, most: int | None = None) -> bytes | None:
         """The bytes of a section, the first `most` of them, None if the file has none of that name."""
-        for section in self.sections:
-            if section.name == name and section.kind != _SHT_NOBITS:
-                return self.contents(section, most)
-        return None
+        section = self.find_section(name)
+        return None if section is None else self.contents(section, most)
+
+    def find_section(self, name: str) -> Section | None:
+        """The first section of that name of which the file has bytes: there may be several."""
+        return next((each for each in self.sections if each.name == name and each.kind != _SHT_NOBITS), None)
 
     def read(self, offset: int, size: int) -> bytes:
         """Bytes of the file, fewer at its end."""

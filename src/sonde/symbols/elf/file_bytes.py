@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections import OrderedDict
 
+from sonde.directory_walk import is_trusted
 from sonde.symbols.elf.costs import Costs
 from sonde.typed import TYPE_CHECKING, TypeAlias
 
@@ -42,6 +43,7 @@ class FileBytes:
         """Bytes that are not holes."""
         self.changed = found.st_ctime_ns
         """When the file was last changed, in ns."""
+        self.is_trusted = is_trusted(found)
         self.costs = costs or Costs()
 
     def __len__(self) -> int:

@@ -50,7 +50,7 @@ def _jumped_to(file: ElfFile, function: ElfSymbol) -> Iterator[tuple[int, int]]:
 
 def _pieces(file: ElfFile) -> Iterator[tuple[int, int]]:
     """Address and size of all code that begins in the middle of a frame."""
-    section = next((each for each in file.sections if each.name == SECTION), None)
+    section = file.find_section(SECTION)
     if section is None:
         return
     try:

@@ -1,7 +1,8 @@
 """Unwind tables that are kept between runs: those of libc take 0.15 s to be made, those of a compiler seconds.
 
 They are kept in the user's cache directory by what they are made of, so that nobody can have them taken for another
-file's: a build id is what a file says of itself. Whoever may not write there, or whose directory others may write to,
+file's: a build id is what a file says of itself. Only tables of this user's files and of root's are kept. Whoever may
+not write there, or where somebody else may replace a directory on the way, as where sudo keeps another user's HOME,
 does without.
 """
 
@@ -9,17 +10,17 @@ from __future__ import annotations
 
 import contextlib
 import os
-import stat
+import re
 import struct
 import zlib
 from collections.abc import Generator
 
-from sonde.symbols.dwarf.unwind_rows import LARGEST, SECTION, UnwindRows, make_rows
+from sonde.symbols.dwarf.unwind_rows import NO_ROWS, RowsSource, UnwindRows, make_rows, rows_source
+from sonde.symbols.elf.costs import Costs
 from sonde.symbols.elf.file import ElfFile
 from sonde.typed import NamedTuple
-from sonde.untrusted import open_file
 
-VERSION = b"sonde rows 3"
+VERSION = b"sonde rows 4"
 """Another one when rows are made in another way."""
 
 _SMALL, _FEW = 1000, 4000
@@ -27,6 +28,9 @@ _SMALL, _FEW = 1000, 4000
 
 _MOST = 256
 """Files that are kept; the ones that have not been used for longest go."""
+
+_NAME = re.compile(r"[0-9a-f]{40}(\.[0-9]+)?")
+"""Of a kept file, and of one that is being written. Nothing else is removed."""
 
 _LARGEST = 64 << 20
 _CHECK = 4
@@ -37,35 +41,47 @@ _SIZES = struct.Struct("<III")
 
 
 class KeptRows(NamedTuple):
-    """An object's rows if they were kept, and what they are kept by, "" if they are not worth it."""
+    """An object's rows if they were kept, what they are made of otherwise, and the name that they are kept by, "" if
+    they are not to be."""
 
     rows: UnwindRows | None
-    path: str
+    source: RowsSource | None = None
+    name: str = ""
+    directory: str = ""
 
 
 def kept_rows(file: ElfFile, directory: str | None = None) -> KeptRows:
     """What is kept of an object. Raises ElfError."""
-    section = next((each for each in file.sections if each.name == SECTION), None)
-    if section is None or section.size < _SMALL:
-        return KeptRows(None, "")
-    from hashlib import blake2b  # an import for this alone
-
-    where = directory or _directory()
-    made_of = blake2b(file.contents(section, LARGEST), digest_size=20, salt=b"", person=VERSION)
-    segments = [each[:4] for each in file.segments]
-    made_of.update(f" {section.address} {file.machine} {segments}".encode())
-    path = os.path.join(where, made_of.hexdigest())
-    return KeptRows(_read(path), path)
+    source = rows_source(file)
+    if source is None or len(source.data) < _SMALL:
+        return KeptRows(None, source)
+    where, name = directory or _directory(), _name(source)
+    rows = _read(where, name)
+    if rows is not None:
+        return KeptRows(rows)
+    # Whoever makes a file could make hundreds, for which those of others would go.
+    return KeptRows(None, source, name if file.is_trusted else "", where)
 
 
-def made_rows(file: ElfFile, path: str) -> Generator[None, None, UnwindRows]:
-    """As make_rows; from then on they are kept. Raises ElfError."""
-    found = yield from make_rows(file)
-    if path and len(found.rows) >= _FEW:
+def made_rows(kept: KeptRows, costs: Costs) -> Generator[None, None, UnwindRows]:
+    """Make them; from then on they are kept. `costs` are those of the file. Raises ElfError."""
+    if kept.source is None:
+        return NO_ROWS
+    found = yield from make_rows(kept.source, costs)
+    if kept.name and len(found.rows) >= _FEW:
         # That it cannot be kept costs nothing but time.
         with contextlib.suppress(OSError):
-            _write(os.path.dirname(path), path, found)
+            _write(kept.directory, kept.name, found)
     return found
+
+
+def _name(source: RowsSource) -> str:
+    """Of all that rows are made of, and nothing else."""
+    from hashlib import blake2b  # an import for this alone
+
+    made_of = blake2b(source.data, digest_size=20, person=VERSION)
+    made_of.update(f" {source.address} {[tuple(each) for each in source.segments]}".encode())
+    return made_of.hexdigest()
 
 
 def _directory() -> str:
@@ -73,13 +89,12 @@ def _directory() -> str:
     return os.path.join(base, "sonde", "unwind")
 
 
-def _read(path: str) -> UnwindRows | None:
+def _read(directory: str, name: str) -> UnwindRows | None:
     """None for what is not there, is not whole, or could be somebody else's."""
+    from sonde.written_files import Folder  # sessions without stacks do without
+
     try:
-        with open_file(path, _LARGEST, os.O_NOFOLLOW) as file:
-            status = os.fstat(file.fileno())
-            if not _is_ours(status):
-                return None
+        with Folder(directory, is_private=True, makes=False) as folder, folder.open(name) as file:
             check, data = file.read(_CHECK), file.read(_LARGEST)
             os.utime(file.fileno())
     except OSError:
@@ -93,30 +108,16 @@ def _read(path: str) -> UnwindRows | None:
     return UnwindRows(data[_SIZES.size : first], data[first:second], data[second:])
 
 
-def _write(directory: str, path: str, rows: UnwindRows) -> None:
+def _write(directory: str, name: str, rows: UnwindRows) -> None:
     """Whole or not at all. Raises OSError."""
-    os.makedirs(directory, 0o700, exist_ok=True)
-    if not _is_ours(os.lstat(directory)):
-        return
+    from sonde.written_files import Folder  # as above
+
     data = _SIZES.pack(*map(len, rows)) + b"".join(rows)
-    temporary = f"{path}.{os.getpid()}"
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    try:
-        with open(descriptor, "wb") as file:
-            file.write(_checksum(data) + data)
-        os.rename(temporary, path)
-    except OSError:
-        os.unlink(temporary)
-        raise
-    kept = [
-        (os.lstat(each).st_mtime, each) for each in (os.path.join(directory, name) for name in os.listdir(directory))
-    ]
-    for _, each in sorted(kept)[:-_MOST]:
-        os.unlink(each)
-
-
-def _is_ours(status: os.stat_result) -> bool:
-    return status.st_uid == os.geteuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    with Folder(directory, is_private=True) as folder:
+        folder.replace(name, _checksum(data) + data)
+        kept = [(folder.status(each).st_mtime_ns, each) for each in folder.names() if _NAME.fullmatch(each)]
+        for _, each in sorted(kept)[:-_MOST]:
+            folder.remove(each)
 
 
 def _checksum(data: bytes) -> bytes:

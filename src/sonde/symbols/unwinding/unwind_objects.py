@@ -122,13 +122,14 @@ class UnwindObjects:
         early = NONE
         try:
             with file.costs:
-                rows, path = kept_rows(file)
+                kept = kept_rows(file)
             with file.costs:
                 interpreter = self._interpreter(file)
+            rows = kept.rows
             if rows is None:
                 early = self._described(file, interpreter)
                 yield early
-                rows = yield from _timed(file, made_rows(file, path), early)
+                rows = yield from _timed(file, made_rows(kept, file.costs), early)
         except ElfError:
             # Nobody shall take what is missing for what the program has not.
             self.lost += early == NONE and bool(file.costs.reason)
@@ -160,7 +161,7 @@ class UnwindObjects:
         from sonde.symbols.dwarf.plain_descriptions import plain_descriptions  # as above
         from sonde.symbols.dwarf.unwind_rows import SECTION
 
-        section = next((each for each in file.sections if each.name == SECTION), None)
+        section = file.find_section(SECTION)
         if not self._is_described or section is None or section.size < _WORTH or self._used >= self._most - 1:
             return NONE
         with file.costs:

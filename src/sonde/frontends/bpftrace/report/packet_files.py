@@ -10,8 +10,7 @@ from sonde.model.records import CommandAction, Field, PacketAction
 from sonde.model.spec import TracingSpec
 from sonde.report.output import Output
 from sonde.report.pcap import header, packet
-
-_MODE = 0o666
+from sonde.written_files import create
 
 
 class PacketFiles:
@@ -28,9 +27,14 @@ class PacketFiles:
 
     def _open(self, path: str) -> None:
         if path not in self._files:
-            opened = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, _MODE)
-            self._files[path] = Output(opened)
+            self._files[path] = Output(self._created(path))
             self._files[path].write(header(RAW_IP))
+
+    def _created(self, path: str) -> int:
+        try:
+            return create(path, os.O_TRUNC)
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, path) from None
 
     def chooses(self, name: str, text: bytes) -> bool:
         """Whether a command, by its name and text, says where the next packet goes to."""

@@ -7,8 +7,9 @@ import pytest
 
 from sonde.cli.messages import Messages
 from sonde.cli.read import read_file
+from sonde.directory_walk import is_trusted
 from sonde.library.errors import ScriptError
-from sonde.private_files import create, empty, is_trusted
+from sonde.written_files import create, empty
 
 IS_ROOT = os.geteuid() == 0
 ANYBODY = 65534
