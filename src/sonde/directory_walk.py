@@ -99,6 +99,7 @@ class _Walk:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
         self._is_private, self._makes = is_private, makes
         self._rest = _components(path)
+        self._is_folder = path.endswith("/")
         self._links = 0
         self.directory = os.open("/" if path.startswith("/") else ".", _DIRECTORY)
 
@@ -123,7 +124,7 @@ class _Walk:
             follow = 0
         else:
             follow = os.O_NOFOLLOW
-        if not self._rest:
+        if not self._rest and not self._is_folder:
             return Place(self.directory, name, follow)
         if found is None and self._makes:
             make_folder(Place(self.directory, name))

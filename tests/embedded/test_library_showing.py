@@ -114,7 +114,7 @@ def test_packets_have_to_be_there_for_a_file_of_them(recording):
 
 
 def test_an_output_has_a_descriptor(recording):
-    with pytest.raises(io.UnsupportedOperation):
+    with pytest.raises(TypeError, match="an output is a file with a descriptor, or a descriptor, not"):
         sonde.show(recording, io.BytesIO())
 
 

@@ -112,7 +112,7 @@ def output_of(output: object) -> GivenOutput | None:
         return None
     if isinstance(output, str) and output in ("text", "arrow"):
         return GivenOutput(TEXT if output == "text" else ARROW)
-    number = descriptor_of(output)
+    number = descriptor_of(output, "a file with a descriptor, a descriptor, 'text' or 'arrow'")
     try:
         return GivenOutput(number)
     except OSError as error:
@@ -121,15 +121,15 @@ def output_of(output: object) -> GivenOutput | None:
         raise ValueError(f"descriptor {number} is closed") from None
 
 
-def descriptor_of(output: Any) -> int:
-    """That of a file, behind what is waiting to be written to it, or a number. Raises as output_of."""
+def descriptor_of(output: Any, taken: str = "a file with a descriptor, or a descriptor") -> int:
+    """That of a file, behind what is waiting to be written to it, or a number; `taken` is what may be given. Raises as
+    output_of."""
     if isinstance(output, int) and not isinstance(output, bool) and output >= 0:
         return output
     try:
         number = int(output.fileno())
     except (AttributeError, OSError):
-        text = f"an output is a file with a descriptor, a descriptor, 'text' or 'arrow', not {output!r}"
-        raise TypeError(text) from None
+        raise TypeError(f"an output is {taken}, not {output!r}") from None
     if hasattr(output, "flush"):
         output.flush()
     return number
