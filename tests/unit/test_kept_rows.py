@@ -2,6 +2,7 @@
 
 import os
 import random
+import struct
 import subprocess
 
 import pytest
@@ -49,7 +50,7 @@ def counted(monkeypatch):
 
 
 def kept(file, directory):
-    found = kept_rows.kept_rows(file, str(directory))
+    found = kept_rows.kept_rows(file, None if directory is None else str(directory))
     if found.rows is not None:
         return found.rows
     making = kept_rows.made_rows(found, file.costs)
@@ -118,3 +119,114 @@ def test_small_tables_are_not_kept(tmp_path):
     small = object_of(tmp_path / "small.so", 3)
     assert kept(small, tmp_path / "unwind") == unwind_rows(small)
     assert not (tmp_path / "unwind").exists()
+
+
+def with_two_sections(path, genuine):
+    """A file whose first section of descriptions is the genuine one's, but says that it has no bytes; the other has
+    half of them."""
+    data, section = bytearray(genuine.read_bytes()), ElfFile.open(str(genuine)).find_section(".eh_frame")
+    (at,), (size, count) = struct.unpack_from("<Q", data, 0x28), struct.unpack_from("<HH", data, 0x3A)
+    headers = [data[start : start + size] for start in range(at, at + size * count, size)]
+    number = next(n for n, each in enumerate(headers) if struct.unpack_from("<Q", each, 24)[0] == section.offset)
+    empty, forged = bytearray(headers[number]), bytearray(headers[number])
+    struct.pack_into("<I", empty, 4, 8)  # SHT_NOBITS
+    half = section.size // 2 & ~7
+    struct.pack_into("<QQ", forged, 24, len(data), half)
+    data += data[section.offset : section.offset + half]
+    headers[number : number + 1] = [empty, forged]
+    names = struct.unpack_from("<H", data, 0x3E)[0]
+    struct.pack_into("<Q", data, 0x28, len(data))
+    struct.pack_into("<HH", data, 0x3C, len(headers), names + (names > number))
+    path.write_bytes(data + b"".join(headers))
+    return ElfFile.open(str(path))
+
+
+def test_a_file_of_two_sections_is_not_taken_for_the_one_that_its_first_is_of(tmp_path, large, large_path):
+    """What is hashed is what rows are made of: both are read once, by one function."""
+    hostile = with_two_sections(tmp_path / "hostile.so", large_path)
+    assert [each.name for each in hostile.sections].count(".eh_frame") == 2
+    forged = kept(hostile, tmp_path / "unwind")
+    assert forged == unwind_rows(hostile) != unwind_rows(large)
+    assert kept(large, tmp_path / "unwind") == unwind_rows(large)
+    assert kept(hostile, tmp_path / "unwind") == forged
+
+
+@pytest.fixture(scope="module")
+def large_path(tmp_path_factory):
+    path = tmp_path_factory.mktemp("path") / "large.so"
+    object_of(path, 600)
+    return path
+
+
+@pytest.mark.parametrize("part", ["data", "address", "segments"])
+def test_all_that_rows_are_made_of_is_in_the_name(large, part):
+    source = rows_source(large)
+    first, *rest = source.segments
+    other = {
+        "data": source.data[:-1] + b"x",
+        "address": source.address + 8,
+        "segments": (first._replace(file_size=first.file_size + 1), *rest),
+    }[part]
+    assert kept_rows._name(source) == kept_rows._name(rows_source(large))
+    assert kept_rows._name(source._replace(**{part: other})) != kept_rows._name(source)
+
+
+is_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can make files of other users")
+
+
+@is_root
+@pytest.mark.parametrize("whose", ["his", "everybody's"])
+def test_files_of_others_push_nothing_out(tmp_path, monkeypatch, large, counted, whose):
+    monkeypatch.setattr(kept_rows, "_MOST", 1)
+    directory = tmp_path / "unwind"
+    kept(large, directory)
+    before = [*directory.iterdir()]
+    for count in (600, 607):
+        path = tmp_path / f"{count}.so"
+        object_of(path, count)
+        if whose == "his":
+            os.chown(path, 65534, 65534)
+        else:
+            path.chmod(0o666)
+        file = ElfFile.open(str(path))
+        assert not file.is_trusted
+        assert kept(file, directory) == unwind_rows(file)
+    assert [*directory.iterdir()] == before
+    # Of the same descriptions they have the same rows, which are there.
+    assert len(counted) == 2
+
+
+def test_nothing_else_is_removed(tmp_path, monkeypatch, large):
+    monkeypatch.setattr(kept_rows, "_MOST", 1)
+    directory = tmp_path / "unwind"
+    directory.mkdir()
+    for each in ("notes", "0" * 39, "0" * 41, "f" * 40):
+        (directory / each).write_text("")
+        os.utime(directory / each, (1, 1))
+    kept(large, directory)
+    assert {"notes", "0" * 39, "0" * 41} <= {each.name for each in directory.iterdir()}
+    assert not (directory / ("f" * 40)).exists()
+
+
+@is_root
+@pytest.mark.parametrize("way", ["his", "link"])
+def test_a_cache_in_another_users_home_is_none(tmp_path, monkeypatch, large, counted, way):
+    """As sudo has it that keeps HOME: he may lead root elsewhere, and have root's files there removed."""
+    monkeypatch.setattr(kept_rows, "_MOST", 1)
+    home, precious = tmp_path / "home", tmp_path / "precious"
+    (precious / "unwind").mkdir(parents=True)
+    (home / ".cache").mkdir(parents=True)
+    for each in range(5):
+        (precious / "unwind" / f"{each:040}").write_text("")
+    if way == "link":
+        (home / ".cache" / "sonde").symlink_to(precious)
+        os.chown(home / ".cache" / "sonde", 65534, 65534, follow_symlinks=False)
+    else:
+        os.chown(home, 65534, 65534)
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setenv("HOME", str(home))
+    for _ in range(2):
+        assert kept(large, None) == unwind_rows(large)
+    assert len(counted) == 2
+    assert len([*(precious / "unwind").iterdir()]) == 5
+    assert [each.name for each in (home / ".cache").iterdir()] == (["sonde"] if way == "link" else [])

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from parsed import parsed
+from support.source.parsed import parsed
 
 import sonde
 
