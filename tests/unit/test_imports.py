@@ -61,8 +61,8 @@ ALLOWED = {
     },
     "library": {
         "model", "arch", "bpf", "captures", "children", "codegen", "consume", "engines", "everywhere", "formats",
-        "frontends", "machine", "objects", "launch", "pictures", "providers", "recent", "recording", "report", "runtime",
-        "session", "symbols", "directory_walk", "written_files",
+        "frontends", "machine", "objects", "launch", "pictures", "providers", "recent", "recording", "report",
+        "runtime", "session", "symbols", "directory_walk", "written_files",
     },
     "cli": {"library"},
     "pytest_plugin": {"pytest_cases", "pytest_runs"},
