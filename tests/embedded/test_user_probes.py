@@ -401,7 +401,7 @@ def test_examples_of_functions_and_lines():
     assert (calls["step"], calls["work"], calls["main"]) == ("40", "1", "1")
     line = next(n for n, text in enumerate(CALLED.splitlines(), 1) if "return a * 31" in text)
     # The compiler reads the source from its standard input.
-    words = ("-s", str(EXAMPLES / "line-values.d"), "-c", command, f"<stdin>@{line}", "b")
+    words = ("-s", str(EXAMPLES / "line-values.d"), "-c", command, f"source@{line}", "b")
     values = sonde("--engine", "embedded", *words).stdout
     counts = [int(n) for n in re.findall(r"\|@* +(\d+) *$", values, re.MULTILINE)]
     assert counts == [0, 1, 1, 2, 4, 8, 16, 8, 0]

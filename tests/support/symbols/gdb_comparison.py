@@ -74,7 +74,7 @@ def _compared(lines, command, stops, follows, remote=""):
         settings.flush()
         words = ["gdb", "-batch", "-nx", "-x", settings.name, "-x", script, "--args", *command]
         done = subprocess.run(
-            words, capture_output=True, text=True, errors="replace" if follows else 120,
+            words, capture_output=True, text=True, errors="replace",
             env={**os.environ, "LC_ALL": "C"},
         )  # fmt: skip
     assert follows or "Error" not in done.stderr, done.stderr
