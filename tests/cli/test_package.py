@@ -127,6 +127,7 @@ def test_with_an_address_links_lead_there(tmp_path):
         assert (ROOT / path).is_file(), address
 
 
+@pytest.mark.long
 def test_the_smallest_program_runs(command):
     privileges = missing("CAP_BPF", "CAP_PERFMON")
     if not privileges:
@@ -137,12 +138,14 @@ def test_the_smallest_program_runs(command):
     assert done.stdout.strip() == "2"
 
 
+@pytest.mark.share(1)
 def test_a_command_is_traced(command):
     text = "syscall::write:entry /pid == $target/ { @[probefunc] = count(); }"
     done = run(command, "--engine", "embedded", "-qc", "echo hello", "-n", text)
     assert done.stdout.split() == ["hello", "write", "1"]
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("name", ["connections", "disk", "execs", "locks", "packets", "signals"])
 def test_examples_find_their_libraries(zipped, name):
     """They compile, or not, as with the files; the libraries of io, ip, net, packet, procfs, sched, signal and tcp."""
@@ -153,6 +156,7 @@ def test_examples_find_their_libraries(zipped, name):
     assert (found.returncode, found.stdout, found.stderr) == (expected.returncode, expected.stdout, expected.stderr)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["cpu.html", "cpu.svg"])
 def test_pictures_have_their_scripts(command, tmp_path, name):
     text = "syscall::write:entry /pid == $target/ { @[ustack()] = count(); }"

@@ -191,6 +191,7 @@ def test_an_interrupted_trace_has_its_picture(tmp_path):
 KEYED = "BEGIN { @s[ustack()] = count(); @n = count(); exit(0); }"
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(
     ("words", "message", "hint"),
     [

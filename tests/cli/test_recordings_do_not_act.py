@@ -28,6 +28,7 @@ def recording(tmp_path, monkeypatch):
     return sorted(os.listdir())
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("words", [[], ["-w"], ["-o", "shown"], ["-F"]])
 def test_raw_shows_what_it_does_not_do(recording, words):
     done = run("raw", "-q", *words, "file.raw")
@@ -68,6 +69,7 @@ FILES = {
 }  # fmt: skip
 
 
+@pytest.mark.long
 def test_files_are_for_their_owner_alone(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     aggregations = {"--raw": "", "--save": "", "-o": "", "--heatmap": "@ = quantize(1);"}

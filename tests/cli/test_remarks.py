@@ -42,6 +42,7 @@ def test_signs_beside_quoted_ones_are_remarked_on(command, sign):
     assert f"-c starts no shell: echo is given {sign} as a word\n" in run("-e", "-n", "BEGIN", "-c", command).stderr
 
 
+@pytest.mark.share(5)
 @pytest.mark.parametrize(
     "command",
     [

@@ -46,6 +46,7 @@ def output_of(option, where):
     ).stdout
 
 
+@pytest.mark.share(3)
 @needs("CAP_BPF", "CAP_PERFMON")
 @pytest.mark.parametrize("option", CASES)
 def test_a_dash_is_the_standard_output(option, tmp_path):

@@ -91,6 +91,7 @@ time.sleep(0.2)
 """
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("others", ["", ",tick-1h"])
 def test_a_call_that_a_signal_interrupts_fails_with_eintr(others):
     """Whoever calls the clause, it is not the kernel's own word for that."""

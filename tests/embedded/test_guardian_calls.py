@@ -47,6 +47,7 @@ def numbers(traced, kind):
     return collections.Counter(stop.value if kind == stops.ENTRY else stop.a for stop in of_kind(traced, kind))
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("seccomp", [True, False])
 def test_only_what_is_wanted_is_told(seccomp):
     plan = StopPlan({GETPID: ENTRY, OPENAT: RETURN, CLOSE: ENTRY | RETURN}, seccomp=seccomp)
@@ -58,6 +59,7 @@ def test_only_what_is_wanted_is_told(seccomp):
     assert {stop.kind for stop in traced.stops} == {stops.START, stops.ENTRY, stops.RETURN, stops.END}
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("seccomp", [True, False])
 def test_arguments_and_results_are_those_of_the_call(seccomp):
     traced = command(program(CALLER), StopPlan(dict.fromkeys(ALL, ENTRY | RETURN), seccomp=seccomp))
@@ -72,6 +74,7 @@ def test_arguments_and_results_are_those_of_the_call(seccomp):
     assert all(stop.tid == traced.pid and stop.ip and stop.sp for stop in entries)
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("seccomp", [True, False])
 def test_time_goes_on_and_entries_precede_their_returns(seccomp):
     traced = command(program(CALLER), StopPlan(dict.fromkeys(ALL, ENTRY | RETURN), seccomp=seccomp))
@@ -106,6 +109,7 @@ def test_a_held_thread_has_its_registers_and_memory_read_and_changed(seccomp):
     assert len(of_kind(traced, stops.RETURN)) == len(seen)
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("seccomp", [True, False])
 def test_calls_of_other_architectures_are_left_alone(seccomp):
     traced = command(program(FOREIGN), StopPlan({GETPID: ENTRY | RETURN, 20: ENTRY}, seccomp=seccomp))

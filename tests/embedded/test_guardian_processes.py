@@ -272,7 +272,7 @@ def test_what_is_made_by_a_process_that_is_killed_in_the_act_runs_on(seccomp, ev
     assert os.waitstatus_to_exitcode(traced.status) == 3
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(1)
 @pytest.mark.parametrize("seccomp", [True, False])
 @pytest.mark.parametrize("what", ["EXEC", "TRAP", "FORK"])
 def test_a_librarys_constructor_may_do_anything_before_the_commands_entry(seccomp, what, monkeypatch):
@@ -283,7 +283,7 @@ def test_a_librarys_constructor_may_do_anything_before_the_commands_entry(seccom
     assert of_kind(traced, stops.ENTRY)
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(2)
 @pytest.mark.parametrize("text", ["true", "false", "sh -c 'exit 77'", "sh -c 'kill -SEGV $$'", "sh -c 'kill -9 $$'"])
 def test_the_status_is_the_commands_own(text):
     alone = subprocess.run(shlex.split(text)).returncode

@@ -119,24 +119,25 @@ int main(void) {
 """
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(1)
 @pytest.mark.parametrize("plan", PLANS)
 def test_signals_come_with_their_information(plan):
     assert command(program(INFORMATION), plan).status == 0
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(1)
 @pytest.mark.parametrize("plan", PLANS)
 def test_job_control_is_as_without_a_tracer(plan):
     assert command(program(STOPS_ITSELF), plan).status == 0
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(1)
 @pytest.mark.parametrize("plan", PLANS)
 def test_what_the_target_would_trace_itself_is_refused_by_eperm(plan):
     assert command(program(TRACES), plan).status == 0
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("plan", PLANS[2:])
 def test_signals_are_told(plan):
     traced = command(program(INFORMATION), plan)
@@ -190,7 +191,7 @@ def test_a_process_stopped_and_let_go_stays_stopped():
     assert child.wait() == 4
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(1)
 @pytest.mark.parametrize(
     "number",
     [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGALRM, signal.SIGXCPU, signal.SIGRTMIN],

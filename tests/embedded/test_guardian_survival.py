@@ -230,7 +230,7 @@ def test_it_may_be_told_of_what_has_ended():
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 3
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(1)
 @pytest.mark.parametrize(
     ("moment", "message"),
     [("begin", "processing aborted: "), ("start", "processing aborted: "), ("go", "processing aborted: ")],

@@ -43,6 +43,7 @@ def test_a_command_that_does_not_end_is_collected_when_it_does(engine, tmp_path)
     assert ends(lambda: children() == before and "sonde-collector" not in threads())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("engine", ENGINES)
 def test_somebody_who_collects_every_child_does_not_disturb(engine, child_signal):
     collected = set()

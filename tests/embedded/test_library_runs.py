@@ -223,6 +223,7 @@ def memory():
         return int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("engine", ENGINES)
 def test_runs_leave_nothing_in_the_process(engine):
     """As many runs as are asked for: no more descriptors, threads and memory than after ten."""

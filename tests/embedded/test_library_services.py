@@ -131,6 +131,7 @@ def test_a_mistake_is_raised_where_a_task_begins_the_run(engine):
         asyncio.run(begun())
 
 
+@pytest.mark.long
 @packages.needs("gcc")
 @pytest.mark.parametrize("engine", ENGINES)
 def test_signal_handlers_ask_a_run_whatever_they_interrupt(engine, alarm):
@@ -172,6 +173,7 @@ def test_a_loop_goes_on_where_another_was_left(engine):
     assert seen[-1] == sonde.Exit(0)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("engine", ENGINES)
 def test_runs_that_are_over_hold_nothing(engine):
     def open_ones():

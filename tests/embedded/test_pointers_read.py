@@ -138,6 +138,7 @@ def programs(draw):
     return [*code, i.load(8, 7, 10, draw(SLOT)), *read(draw(REGISTER))]
 
 
+@pytest.mark.long
 @settings(max_examples=400)
 @given(programs(), st.integers(0, (1 << 12) - 1), st.binary(min_size=16, max_size=16))
 def test_random_programs_read_what_is_said(code, ways, data):

@@ -56,6 +56,7 @@ STEPS = st.lists(
 )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 @given(steps=STEPS)
 @settings(max_examples=150)

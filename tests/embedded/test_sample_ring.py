@@ -102,6 +102,7 @@ def run(program):
     return samples, [line.split() for line in lines if line.strip() and line not in samples]
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("probe", ["profile-199", "cpc:::cpu_clock-all-5000000", "perf:::task_clock-u-5000000"])
 def test_samples_are_those_that_the_predicate_admits(probe):
     """Of the children alone, as many as were counted, with their names."""

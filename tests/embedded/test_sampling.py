@@ -55,6 +55,7 @@ int main(void) {
 """
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize(
     "what", ["@ = count();", "@[ustack()] = count();", "@[arg1 != 0, copyinstr(uregs[R_SP])] = count();"]
 )
@@ -71,6 +72,7 @@ def test_nor_where_the_kernel_gives_no_samples(tmp_path):
     assert int(out.read_text().split()[-1]) > 5
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize(
     "text", ["@[arg1] = count();", "ustack();", "@[ustack(3)] = count();", "trace(uregs[R_SP]);", "sample();"]
 )
@@ -134,6 +136,7 @@ def dropped(text):
     return sum(int(count) for count in re.findall(r"(\d+) tick drops?", " ".join(text.split())))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("made", ["", "t", "f", "e", "tfe"])
 @pytest.mark.parametrize("rate", [199, 997])
 def test_there_is_a_tick_for_each_period_of_cpu_time(rate, made, tmp_path):
@@ -146,6 +149,7 @@ def test_there_is_a_tick_for_each_period_of_cpu_time(rate, made, tmp_path):
     assert 0.85 * rate * seconds - 5 < ticks < 1.1 * rate * seconds + 5, done.stderr
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("unwind", ["frames", "dwarf"])
 def test_stacks_are_those_of_where_the_thread_ran(unwind, tmp_path):
     out = tmp_path / "out"
@@ -160,6 +164,7 @@ def test_stacks_are_those_of_where_the_thread_ran(unwind, tmp_path):
     assert sum(inner.get(stack, 0) for stack in inner if stack[1:] == ("outer", "spin")) > 0.9 * sum(inner.values())
 
 
+@pytest.mark.long
 def test_a_process_that_was_there_with_the_threads_it_makes():
     with subprocess.Popen(
         [*without_privileges(), spinning(), "0.4", "tf", "wait"],

@@ -34,6 +34,7 @@ def calls_made(words, with_children):
     return threads * (calls + extra + with_children * 10 * children)
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("words", ["8 700 0 0 0", "8 500 0 25 0", "8 300 50 0 0", "8 700 0 0 1", "4 300 40 30 1"])
 def test_every_call_is_told_once(words):
     """By many threads at once, by threads that start and end, with fork, and with a signal each millisecond."""
@@ -59,6 +60,7 @@ pid$target:%s:twice:entry, pid$target:%s:twice:return { @t[probename] = count();
 """
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("flags", [(), ("-no-pie",), ("-static",)])
 def test_what_is_probed_may_be_called_in_any_way(flags):
     """In handlers on other stacks, behind exec, in a library that comes and goes; not for what vfork makes."""
@@ -107,6 +109,7 @@ int main(void)
 """
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("text", [COUNT, COUNT.replace("count()", "count(); @stack[ustackdepth] = count()")])
 @pytest.mark.parametrize("options", [(), ("-xseccomp=no",)])
 def test_a_breakpoint_of_the_process_that_a_function_returns_to_is_its_own(text, options):
@@ -261,6 +264,7 @@ def code_of(process):
         return memory.read(end - start), lines
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT])
 @pytest.mark.parametrize("threads", [0, 5])
 def test_a_process_is_left_as_it_was(end, threads):
@@ -344,6 +348,7 @@ int main(void)
 """
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("evaluation", ["exec", "postinit"])
 def test_system_calls_that_nobody_asks_for_stop_nothing(evaluation):
     """A stop is a switch; and a call that is asked for stops."""
@@ -382,6 +387,7 @@ int main(void)
 """
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("more", ["", "@s[ustackdepth > 0] = count();"])
 def test_strings_are_those_of_the_moment(more):
     """Fetched while the thread stands, up to where memory ends; or read where the thread is held."""

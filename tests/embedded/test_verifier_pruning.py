@@ -73,6 +73,7 @@ START = """
 """
 
 
+@pytest.mark.long
 @settings(max_examples=300)
 @given(st.lists(pieces(), min_size=3, max_size=9))
 def test_states_that_are_covered_change_no_verdict(lines):

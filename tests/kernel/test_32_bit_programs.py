@@ -36,7 +36,7 @@ def program(tmp_path_factory):
     return str(directory / "work")
 
 
-@pytest.mark.share(1)
+@pytest.mark.long
 @pytest.mark.parametrize("argument", ["arg0", "arg5", "arg6", "arg9"])
 @pytest.mark.parametrize("place", ["entry", "0"])
 def test_arguments_that_nothing_tells_are_refused(program, argument, place):
@@ -45,17 +45,20 @@ def test_arguments_that_nothing_tells_are_refused(program, argument, place):
     assert "where 32-bit programs pass arguments is not known" in unwrapped(done.stderr)
 
 
+@pytest.mark.long
 def test_what_the_message_says_leads_to_arguments(program):
     words = "*(int *)copyin(uregs[R_SP] + {}, 4)"
     text = f'pid$target:a.out:work:entry {{ printf("%d %d", {words.format(4)}, {words.format(8)}); }}'
     assert sonde("-qn", text, "-c", program).stdout.strip() == "-11 22"
 
 
+@pytest.mark.long
 def test_results_have_the_32_bits_that_there_are(program):
     text = 'pid$target:a.out:work:return { printf("%d %x", (int)arg1, arg1); }'
     assert sonde("-qn", text, "-c", program).stdout.strip() == "-7 fffffff9"
 
 
+@pytest.mark.long
 def test_calls_of_the_32_bit_table_are_recorded_and_replayed(program, tmp_path):
     """By a pattern, too, which means those that the recording holds."""
     path = str(tmp_path / "it.rec")

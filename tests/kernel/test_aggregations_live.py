@@ -56,6 +56,7 @@ def test_no_count_is_lost_between_printa_and_forgetting(calls, key, forget):
     assert sum(sum(values) for values in found.values()) == number
 
 
+@pytest.mark.long
 def test_every_function_is_exact_over_clears(calls):
     """Sums, counts and histograms of each interval add up to those of the whole."""
     text = (OURS + " { @c = count(); @s = sum(arg0 - 1000000000); @q = lquantize(arg0 - 1000000000, 0, 10, 1); "

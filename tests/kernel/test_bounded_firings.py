@@ -100,6 +100,7 @@ def made(name, count, engine):
     return load_words(path, Words(), None, engine).spec
 
 
+@pytest.mark.share(3)
 @packages.needs("clang")
 @pytest.mark.parametrize(("engine", "name"), CASES)
 def test_more_than_a_firing_may_take_is_refused(engine, name):

@@ -56,6 +56,7 @@ def substring(s, start, length=None):
     return s[start : start + max(remaining, 0)]
 
 
+@pytest.mark.long
 @relaxed
 @given(st.lists(st.tuples(strings, strings), min_size=3, max_size=3), st.data())
 def test_comparisons_are_those_of_characters(pairs, data):

@@ -186,6 +186,7 @@ def test_a_second_signal_ends_a_command_that_is_waited_for():
         process.communicate()
 
 
+@pytest.mark.long
 def test_commands_that_wait_behind_exit_are_run_but_not_those_of_a_storm(storm):
     process = start("-wqn", STORM + " tick-1s { exit(3); }", storm)
     _, messages = process.communicate(timeout=60)

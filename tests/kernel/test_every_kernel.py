@@ -37,7 +37,7 @@ def names_in(statements):
     return {name for statement in statements for name in re.findall(r"\b\w+(?=\()", statement)}
 
 
-@pytest.mark.share(1)
+@pytest.mark.long
 @pytest.mark.parametrize("strsize", [256, 4096])
 def test_a_clause_with_every_subroutine(strsize):
     """Also those that need much of the stack, the scratch memory or the verifier's patience."""
@@ -47,6 +47,7 @@ def test_a_clause_with_every_subroutine(strsize):
         assert len([record for record in run.raw_records() if record.probe]) >= 3
 
 
+@pytest.mark.long
 def test_a_clause_with_every_action():
     before = STRING + AGGREGATION
     statements = everything.supported(everything.actions(), before)

@@ -45,7 +45,7 @@ def test_the_pages_are_out_of_reach_at_the_entry(tmp_path):
     assert done.stdout.split() == [str(COUNT), "faults"]
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(1)
 @pytest.mark.parametrize(
     "clauses",
     [

@@ -178,7 +178,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.share(1)
+@pytest.mark.long
 def test_what_is_wrong_is_said_with_a_remedy(program):
     for clause, remedy in REFUSED.items():
         result = sonde("-q", "-c", program, "-n", f"pid$target:a.out:work:{clause}", status=1)

@@ -48,7 +48,7 @@ def flooded(write, compiler, turns=8, calls=CALLS):
     return counts, shown, unwrapped(done.stderr)
 
 
-@pytest.mark.share(1)
+@pytest.mark.long
 @pytest.mark.parametrize("compiler", BOTH)
 def test_each_record_of_an_array_is_shown_or_counted(compiler):
     """Also those behind the last one that found room."""

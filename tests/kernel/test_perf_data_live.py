@@ -68,6 +68,7 @@ def probe_of(event):
     return f"syscall:vmlinux:{call}:{'entry' if side == 'enter' else 'return'}"
 
 
+@pytest.mark.long
 def test_counts_are_those_of_perf_script(recorded):
     expected = Counter((probe_of(event), name, tid, cpu) for name, tid, cpu, event, _ in theirs(recorded))
     text = (
@@ -81,6 +82,7 @@ def test_counts_are_those_of_perf_script(recorded):
     assert found == expected
 
 
+@pytest.mark.share(1)
 def test_fields_are_those_that_perf_shows(recorded):
     switches = [text for _, _, _, event, text in theirs(recorded) if event == "sched:sched_switch"]
     expected = []
@@ -94,6 +96,7 @@ def test_fields_are_those_that_perf_shows(recorded):
     assert expected
 
 
+@pytest.mark.share(1)
 def test_arguments_and_results_of_calls_are_those_that_perf_shows(recorded):
     told = [text for _, _, _, event, text in theirs(recorded) if event == "syscalls:sys_enter_openat"]
     expected = [[str(int(each, 16) & 0xFFFFFFFF) for each in re.findall(r"\w+: (0x[0-9a-f]+)", text)] for text in told]
@@ -105,6 +108,7 @@ def test_arguments_and_results_of_calls_are_those_that_perf_shows(recorded):
     assert [value & (1 << 64) - 1 for value in found] == [int(each, 16) for each in results]
 
 
+@pytest.mark.share(1)
 def test_stacks_have_the_frames_that_perf_shows(recorded):
     """By the objects that they are in, of which one that is none has no name."""
     words = ["perf", "script", "-i", recorded, "-F", "event,ip,dso"]
@@ -127,6 +131,7 @@ def test_stacks_have_the_frames_that_perf_shows(recorded):
     assert found == expected
 
 
+@pytest.mark.share(1)
 def test_schedulers_and_processes_probes_follow_from_the_events(recorded):
     events = theirs(recorded)
     switches = sum(event == "sched:sched_switch" for *_, event, _ in events)
@@ -186,6 +191,7 @@ def test_a_file_of_a_killed_perf_says_what_is_missing(tmp_path):
     assert "Traceback" not in message
 
 
+@pytest.mark.share(1)
 def test_what_comes_through_a_pipe_is_what_a_file_has(recorded):
     text = "syscall:::, sched::: { @[probeprov, probefunc, probename, execname] = count(); @s[stack(3)] = count(); }"
     from_file = sonde("--replay", recorded, "-qn", text).stdout

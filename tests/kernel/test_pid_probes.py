@@ -54,6 +54,7 @@ def traced(program, text, *words, **options):
     return sonde("-q", *words, "-c", program, "-n", text, **options)
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("form", FORMS)
 def test_arguments_and_results(tmp_path, form):
     """Ten arguments, of which four are on the stack, and the value that is returned."""
@@ -105,6 +106,7 @@ def test_each_name_of_a_function_fires(program):
     assert traced(program, 'pid$target:a.out:*alias*:entry { printf("<%s>", probefunc); }').stdout.count("<") == 1
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("library", ["libc.so.6", "libc.so", "libc", "libc*", "", "l?bc"])
 def test_functions_of_libraries(program, library):
     """The name shown is the strong one of the two that the function has."""
@@ -212,6 +214,7 @@ def test_all_threads_fire(tmp_path):
     assert counts == {("entry",): 4000, ("return",): 4000}
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize(
     ("description", "tag"),
     [

@@ -202,6 +202,7 @@ thread.join()
 """
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("version", VERSIONS)
 def test_an_interpreter_within_another(version, engine, tmp_path):

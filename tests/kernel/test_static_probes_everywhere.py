@@ -198,6 +198,7 @@ def test_listing_names_the_process(counted):
         assert "matched 5 probes" in sonde("-n", "tally*:::, BEGIN { exit(0); }").stderr
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("description", ["tally*", "*all*", "t?l[kl]y*", "*"])
 def test_globs_that_match_every_process(counted, description):
     with Held(counted, 7) as held, Tracer(f"{description}:counted::unit-done {{ @[probeprov] = count(); }}") as tracer:
@@ -261,6 +262,7 @@ FOUND_BY_ROWS = {
 }
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("half", [0, 1])
 def test_every_form_of_operand(tmp_path, half):
     """But for those that only a program of the site's own could compute: they are a fault."""
@@ -282,6 +284,7 @@ def test_an_operand_that_cannot_be_had(tmp_path):
     assert "illegal operation" in done.stderr
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGKILL])
 def test_semaphores_count_who_listens(worker, end):
     """In processes that run and in those that start later; none is left, even if sonde is killed."""
@@ -417,6 +420,7 @@ INTERPRETERS = {
 }  # fmt: skip
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("name", INTERPRETERS)
 def test_interpreters(tmp_path, name):
     """Of a distribution, started before and after sonde: each call is counted once."""

@@ -90,6 +90,7 @@ def plain(frames):
     return named[: end + 1]
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize(
     "flags", [("-O2",), ("-O3", "-static"), ("-O2", "-no-pie"), ("-O2", "-static-pie")], ids=" ".join
 )
@@ -122,6 +123,7 @@ def test_keys_depth_and_caller(tmp_path):
     assert depths["leaf"] > 10
 
 
+@pytest.mark.long
 def test_processes_that_are_not_named(tmp_path):
     """They are looked at when one of their stacks is wanted: from then on all frames are there."""
     program = build(tmp_path, "program", PROGRAM, "-O2", "-fomit-frame-pointer")
@@ -186,6 +188,7 @@ def names_of(program, engine="kernel", *words, probe="syscall::getppid:entry", d
     return [name for name, _ in ours(done.stdout)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("engine", ENGINES)
 def test_the_dynamic_linker(tmp_path, engine):
     """Through a library's first function, which dlopen calls, and through a symbol that is looked up when it is first
@@ -314,6 +317,7 @@ int main() {
 )
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("flags", ["-O2 -fomit-frame-pointer", "-O0", "-O2 -fno-omit-frame-pointer"])
 @pytest.mark.parametrize("way", ["ustack(30)", 'printf("%x", ucaller)'])
@@ -385,6 +389,7 @@ def test_processes_that_have_ended_when_sonde_has_time(tmp_path):
     assert depths[-1] >= WHOLE, depths
 
 
+@pytest.mark.long
 def test_processes_that_begin_and_end(tmp_path):
     """Of programs whose objects have been met once every stack is whole, however short they run: nothing need be known
     of a process."""
@@ -452,6 +457,7 @@ def compilation(directory, functions):
     return ["gcc", "-O2", "-c", "-o", str(directory / "large.o"), str(source)]
 
 
+@pytest.mark.long
 def test_the_first_profile_of_a_large_object(tmp_path, monkeypatch):
     """Of a compiler, whose table takes a second, stacks are whole before that has been made."""
     command = shlex.join(compilation(tmp_path, 150))

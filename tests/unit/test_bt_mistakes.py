@@ -29,7 +29,7 @@ def test_a_mistake_has_its_place_and_kind(line, machine):
     assert first.startswith(f"stdin:{columns}: ERROR: " if columns else "stdin:1:")
 
 
-@pytest.mark.share(1)
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("first", "next_"),
     [

@@ -279,6 +279,7 @@ def test_what_is_compiled_from_d_needs_what_its_source_does(text):
     assert bool(reason) == any(word in text for word in DESTRUCTIVE), reason
 
 
+@pytest.mark.long
 def test_stamps_are_not_taken_for_constants():
     code = assemble("r0 = 2 ll\nexit").code
     assert harm(of_program(code, programs.XDP)) == ""

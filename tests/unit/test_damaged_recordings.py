@@ -153,7 +153,7 @@ def show(path, out, *words):
     return status, message
 
 
-@pytest.mark.share(1)
+@pytest.mark.long
 @pytest.mark.parametrize("change", [changed_bytes, changed_description, changed_blocks])
 def test_a_damaged_file_is_shown_or_refused_in_words(recordings, change, tmp_path, capfd, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -72,7 +72,7 @@ OF_THE_KERNEL = {"SECCOMP_RET_USER_NOTIF", "WAIT_KILLABLE_RECV"}
 """What the kernel calls so, and sonde otherwise."""
 
 
-@pytest.mark.share(7)
+@pytest.mark.share(5)
 @pytest.mark.parametrize("path", OF_THE_HOUSE, ids=lambda path: path.name)
 def test_names_that_the_pages_of_the_house_use_are_there(path):
     named = re.findall(r"`([A-Za-z_][\w.]*)(?:\(\))?`", path.read_text())

@@ -61,6 +61,7 @@ def counted(code, numbers):
     return execution.count
 
 
+@pytest.mark.share(1)
 @pytest.mark.examples
 @pytest.mark.parametrize("tricks", [False, True], ids=["plain", "changed counters"])
 @pytest.mark.parametrize("turns", [9, 300])

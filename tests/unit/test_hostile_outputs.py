@@ -64,6 +64,7 @@ def test_each_writes_where_nobody_else_may(write, tmp_path):
     assert {stat.S_IMODE(each.stat().st_mode) for each in files} == {0o644 if readable else 0o600}
 
 
+@pytest.mark.share(66)
 @is_root
 @pytest.mark.parametrize("is_shared", [False, True], ids=["his own", "everybody's"])
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda each: each.__name__)
@@ -83,6 +84,7 @@ def attempt(write, path):
     return True
 
 
+@pytest.mark.share(9)
 @is_root
 @pytest.mark.parametrize("swap", RACES, ids=lambda each: each.__name__)
 @each_writer

@@ -72,6 +72,7 @@ def test_names_are_found_in_the_units_that_have_them(program):
         assert information.variables(name), name
 
 
+@pytest.mark.share(3)
 def test_every_instruction_is_of_the_function_that_its_symbol_says(program):
     information, again = open_information(program), open_information(program)
     names = {

@@ -106,6 +106,7 @@ def _library(name):
 LIBRARIES = ["libc.so.6", *os.environ.get("SONDE_LIBRARIES", "").split()]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", LIBRARIES)
 def test_every_instruction_of_a_library(name):
     """As objdump has them. What it shows as data, and the prefixes it takes for instructions among data, is left out;

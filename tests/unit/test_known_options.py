@@ -138,6 +138,7 @@ def test_bounds_and_choices_are_kept_and_told(name):
                 parse(name, str(value))
 
 
+@pytest.mark.long
 def test_the_reference_is_made_of_the_records():
     written = REFERENCE.partition("\n## Options\n\n")[2].partition("\n## ")[0]
     assert written == section(), "run tools/options.py"

@@ -135,7 +135,7 @@ def files(tree):
     return sorted((ROOT / tree).rglob("*.py"))
 
 
-@pytest.mark.share(1)
+@pytest.mark.long
 @pytest.mark.parametrize("tree", TREES)
 def test_names_are_given_once(tree):
     assert files(tree)
@@ -162,7 +162,7 @@ def test_what_is_given_twice_is_found(text):
     assert list(twice(ast.parse(text)))
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(2)
 @pytest.mark.parametrize(
     "text",
     [

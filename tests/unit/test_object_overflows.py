@@ -105,6 +105,7 @@ WORDS = (
 )
 
 
+@pytest.mark.long
 @given(st.lists(st.sampled_from(WORDS) | st.text(max_size=8), max_size=6).map("/".join))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 def test_whatever_a_section_is_called_is_an_event_or_refused(root, rest):

@@ -204,6 +204,7 @@ def test_labels_are_cut_as_in_the_static_view(opened):
     assert cut == [label for _, _, label in LABELS]
 
 
+@pytest.mark.long
 def test_fifty_thousand_stacks_are_drawn_as_few_frames(window, tmp_path):
     """What is narrower than a pixel is no element, so size is no matter to the browser; all can be zoomed to."""
     many = {
@@ -330,6 +331,7 @@ def test_colours_follow_the_system_and_the_button(opened):
     assert (window.run(colours), text(window, "#theme")) == (dark, "Theme: dark")
 
 
+@pytest.mark.long
 def test_an_svg_is_also_an_image(window, tmp_path):
     """Where no script runs there is the static view."""
     (tmp_path / "picture.svg").write_text(flame_svg(PROFILE), encoding="utf-8")

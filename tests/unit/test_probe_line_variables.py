@@ -191,7 +191,7 @@ def mutated(draw, text):
     return text
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(1)
 @pytest.mark.parametrize("seed", range(4))
 def test_mutated_lines_end_in_variables_or_one_message(program, seed):
     """Of whatever text somebody has written; SONDE_EXAMPLES makes it more for each seed."""

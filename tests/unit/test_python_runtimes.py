@@ -46,6 +46,7 @@ def test_versions_are_known(version):
     assert known(path).kind != IS_UNKNOWN
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("version", VERSIONS)
 def test_layouts_are_those_of_the_debug_information(version):
     packages.require("gdb")
@@ -82,6 +83,7 @@ def changed(path, to, **words):
     return known(to)
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize(
     ("words", "version", "remark"),
     [

@@ -92,6 +92,7 @@ def unreached(reachability):
     return reachability.unreached()
 
 
+@pytest.mark.long
 def test_nothing_is_called_by_tests_alone(unreached):
     """Functions that nothing calls, classes of which nothing makes an object, modules that nothing imports."""
     assert unreached == []
@@ -119,6 +120,7 @@ PROGRAMS = [
 ]
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("words", PROGRAMS, ids=["stacks", "slots", "list", "verify"])
 def test_what_a_command_calls_is_reached(sources, reachability, words):
     """Else the graph has no edge where there is one, and would have used code deleted."""

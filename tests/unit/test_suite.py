@@ -82,6 +82,7 @@ def test_a_failure_of_any_process_is_that_of_the_suite(tmp_path, one, two, statu
     assert (done, output.splitlines()[-1].partition(" in ")[0]) == (status, counts), output
 
 
+@pytest.mark.long
 def test_the_long_suite_has_the_other_tests_and_lists_second_runs(tmp_path):
     disturbed = DISTURBED.format("@pytest.mark.long")
     done, output = run(tmp_path, suite.ALL, one=disturbed, two=PASSES + LONG + "def test_long(): pass\n")
@@ -91,6 +92,7 @@ def test_the_long_suite_has_the_other_tests_and_lists_second_runs(tmp_path):
     assert "test_one.py::test_disturbed (2 of the last 2 runs: mend it)\n" in run(tmp_path, suite.ALL)[1]
 
 
+@pytest.mark.long
 def test_a_second_failure_is_one(tmp_path):
     done, output = run(tmp_path, suite.ALL, one=LONG + FAILS)
     assert (done, output.splitlines()[-1].partition(" in ")[0]) == (1, "1 failed, 1 rerun"), output

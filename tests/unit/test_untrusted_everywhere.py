@@ -94,6 +94,7 @@ def found():
                 yield f"{name}.{function}"
 
 
+@pytest.mark.long
 def test_only_the_listed_functions_open_something_by_themselves():
     assert set(found()) == set(JUSTIFIED)
 

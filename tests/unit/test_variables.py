@@ -39,6 +39,7 @@ def check(language, flags):
     return known
 
 
+@pytest.mark.share(9)
 @needs_gdb
 @pytest.mark.parametrize(("language", "flags"), VARIANTS, ids=str)
 def test_values_are_those_gdb_prints(language, flags):

@@ -128,6 +128,7 @@ def found():
                 yield f"{name}.{function}"
 
 
+@pytest.mark.long
 def test_only_the_listed_functions_write_by_themselves():
     assert set(found()) == set(JUSTIFIED)
 
