@@ -119,8 +119,8 @@ def test_second_runs_are_counted_over_the_last_runs():
 
 
 def test_what_traces_the_whole_machine_is_one_group():
-    assert all((TESTS / f"kernel/test_{name}.py").exists() for name in scheduling.OWN_PROGRAMS)
-    assert scheduling.group_of("tests/kernel/test_syscalls.py::test_a[b]") == scheduling.MACHINE
+    assert all((TESTS / f"kernel/test_{name}.py").exists() for name in scheduling.ALONE)
+    assert scheduling.group_of("tests/kernel/test_export.py::test_a[b]") == scheduling.MACHINE
     assert scheduling.group_of("tests/kernel/test_unwinding.py::test_a") == "tests/kernel/test_unwinding.py"
     assert scheduling.group_of("tests/unit/test_suite.py::test_a") == "tests/unit/test_suite.py"
 
