@@ -36,7 +36,9 @@ ALLOWED = {
     "frontends": {"model", "arch", "notation"},
     "frontends.d.programs": {"model", "arch", "resources", "untrusted"},
     "frontends.bpftrace.programs": {"model", "untrusted"},
-    "frontends.bpftrace.report": {"model", "consume", "formats.bpf_ring", "report", "untrusted", "written_files"},
+    "frontends.bpftrace.report": {
+        "model", "consume", "formats.bpf_ring", "formats.damage", "report", "untrusted", "written_files",
+    },
     "frontends.d.report": {"model", "consume", "formats.bpf_ring", "report"},
     "codegen": {"model", "arch", "bpf", "formats.bpf_ring"},
     "runtime": {"model", "arch", "bpf", "formats", "machine"},

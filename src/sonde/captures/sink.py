@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from operator import add
 
 from sonde import __version__
@@ -13,42 +13,17 @@ from sonde.captures.file import CaptureFile
 from sonde.captures.interfaces import PCAP, Interfaces, is_of_device
 from sonde.captures.rows import BlockMaker
 from sonde.captures.values import capture_of, description, has_packet, options_of, shown_after, values_of
-from sonde.consume.events import Drop, Fault, Record, Table
+from sonde.consume.events import Drop, Fault, Record, ShownMap, Table
+from sonde.consume.sink import Report, Sink, Texts
 from sonde.formats import pcapng
 from sonde.formats.bpf_ring import RING_HEADER
 from sonde.machine.devices import link_type
 from sonde.model.conversions import Conversion
 from sonde.model.records import Action, CaptureAction, PacketAction, RecordLayout
 from sonde.model.spec import TracingSpec
-from sonde.typed import Protocol, TypeAlias
 
 _AT_ONCE = 2048
 """Records made into blocks at a time: so many, with their blocks, are in a processor's cache while that goes on."""
-
-Texts: TypeAlias = Callable[[memoryview], Sequence[bytes]]
-"""What the values before each of some records' packets are, in words."""
-
-
-class BesidePackets(Protocol):
-    """What shows all that is not a packet (`report.TextReport`): a `consume.Sink`, and the text of values."""
-
-    def run(self, layout: RecordLayout, data: memoryview, stride: int) -> None: ...
-    def begin(self, record: Record) -> None: ...
-    def action(self, record: Record, action: Action) -> None: ...
-    def table(self, table: Table, conversions: tuple[Conversion, ...] | None) -> None: ...
-    def refusal(self, record: Record, reason: str) -> None: ...
-    def end(self, record: Record) -> None: ...
-    def fault(self, fault: Fault) -> None: ...
-    def drop(self, drop: Drop) -> None: ...
-    def remaining(self, tables: Sequence[Table]) -> None: ...
-    def flush(self) -> None: ...
-
-    @property
-    def is_switched(self) -> bool:
-        """Whether the output is the file of a freopen()."""
-
-    def texts(self, actions: Sequence[Action], stride: int) -> Texts:
-        """What makes the text of some actions of records of `stride` bytes each."""
 
 
 def _header(spec: TracingSpec) -> bytes:
@@ -57,12 +32,13 @@ def _header(spec: TracingSpec) -> bytes:
     return pcapng.section_header(system.machine, name, f"sonde {__version__}", description(spec))
 
 
-class Captures:
-    """A `Sink`. Records of clauses that capture become packets of `file`, with the values that stand before capture();
+class Captures(Sink):
+    """Records of clauses that capture become packets of `file`, with the values that stand before capture();
     everything else goes to `report`. Nothing of a packet is shown there. `is_live`: what is captured is captured now.
     """
 
-    def __init__(self, spec: TracingSpec, report: BesidePackets, file: CaptureFile, is_live: bool = True) -> None:
+    def __init__(self, spec: TracingSpec, report: Report, file: CaptureFile, is_live: bool = True) -> None:
+        self.title = report.title
         self._report = report
         self._file = file
         self._captures = {each.number: capture for each in spec.records if (capture := capture_of(each))}
@@ -178,6 +154,9 @@ class Captures:
 
     def table(self, table: Table, conversions: tuple[Conversion, ...] | None) -> None:
         self._report.table(table, conversions)
+
+    def show(self, shown: ShownMap) -> None:
+        self._report.show(shown)
 
     def refusal(self, record: Record, reason: str) -> None:
         self._report.refusal(record, reason)

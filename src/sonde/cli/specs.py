@@ -28,9 +28,6 @@ def run_file(arguments: Arguments, messages: Messages) -> int:
     if arguments.programs or arguments.operands or arguments.save or arguments.btf:
         raise FatalError("--spec runs a program that is compiled already: it takes no other, and no macro arguments")
     content = spec_of(path, content_of(path))
-    if content.language != "d":
-        text = f"{path} is a program of {content.language}'s language"
-        raise FatalError(text, hint=f"run it with sonde bt {path}")
     with damaged(path):
         return _run(path, content, arguments, messages)
 

@@ -1,4 +1,4 @@
-"""The consumer: drains the rings, keeps the aggregations and tells a sink what happened."""
+"""The consumer: drains the rings, keeps the aggregations and reports to a sink."""
 
 from __future__ import annotations
 
@@ -38,11 +38,12 @@ from sonde.model.records import (
 )
 from sonde.model.spec import TracingSpec
 from sonde.model.units import SECOND
-from sonde.typed import TYPE_CHECKING, Any, cast
+from sonde.typed import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sonde.consume.aggregations import AggregationAction, Aggregations, Label, Moment
-    from sonde.consume.sink import ShowingSink, Sink
+    from sonde.consume.events import Contents, Table
+    from sonde.consume.sink import Sink
     from sonde.consume.store import Canonical, Key
     from sonde.consume.waiting import EndOfTracing, WaitingActions
     from sonde.engines.base import Tracing
@@ -345,12 +346,11 @@ class Consumer:
         if action.is_array:
             from sonde.consume.arrays import contents  # of languages that show arrays
 
-            of: Any = contents(self._spec, self._spec.arrays[action.number], self._tracing)
+            of: Contents | Table = contents(self._spec, self._spec.arrays[action.number], self._tracing)
         else:
             assert self._aggregations is not None
             of = self._aggregations.shown(action.number)
-        showing: ShowingSink = cast("Any", self._sink)
-        showing.show(ShownMap(of, top, divisor))
+        self._sink.show(ShownMap(of, top, divisor))
 
     def _setopt(self, record: Record, action: SetOptionAction) -> None:
         name = self._value(action.name, record.data).decode(errors="replace")
@@ -366,7 +366,7 @@ class Consumer:
             if self._settle_at_once:
                 self._speculations.settle(self._show_committed)
         elif action.name == "ftruncate":
-            self._sink.action(record, cast("Action", action))
+            self._sink.action(record, action)
 
     def _show_committed(self, data: memoryview) -> None:
         self._drain(data, committed=True)

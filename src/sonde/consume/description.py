@@ -12,8 +12,9 @@ from sonde.model.named_maps import SPECULATIONS, WAITING
 from sonde.model.plain import PlainError, from_plain, to_plain
 from sonde.model.probe import Internal, Packet, Probe
 from sonde.model.python_functions import NumberedFunction
-from sonde.model.records import AggregationSpec, RecordLayout, TypeSpec
-from sonde.model.spec import MapSpec, TracingSpec
+from sonde.model.records import AggregationSpec, ArraySpec, RecordLayout, ShowAction, TypeSpec
+from sonde.model.report_texts import ReportTexts
+from sonde.model.spec import MapSpec, ProgramSpec, TracingSpec
 from sonde.typed import Any, NamedTuple
 
 VERSION = 2
@@ -38,7 +39,8 @@ class ShownOption(NamedTuple):
 
 class Description(NamedTuple):
     """A session with so many `rings`: what its records and aggregations are, and the options when it began. `maps` are
-    those that the consumer asks for."""
+    those that the consumer asks for. Of `programs`, which a report that quotes the program has, only the places in the
+    text are there. The rest is as `TracingSpec` has it."""
 
     version: int
     rings: int
@@ -49,6 +51,11 @@ class Description(NamedTuple):
     probes: tuple[Probe, ...]
     types: tuple[TypeSpec, ...]
     maps: tuple[MapSpec, ...]
+    arrays: tuple[ArraySpec, ...] = ()
+    shown: tuple[ShowAction, ...] = ()
+    language: str = "d"
+    texts: ReportTexts | None = None
+    programs: tuple[ProgramSpec, ...] = ()
 
 
 class FoundProbes(NamedTuple):
@@ -70,9 +77,17 @@ def describe(spec: TracingSpec, rings: int, options: Options) -> bytes:
     shown = tuple(ShownOption(name, getattr(options, name)) for name in Options.__slots__)
     maps = tuple(each for each in spec.maps if each.name in (SPECULATIONS, WAITING))
     described = Description(
-        VERSION, rings, shown, spec.records, spec.aggregations, spec.strings, probes, spec.types, maps
-    )
+        VERSION, rings, shown, spec.records, spec.aggregations, spec.strings, probes, spec.types, maps,
+        spec.arrays, spec.shown, spec.language, spec.texts,
+        tuple(map(_with_places_alone, spec.programs)) if spec.texts is not None else (),
+    )  # fmt: skip
     return json.dumps(to_plain(described)).encode()
+
+
+def _with_places_alone(program: ProgramSpec) -> ProgramSpec:
+    """What tells where in its text a program was when it failed."""
+    served = tuple(each._replace(probe=each.probe._replace(firing=Internal(""))) for each in program.probes)
+    return ProgramSpec(program.name, program.kind, program.attach_type, b"", (), served, line_info=program.line_info)
 
 
 def describe_found(strings: Iterable[bytes], probes: Iterable[Probe]) -> bytes:
@@ -99,8 +114,9 @@ def described(payload: bytes) -> tuple[TracingSpec, int, Options]:
     if not 0 <= found.rings <= _MOST_RINGS:
         raise RawFileError("the description is damaged: the number of rings")
     spec = TracingSpec(
-        found.maps, (), found.records, found.aggregations, found.strings, found.probes, types=found.types
-    )
+        found.maps, found.programs, found.records, found.aggregations, found.strings, found.probes, (), found.types, 0,
+        found.arrays, found.shown, found.language, found.texts,
+    )  # fmt: skip
     try:
         check_layouts(spec)
     except SpecFileError as error:

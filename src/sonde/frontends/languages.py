@@ -16,6 +16,7 @@ from sonde.typed import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, cas
 
 if TYPE_CHECKING:
     from sonde.model.catalog import Catalog
+    from sonde.model.report_texts import ReportTexts
 
 ProgramText: TypeAlias = tuple[str, str]
 """One program of a session, a kind and a text. Kinds: a whole `text`; a `file`, whose path it is; or, as D has them on
@@ -43,7 +44,8 @@ class Checked(NamedTuple):
 
     `types` are those that programs and their libraries declare. `remarks` and `warnings` are found when they are asked
     for: of its letters, of what it does; these are told whether there are processes that $target may mean. `own` is
-    what a front end's own tools take.
+    what a front end's own tools take. `layouts` names the language in whose layouts text is, and `texts` are what these
+    show besides what the spec has.
     """
 
     program: Program
@@ -55,6 +57,8 @@ class Checked(NamedTuple):
     remarks: Callable[[], Iterable[Remark]]
     warnings: Callable[[bool], Iterable[Remark]]
     own: Any
+    layouts: str = "d"
+    texts: ReportTexts | None = None
 
 
 class FrontEnd(Protocol):
@@ -74,6 +78,9 @@ _BPFTRACE = "sonde.frontends.bpftrace.programs.front_end"
 _PYTHON = "sonde.frontends.python.programs.front_end"
 LANGUAGES = {"d": "sonde.frontends.d.programs.front_end", "bpftrace": _BPFTRACE, "python": _PYTHON}
 """The module of each front end, which is imported when a program is in its language."""
+
+LAYOUTS = {"d": "sonde.frontends.d.report.text", "bpftrace": "sonde.frontends.bpftrace.report.text"}
+"""For each language that programs are shown in (`Checked.layouts`) the module of its report (`session/reports.py`)."""
 
 
 def front_end(language: str) -> FrontEnd:

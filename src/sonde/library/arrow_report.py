@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 
-from sonde.consume import events as consumed
-from sonde.consume.events import Drop, Fault, ShownMap, Table
 from sonde.consume.options import Options
 from sonde.library.arrow_aggregations import AggregationTables
 from sonde.library.arrow_batches import RecordBatches, row_of
 from sonde.library.arrow_schema import table_columns
+from sonde.library.data_report import DataReport
 from sonde.library.event_sink import EventSink
 from sonde.library.events import Aggregation, Event, Exit
 from sonde.library.values import Values
-from sonde.model.conversions import Conversion
 from sonde.model.probe import Probe
-from sonde.model.records import Action, RecordLayout
-from sonde.model.samples import SampleSink
+from sonde.model.records import RecordLayout
 from sonde.model.spec import TracingSpec
-from sonde.typed import TYPE_CHECKING, Any, Protocol
-
-if TYPE_CHECKING:
-    from sonde.captures.sink import Texts
+from sonde.typed import Any, Protocol
 
 _TURN = 1.0
 """Seconds after which what has come is written."""
@@ -42,8 +36,10 @@ class Tables(Protocol):
     def aggregation(self, name: str, table: Any) -> None: ...
 
 
-class TableReport:
-    """A `session.Report` that gives tables to `taker`. What is no record is told as well."""
+class TableReport(DataReport):
+    """A report that gives tables to `taker`. What is no record is told as well."""
+
+    title = "a table"
 
     def __init__(
         self, spec: TracingSpec, options: Options, values: Values, offset: int, taker: Tables,
@@ -53,11 +49,10 @@ class TableReport:
         self._batches = RecordBatches(columns, spec.strings, values, offset)
         self._batches.learn(spec.probes)
         self._aggregations = AggregationTables(spec)
-        self._events = EventSink(spec, options, values, self._take)
+        self.events = EventSink(spec, options, values, self._take)
         self._taker = taker
         self._tell = tell
         self._due = time.monotonic() + _TURN
-        self.label = self._events.label
         taker.begin(columns.schema, self._aggregations.schemas)
 
     def run(self, layout: RecordLayout, data: memoryview, stride: int) -> None:
@@ -65,65 +60,13 @@ class TableReport:
         if self._batches.is_full:
             self._taker.records(self._batches.take())
 
-    def begin(self, record: consumed.Record) -> None:
-        self.run(record.layout, record.data, len(record.data))
-
-    def end(self, record: consumed.Record) -> None:
-        """Nothing follows."""
-
-    def action(self, record: consumed.Record, action: Action) -> None:
-        self._events.action(record, action)
-
-    def table(self, table: Table, conversions: tuple[Conversion, ...] | None) -> None:
-        self._events.table(table, conversions)
-
-    def remaining(self, tables: Sequence[Table]) -> None:
-        self._events.remaining(tables)
-
-    def show(self, shown: ShownMap) -> None:
-        """A map of bpftrace's language."""
-        self._events.show(shown)
-
-    def refusal(self, record: consumed.Record, reason: str) -> None:
-        self._events.refusal(record, reason)
-
-    def fault(self, fault: Fault) -> None:
-        self._events.fault(fault)
-
-    def drop(self, drop: Drop) -> None:
-        self._events.drop(drop)
-
     def learn(self, probes: Iterable[Probe]) -> None:
         found = [*probes]
         self._batches.learn(found)
-        self._events.learn(found)
-
-    def missing(self, text: str) -> None:
-        self._events.missing(text)
-
-    def gone(self, device: str) -> None:
-        self._events.gone(device)
-
-    def blank_line(self) -> None:
-        """For terminals."""
-
-    def sample_lines(self) -> SampleSink:
-        return self._events.sample_lines()
-
-    @property
-    def is_data(self) -> bool:
-        return True
-
-    @property
-    def is_switched(self) -> bool:
-        """The output stays the same."""
-        return False
-
-    def texts(self, actions: Sequence[Action], stride: int) -> Texts:
-        return self._events.texts(actions, stride)
+        super().learn(found)
 
     def flush(self) -> None:
-        self._events.flush()
+        self.events.flush()
         self._batches.name()
         if time.monotonic() >= self._due:
             self._turn()
@@ -135,7 +78,7 @@ class TableReport:
         self._due = time.monotonic() + _TURN
 
     def close(self) -> None:
-        self._events.flush()
+        self.events.flush()
         self._turn()
 
     def finish(self, status: int) -> None:

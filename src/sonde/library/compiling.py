@@ -123,7 +123,8 @@ def compiled(
                 require_recordable(checked.program.clauses)
             compilation = _laid_out(checked, options, registry, wanted.engine, for_values)
             try:
-                return Compiled(compilation.spec(), checked, compilation, registry, options, recorder)
+                spec = compilation.spec()._replace(language=checked.layouts, texts=checked.texts)
+                return Compiled(spec, checked, compilation, registry, options, recorder)
             except SourceError as error:
                 raise checked.explain(error) from None
         except ProgramError as error:

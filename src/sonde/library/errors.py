@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from sonde.launch import CommandError, GuardianError
-from sonde.model.errors import AbortedError, EngineError, ProgramError
+from sonde.model.errors import AbortedError, CannotShowError, EngineError, ProgramError
 from sonde.session.errors import NotPermittedError as SessionNotPermittedError
 from sonde.session.errors import SessionError
 from sonde.visible import visible_lines
@@ -122,6 +122,8 @@ def as_errors() -> Iterator[None]:
         raise engine_error(error) from None
     except CommandError as error:
         raise Error(str(error)) from None
+    except CannotShowError as error:
+        raise TracingError(str(error), error.remedy) from None
     except GuardianError as error:
         raise TracingError(f"processing aborted: {error}") from None
 

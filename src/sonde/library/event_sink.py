@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Sequence
 from sonde.consume import events as consumed
 from sonde.consume.events import Contents, Drop, Fault, ShownMap, Table
 from sonde.consume.options import Options
+from sonde.consume.sink import Report, Texts
 from sonde.frontends.d.report.messages import absence_text, drop_text, fault_text, refusal_text
 from sonde.library.aggregations import Key, elements_of, key_of, rows_of, value_of
-from sonde.library.errors import TracingError
 from sonde.library.events import Aggregation, Event, Loss, Message, ProbeError
 from sonde.library.record_costs import cost_of
 from sonde.library.record_reader import ProbeNames, ReadRecords, fields_of, record_reader
@@ -21,10 +21,8 @@ from sonde.model.records import FAULTS, Action, AggregationSpec, ArraySpec, Comm
 from sonde.model.samples import SampleSink
 from sonde.model.spec import TracingSpec
 from sonde.model.units import MIB
-from sonde.typed import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from sonde.captures.sink import Texts
+from sonde.report.commands import ShownActions
+from sonde.typed import Any
 
 _AT_ONCE, _BYTES_AT_ONCE = 1 << 12, 8 * MIB
 """Records that are made before they are handed on, and the memory that they may take."""
@@ -39,14 +37,15 @@ Act = Callable[[str, bytes], "str | None"]
 """Carries out system() and the like: the action's name and formatted argument; why it could not, if so."""
 
 
-class EventSink:
-    """A `Sink` and report that gives events, in lists, to `put`, whoever waits for them. A record whose events may take
+class EventSink(Report):
+    """A report that gives events, in lists, to `put`, whoever waits for them. A record whose events may take
     more than `most` bytes of memory raises MemoryError."""
 
     def __init__(
         self, spec: TracingSpec, options: Options, values: Values, put: Callable[[list[Event]], None],
         most: int | None = None,
     ) -> None:  # fmt: skip
+        self.title = "a run of events"
         self._spec = spec
         self._options = options
         self._values = values
@@ -58,10 +57,6 @@ class EventSink:
         self._most = most
         self._waiting: list[Event] = []
         self._refused: set[str] = set()
-
-    @property
-    def label(self) -> None:
-        """Keys of aggregations are joined by their values."""
 
     def run(self, layout: RecordLayout, data: memoryview, stride: int) -> None:
         read, count = self._reader(layout, stride)
@@ -97,7 +92,7 @@ class EventSink:
             self.flush()
 
     def end(self, record: consumed.Record) -> None:
-        """Nothing follows."""
+        return
 
     def action(self, record: consumed.Record, action: Action) -> None:
         if isinstance(action, CommandAction | OtherAction) and action.name not in self._refused:
@@ -115,7 +110,7 @@ class EventSink:
             self.table(each, None)
 
     def show(self, shown: ShownMap) -> None:
-        """A map of bpftrace's language (`consume.sink.ShowingSink`): the last rows of it are those that are wanted."""
+        """A map of bpftrace's language: the last rows of it are those that are wanted."""
         from sonde.frontends.bpftrace.report.maps import ordered_rows  # programs of another language have none
 
         rows: dict[Key, Any]
@@ -153,27 +148,20 @@ class EventSink:
     def gone(self, device: str) -> None:
         self._waiting.append(Message(f"network device {device} has gone: no more packets of it are seen"))
 
-    def blank_line(self) -> None:
-        """For terminals."""
-
     def sample_lines(self) -> SampleSink:
-        """Raises TracingError: what lets samples through is for the command and its recordings."""
-        raise TracingError("samples that sample() lets through come as text", "give the run an `output`")
+        """What lets samples through is for the command and its recordings."""
+        self.cannot_show("samples that sample() lets through", "text does: give the run an `output`")
 
     @property
     def is_data(self) -> bool:
         return True
 
-    @property
-    def is_switched(self) -> bool:
-        """There is no output."""
-        return False
-
     def texts(self, actions: Sequence[Action], stride: int) -> Texts:
         """The texts of values, which go into a file of packets as comments."""
-        from sonde.frontends.d.report.text import TextReport  # nothing else is shown as text
+        from sonde.report.output import Showing  # nothing else is shown as text
+        from sonde.session.reports import text_report
 
-        return TextReport(self._spec, self._options).texts(actions, stride)
+        return text_report(self._spec, self._options, Showing(act=ShownActions())).texts(actions, stride)
 
     def flush(self) -> None:
         if self._waiting:

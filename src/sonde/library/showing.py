@@ -22,7 +22,7 @@ from sonde.typed import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 from sonde.untrusted import open_file, open_named_file
 
 if TYPE_CHECKING:
-    from sonde.report.samples import SampleLines
+    from sonde.model.samples import SampleSink
     from sonde.symbols.symbolizer import SystemSymbolizer
 
 
@@ -118,7 +118,7 @@ def _show_with_samples(file: BinaryIO, names: SystemSymbolizer, how: How) -> Sho
 
     recorded, passed = RecordedFile(file), Passed()
 
-    def show_samples(lines: SampleLines) -> None:
+    def show_samples(lines: SampleSink) -> None:
         lines.begin(recorded.events())
         passed.give_to(lines, names.take)
 
@@ -134,7 +134,7 @@ def _show_with_samples(file: BinaryIO, names: SystemSymbolizer, how: How) -> Sho
 
 def _show(
     recorded: Replay, names: Names | SystemSymbolizer, how: How, cut: Callable[[], str],
-    show_samples: Callable[[SampleLines], None] | None = None,
+    show_samples: Callable[[SampleSink], None] | None = None,
 ) -> Shown:  # fmt: skip
     act = perform if how.performs else NotPerformed()
     with _descriptor(how.output) as output, capture_file(how.captures, recorded.spec) as packets:

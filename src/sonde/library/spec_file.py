@@ -27,11 +27,10 @@ _NAMED = 3
 
 def save(
     path: str, spec: TracingSpec, registry: Registry, parts: Sequence[tuple[str, int]], kept: Mapping[str, Value],
-    destructive: bool, language: str = "d", texts: str = "",
+    destructive: bool,
 ) -> None:  # fmt: skip
     """Write a spec file. `registry`: what was compiled with; `parts`: how messages call each program, and how many
-    probes it matches; `kept`: options that go with it; `language` and `texts` as the file has them. Raises
-    ScriptError."""
+    probes it matches; `kept`: options that go with it. Raises ScriptError."""
     for program in spec.programs:
         for probe, _ in program.probes:
             if isinstance(probe.firing, StaticProbe | Uprobe):
@@ -51,8 +50,6 @@ def save(
         tuple(KeptSetting(name, value) for name, value in sorted(kept.items())),
         destructive,
         spec,
-        language,
-        texts,
     )
     try:
         with open(create_named(path, os.O_TRUNC), "w", encoding="utf-8") as file:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Iterable, Sequence
 
-from sonde.consume.events import Drop, Fault, Record, Table
+from sonde.consume.events import Drop, Fault, Record, ShownMap, Table
 from sonde.consume.options import Options
-from sonde.frontends.d.report.text import TextReport
+from sonde.consume.sink import Report, Texts
 from sonde.library.event_sink import EventSink
 from sonde.library.events import Event, Message, Text
 from sonde.library.given import TEXT
@@ -16,38 +15,31 @@ from sonde.model.probe import Probe
 from sonde.model.records import Action, RecordLayout
 from sonde.model.samples import SampleSink
 from sonde.model.spec import TracingSpec
+from sonde.report.output import Showing
 from sonde.report.symbolizer import Symbolizer
+from sonde.session.reports import text_report
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from typing import Any
-
-    from sonde.captures.sink import Texts
+    from sonde.consume.aggregations import Label
 
 
-class _Told(io.RawIOBase):
-    """A file of messages, each a line."""
-
-    def __init__(self, put: Callable[[list[Event]], None]) -> None:
-        self._put = put
-
-    def write(self, data: Any) -> int:
-        text = bytes(data).decode(errors="surrogateescape")
-        self._put([Message(text.partition(": ")[2].strip())])
-        return len(data)
-
-
-class TextSink:
-    """A `session.Report` made of the command's, and of the sink of events."""
+class TextSink(Report):
+    """A report made of the command's, and of the sink of events."""
 
     def __init__(
         self, spec: TracingSpec, options: Options, output: int, names: Symbolizer, events: EventSink,
         put: Callable[[list[Event]], None],
     ) -> None:  # fmt: skip
         take = (lambda data: put([Text(data)])) if output == TEXT else None
-        self._text = TextReport(spec, options, output, _Told(put), names, take=take)  # type: ignore[arg-type]
+        showing = Showing(output, names, take=take, tell=lambda text: put([Message(text)]))
+        self._text = text_report(spec, options, showing)
         self._events = events
-        self.label = self._text.label
+        self.title = self._text.title
+
+    @property
+    def label(self) -> Label | None:
+        return self._text.label
 
     def run(self, layout: RecordLayout, data: memoryview, stride: int) -> None:
         self._text.run(layout, data, stride)
@@ -63,6 +55,9 @@ class TextSink:
 
     def table(self, table: Table, conversions: tuple[Conversion, ...] | None) -> None:
         self._text.table(table, conversions)
+
+    def show(self, shown: ShownMap) -> None:
+        self._text.show(shown)
 
     def remaining(self, tables: Sequence[Table]) -> None:
         self._text.remaining(tables)
@@ -92,13 +87,6 @@ class TextSink:
 
     def sample_lines(self) -> SampleSink:
         return self._text.sample_lines()
-
-    def blank_line(self) -> None:
-        """For terminals."""
-
-    @property
-    def is_data(self) -> bool:
-        return False
 
     @property
     def is_switched(self) -> bool:

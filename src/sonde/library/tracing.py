@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 
 from sonde.consume.options import Options
+from sonde.consume.sink import Report
 from sonde.library.aggregations import live
 from sonde.library.engines import engine_for
 from sonde.library.event_sink import EventSink
@@ -22,7 +23,7 @@ from sonde.library.text_sink import TextSink
 from sonde.library.values import Values
 from sonde.model.spec import TracingSpec
 from sonde.session.names import Names
-from sonde.session.participants import MakeReport, Report, Sight
+from sonde.session.participants import MakeReport, Sight
 from sonde.session.replay_inputs import recording_of
 
 # Commands and the guardian are forked. Python warns of that where there are other threads, since a lock that one of

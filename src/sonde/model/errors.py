@@ -124,3 +124,11 @@ class EngineError(Exception):
 
 class AbortedError(EngineError):
     """Tracing had begun and cannot go on."""
+
+
+class CannotShowError(Exception):
+    """A sink has no form for an event. The text, `X cannot show Y`, names both; `remedy` is what shows it."""
+
+    def __init__(self, sink: str, what: str, remedy: str = "") -> None:
+        super().__init__(f"{sink} cannot show {what}")
+        self.remedy = remedy

@@ -24,6 +24,7 @@ from sonde.model.records import (
     TraceAction,
     TypeSpec,
 )
+from sonde.model.report_texts import ReportTexts
 from sonde.typed import NamedTuple
 
 
@@ -176,7 +177,8 @@ class TracingSpec(NamedTuple):
     `programs` are attached in order; those whose probe's firing is Internal are run by hand. `rings` names the map of
     the ring buffers (one map, an array of maps indexed by CPU, or an array of perf events, whose rings have
     `ring_bytes` each). `probes` are all probes by identifier. `types` are those that print() shows and all that they
-    consist of. `shown` are the actions when all is over; those of no record have no fields.
+    consist of. `shown` are the actions when all is over; those of no record have no fields. `language` is the one in
+    whose layouts text is (`frontends/languages.py`), and `texts` are what these show besides.
     """
 
     maps: tuple[MapSpec, ...]
@@ -190,6 +192,8 @@ class TracingSpec(NamedTuple):
     ring_bytes: int = 0
     arrays: tuple[ArraySpec, ...] = ()
     shown: tuple[ShowAction, ...] = ()
+    language: str = "d"
+    texts: ReportTexts | None = None
 
 
 def devices(spec: TracingSpec) -> list[str]:

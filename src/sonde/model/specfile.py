@@ -94,8 +94,7 @@ class KeptSetting(NamedTuple):
 
 
 class SpecFile(NamedTuple):
-    """The content. `sonde` is the version that wrote it; `destructive`: it has actions that need -w. `language` is that
-    of the program, and `texts` what its report needs besides the spec, as that language has it."""
+    """The content. `sonde` is the version that wrote it; `destructive`: it has actions that need -w."""
 
     sonde: str
     compiled_for: CompiledFor
@@ -103,8 +102,6 @@ class SpecFile(NamedTuple):
     options: tuple[KeptSetting, ...]
     destructive: bool
     spec: TracingSpec
-    language: str = "d"
-    texts: str = ""
 
 
 def to_text(content: SpecFile) -> str:
@@ -119,12 +116,26 @@ def from_text(text: str) -> SpecFile:
         raise SpecFileError("it was written by a newer version of sonde")
     if data.pop("checksum", None) != _checksum(data):
         raise SpecFileError("it is damaged: its checksum is wrong")
+    _upgrade(data)
     try:
         content: SpecFile = from_plain(SpecFile, data)
     except PlainError as error:
         raise SpecFileError(f"it is damaged: {error}") from None
     _check(content.spec)
     return content
+
+
+def _upgrade(data: dict[str, Any]) -> None:
+    """Earlier versions of sonde wrote the language, and the texts of its report, beside the spec."""
+    language, texts, spec = data.pop("language", "d"), data.pop("texts", ""), data.get("spec")
+    if language == "d" or not isinstance(texts, str) or not isinstance(spec, dict):
+        return
+    import json  # as below
+
+    try:
+        spec |= {"language": language, "texts": json.loads(texts)}
+    except (ValueError, RecursionError):
+        raise SpecFileError("it is damaged: what its report is to show is not known") from None
 
 
 def _outer(text: str) -> dict[str, Any]:

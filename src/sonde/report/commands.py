@@ -12,17 +12,10 @@ from sonde import children
 from sonde.inherited import environment
 from sonde.report.escape import escaped
 from sonde.report.output import Output
-from sonde.typed import Protocol
-
-
-class Performer(Protocol):
-    """Deals with an action by name, whose formatted argument is `argument`; returns why it was not performed."""
-
-    def __call__(self, name: str, argument: bytes, output: Output) -> str | None: ...
 
 
 def perform(name: str, argument: bytes, output: Output) -> str | None:
-    """An `Performer` that does what the program says."""
+    """A `Performer` that does what the program says."""
     if name == "system":
         return _run(argument, output)
     if name == "freopen":
@@ -32,7 +25,7 @@ def perform(name: str, argument: bytes, output: Output) -> str | None:
 
 
 class ShownActions:
-    """An `Performer` that performs nothing: it writes each action as a line, and counts them."""
+    """A `Performer` that performs nothing: it writes each action as a line, and counts them."""
 
     def __init__(self) -> None:
         self.count = 0

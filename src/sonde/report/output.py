@@ -6,7 +6,33 @@ import errno
 import os
 from collections.abc import Callable
 
+from sonde.typed import TYPE_CHECKING, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from sonde.report.symbolizer import Symbolizer
+
 _CHUNK = 1 << 18
+
+
+class Performer(Protocol):
+    """Deals with an action by name, whose formatted argument is `argument`; returns why it was not performed."""
+
+    def __call__(self, name: str, argument: bytes, output: Output) -> str | None: ...
+
+
+class Showing(NamedTuple):
+    """What a report of text is given. `output` is the descriptor of the text, unless something is to `take` it in
+    blocks; `tell` takes messages, which else are lines of the error output, and `program` is the command's name in
+    these. `act` deals with actions that reach outside the report, which are performed without it. `is_recorded`: the
+    program comes from a file, as its data do, not from whoever looks."""
+
+    output: int = 1
+    symbolizer: Symbolizer | None = None
+    program: str = "sonde"
+    act: Performer | None = None
+    is_recorded: bool = False
+    take: Callable[[bytes], None] | None = None
+    tell: Callable[[str], None] | None = None
 
 
 def write_all(descriptor: int, data: bytes) -> None:

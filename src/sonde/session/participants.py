@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from sonde.consume.sink import Sink
-from sonde.model.records import Action
 from sonde.typed import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from sonde.captures.sink import Texts
-    from sonde.consume.aggregations import Label
     from sonde.consume.events import Drop
     from sonde.consume.options import Options
+    from sonde.consume.sink import Report
     from sonde.consume.store import Key
     from sonde.model.aggregation_words import Words
-    from sonde.model.probe import Probe
-    from sonde.model.samples import SampleSink
     from sonde.model.spec import TracingSpec
 
 
@@ -93,29 +88,6 @@ class Trials(Protocol):
 
     def begin(self, probe: str) -> None: ...
     def finish(self, probe: str, nanoseconds: int, runs: int, status: int) -> None: ...
-
-
-class Report(Sink, Protocol):
-    """A sink that shows what a session has to say besides."""
-
-    @property
-    def label(self) -> Label | None: ...
-
-    def learn(self, probes: Iterable[Probe]) -> None: ...
-    def missing(self, text: str) -> None: ...
-    def gone(self, device: str) -> None: ...
-    def blank_line(self) -> None: ...
-    def close(self) -> None: ...
-    def sample_lines(self) -> SampleSink: ...
-
-    @property
-    def is_switched(self) -> bool: ...
-
-    @property
-    def is_data(self) -> bool:
-        """Whether programs read it: they get what pictures show, too, which people are not to read twice."""
-
-    def texts(self, actions: Sequence[Action], stride: int) -> Texts: ...
 
 
 class MakeReport(Protocol):

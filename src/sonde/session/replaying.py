@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 
 from sonde.consume.consumer import Consumer
 from sonde.consume.options import display_options
-from sonde.frontends.d.report.text import TextReport
 from sonde.model.named_maps import PACKET_LOSSES, WAITING
 from sonde.model.options import OptionTable
+from sonde.report.output import Showing
 from sonde.report.symbolizer import Symbolizer
+from sonde.session.reports import text_report
 from sonde.session.tracing import captured, packet_losses, setting, tell_waiting
 from sonde.typed import TYPE_CHECKING, Protocol
 
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
     from sonde.model.probe import Probe
     from sonde.model.python_frames import PythonFrame
     from sonde.model.python_functions import NumberedFunction
-    from sonde.report.commands import Performer
-    from sonde.report.samples import SampleLines
+    from sonde.model.samples import SampleSink
+    from sonde.report.output import Performer
 
 
 class RecordedNames(Symbolizer, Protocol):
@@ -33,7 +34,7 @@ class RecordedNames(Symbolizer, Protocol):
 
 def show_recorded(
     recorded: Replay, options: OptionTable, output: int, program_name: str, symbolizer: RecordedNames | None = None,
-    packets: CaptureFile | None = None, show_samples: Callable[[SampleLines], None] | None = None, *, act: Performer,
+    packets: CaptureFile | None = None, show_samples: Callable[[SampleSink], None] | None = None, *, act: Performer,
 ) -> tuple[int, Replayed]:  # fmt: skip
     """Show a recording as its session was shown, but for `options`; returns exit()'s argument, and what was shown.
     `show_samples` is given what prints samples among the rest; `act` deals with system() and the like. Where the file
@@ -44,9 +45,8 @@ def show_recorded(
     rate = recorded.options.aggrate
     shown = display_options(options, recorded.options)
 
-    report = TextReport(
-        recorded.spec, shown, output, symbolizer=symbolizer, program=program_name, act=act, is_recorded=True
-    )
+    showing = Showing(output, symbolizer, program_name, act, is_recorded=True)
+    report = text_report(recorded.spec, shown, showing)
     if show_samples is not None:
         show_samples(report.sample_lines())
     captures = captured(recorded.spec, report, packets, False)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from sonde.captures.file import CaptureFile
     from sonde.captures.sink import Captures
     from sonde.consume.recorder import Recorder
-    from sonde.consume.sink import Sink
+    from sonde.consume.sink import Report, Sink
     from sonde.consume.store import Key
     from sonde.engines.base import Engine, FiringFeed, PacketFeed, Progress, Tracing
     from sonde.formats.raw_file import WriteBlock
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from sonde.model.probe import Probe
     from sonde.model.samples import SampleSink
     from sonde.report.symbolizer import Symbolizer
-    from sonde.session.participants import Asked, MakeReport, Report, Trials, Watcher
+    from sonde.session.participants import Asked, MakeReport, Trials, Watcher
     from sonde.session.traced import Traced
     from sonde.symbols.following import NameSource
 
@@ -112,7 +112,7 @@ class Session:
             spec = spec._replace(strings=self._strings)  # type: ignore[arg-type]
         self._recorders: list[Recorder] = []
         source = self._source = self._recorded(recorders)
-        self._report: Report = (make_report or _d_report(output, symbolizer, program_name))(spec, self._shown)
+        self._report = (make_report or _in_words(output, symbolizer, program_name))(spec, self._shown)
         # What a file has was captured at another time.
         self._captures = captured(spec, self._report, packets, self._tracing.packets() is None)
         sink = samples or (self._report.sample_lines() if has_samples(spec) else None)
@@ -480,11 +480,13 @@ def _looks_into_processes(spec: TracingSpec) -> bool:
     return watches or any(each.name == UNWIND_ROWS for each in spec.maps)
 
 
-def _d_report(output: int, symbolizer: Symbolizer | None, program: str) -> MakeReport:
-    """What makes the report of D's programs."""
-    from sonde.frontends.d.report.text import TextReport  # programs of another language have another one
+def _in_words(output: int, symbolizer: Symbolizer | None, program: str) -> MakeReport:
+    """What makes a report as text, in the layouts of the program's language."""
+    from sonde.report.output import Showing  # many runs have a report of another kind
+    from sonde.session.reports import text_report
 
-    return lambda spec, shown: TextReport(spec, shown, output, symbolizer=symbolizer, program=program)
+    showing = Showing(output, symbolizer, program)
+    return lambda spec, shown: text_report(spec, shown, showing)
 
 
 def setting(options: OptionTable, shown: Options) -> Callable[[str, str], str | None]:

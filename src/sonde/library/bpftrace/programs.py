@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from sonde.consume.events import Value
 from sonde.consume.options import Options
 from sonde.frontends.bpftrace.check.checker import CheckedProgram
-from sonde.frontends.bpftrace.program_text import BtSource
 from sonde.frontends.bpftrace.programs.imports import LARGEST_PROGRAM
 from sonde.frontends.bpftrace.programs.wanted import FILTER, MODE, PROCESS, TELLS
-from sonde.frontends.bpftrace.report.text import BtReport, Ending
+from sonde.frontends.bpftrace.report.ending import ending_of
+from sonde.frontends.bpftrace.report.text import BtReport
 from sonde.library.compiling import Compiled, For, compiled
 from sonde.library.compiling import refuse_without_processes as refuse_without_processes
 from sonde.library.foreground import Job, Outlet, run_here
@@ -20,6 +20,7 @@ from sonde.library.settings import OptionTable
 from sonde.machine.own_name import take_name as take_name
 from sonde.model.records import AggregationSpec, ArraySpec
 from sonde.model.spec import TracingSpec
+from sonde.report.output import Showing
 from sonde.typed import TYPE_CHECKING, NamedTuple, Protocol
 from sonde.untrusted import read_named, text_in
 
@@ -106,17 +107,6 @@ def job_of(
     return Job(made.spec, options, made.checked.is_destructive, program=LANGUAGE, watch=watched)
 
 
-def ending_of(own: CheckedProgram) -> Ending:
-    """What a program's report shows it by."""
-    settings = own.settings
-    trailer = str(settings["str_trunc_trailer"]).encode(errors="surrogateescape")
-    source = BtSource(own.text, own.spans)
-    most = int(settings["max_cat_bytes"])
-    return Ending(
-        own.functions, False, int(settings["max_strlen"]), trailer, source=source, largest_file=most, series=own.series
-    )
-
-
 def run_program(
     program: BtProgram, options: OptionTable, held: Held, output: str | None, tell: Callable[[str], None],
     attached: Callable[[], None], is_json: bool = False, warns: bool = True, mode: str = "",
@@ -134,10 +124,10 @@ def run_program(
     trials = _trials(program, mode, is_json)
 
     def report_to(outlet: Outlet) -> MakeReport:
-        ending = ending_of(program.own)._replace(is_json=is_json, warns=warns, trials=trials)
+        ending = ending_of(program.made.spec.texts)._replace(is_json=is_json, warns=warns, trials=trials)
 
         def report(spec: TracingSpec, shown: Options) -> BtReport:
-            reports.append(BtReport(spec, shown, outlet.descriptor, outlet.names, ending))
+            reports.append(BtReport(spec, shown, Showing(outlet.descriptor, outlet.names), ending))
             return reports[0]
 
         return report

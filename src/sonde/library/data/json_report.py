@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import closing
 
-from sonde.consume import events as consumed
-from sonde.consume.events import Drop, Fault, Table
 from sonde.consume.options import Options
 from sonde.library.data.json_records import JsonHeads, RecordLines, record_lines
 from sonde.library.data.json_values import JsonStrings, encode, json_value
+from sonde.library.data_report import DataReport
 from sonde.library.errors import aborted
 from sonde.library.event_sink import EventSink
 from sonde.library.events import Aggregation, Event, Exit, Loss, Message, ProbeError, Record, TableBatch, Text
@@ -19,18 +18,13 @@ from sonde.library.holding import Held
 from sonde.library.source_positions import SourcePositions
 from sonde.library.statement_values import distinct
 from sonde.library.values import Values
-from sonde.model.conversions import Conversion
 from sonde.model.probe import Probe
-from sonde.model.records import Action, RecordLayout
-from sonde.model.samples import SampleSink
+from sonde.model.records import RecordLayout
 from sonde.model.spec import TracingSpec
 from sonde.report.output import Output, write_all
 from sonde.session.participants import MakeReport, Sight
-from sonde.typed import TYPE_CHECKING, Any
+from sonde.typed import Any
 from sonde.visible import unicode_text
-
-if TYPE_CHECKING:
-    from sonde.captures.sink import Texts
 
 _STANDARD = 1
 """The descriptor of the standard output."""
@@ -39,8 +33,10 @@ _AT_ONCE = 1 << 12
 """Records that are formatted before they are written."""
 
 
-class JsonReport:
-    """A `session.Report` that writes a line for each event to the file descriptor `output`."""
+class JsonReport(DataReport):
+    """A report that writes a line for each event to the file descriptor `output`."""
+
+    title = "JSON"
 
     def __init__(self, spec: TracingSpec, options: Options, output: int, values: Values) -> None:
         self._spec = spec
@@ -50,8 +46,7 @@ class JsonReport:
         self._heads.learn(spec.probes)
         self._texts = JsonStrings()
         self._lines: dict[tuple[int, int], RecordLines] = {}
-        self._events = EventSink(spec, options, values, self._write)
-        self.label = self._events.label
+        self.events = EventSink(spec, options, values, self._write)
 
     def run(self, layout: RecordLayout, data: memoryview, stride: int) -> None:
         lines = self._lines.get((layout.number, stride))
@@ -63,66 +58,13 @@ class JsonReport:
         for start in range(0, len(data), most):
             self._output.write(b"".join(lines(data[start : start + most])))
 
-    def begin(self, record: consumed.Record) -> None:
-        self.run(record.layout, record.data, len(record.data))
-
-    def end(self, record: consumed.Record) -> None:
-        """Nothing follows."""
-
-    def action(self, record: consumed.Record, action: Action) -> None:
-        self._events.action(record, action)
-        self._events.flush()
-
-    def table(self, table: Table, conversions: tuple[Conversion, ...] | None) -> None:
-        self._events.table(table, conversions)
-        self._events.flush()
-
-    def remaining(self, tables: Sequence[Table]) -> None:
-        self._events.remaining(tables)
-        self._events.flush()
-
-    def refusal(self, record: consumed.Record, reason: str) -> None:
-        self._events.refusal(record, reason)
-        self._events.flush()
-
-    def fault(self, fault: Fault) -> None:
-        self._events.fault(fault)
-        self._events.flush()
-
-    def drop(self, drop: Drop) -> None:
-        self._events.drop(drop)
-        self._events.flush()
+    def settle(self) -> None:
+        self.events.flush()
 
     def learn(self, probes: Iterable[Probe]) -> None:
         found = [*probes]
         self._heads.learn(found)
-        self._events.learn(found)
-
-    def missing(self, text: str) -> None:
-        self._events.missing(text)
-        self._events.flush()
-
-    def gone(self, device: str) -> None:
-        self._events.gone(device)
-        self._events.flush()
-
-    def blank_line(self) -> None:
-        """For terminals."""
-
-    def sample_lines(self) -> SampleSink:
-        return self._events.sample_lines()
-
-    @property
-    def is_data(self) -> bool:
-        return True
-
-    @property
-    def is_switched(self) -> bool:
-        """The output stays the same."""
-        return False
-
-    def texts(self, actions: Sequence[Action], stride: int) -> Texts:
-        return self._events.texts(actions, stride)
+        super().learn(found)
 
     def flush(self) -> None:
         self._output.flush()

@@ -23,6 +23,7 @@ from sonde.frontends.languages import Checked, Part, Remark
 from sonde.model import program as tree
 from sonde.model.errors import ProgramError, SourceError
 from sonde.model.options import OptionTable
+from sonde.model.report_texts import ImportedText, MapFunction, MapSeries, ReportTexts, TextSpan
 from sonde.model.types import Type
 from sonde.model.walk import nodes
 from sonde.typed import TYPE_CHECKING, TypeVar
@@ -62,6 +63,24 @@ def check(
         _no_remarks,
         lambda _: _warned(made, text),
         made,
+        "bpftrace",
+        _report_texts(made),
+    )
+
+
+def _report_texts(checked: CheckedProgram) -> ReportTexts:
+    """What the program's report is told besides its spec."""
+    settings, text = checked.settings, checked.text
+    return ReportTexts(
+        tuple(MapFunction(*each) for each in checked.functions.items()),
+        int(settings["max_strlen"]),
+        str(settings["str_trunc_trailer"]).encode(errors="surrogateescape"),
+        int(settings["max_cat_bytes"]),
+        text.name,
+        tuple(text.lines),
+        tuple(ImportedText(*each) for each in text.imported),
+        tuple(TextSpan(*begin, *end) for begin, end in checked.spans.items()),
+        tuple(MapSeries(name, *each) for name, each in checked.series.items()),
     )
 
 

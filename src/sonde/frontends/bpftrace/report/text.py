@@ -3,59 +3,48 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from sonde.consume.events import Drop, Fault, Record, ShownMap, Table, Value
 from sonde.consume.options import Options
-from sonde.frontends.bpftrace.program_text import BtSource, ProgramText
+from sonde.consume.sink import Report
+from sonde.frontends.bpftrace.report.ending import Ending, ending_of
 from sonde.model.probe import Probe
 from sonde.model.records import Action, AggregationSpec, ArraySpec, CommandAction, PacketAction, RecordLayout
 from sonde.model.spec import TracingSpec
-from sonde.report.output import Output
-from sonde.typed import TYPE_CHECKING, NamedTuple, NoReturn
-from sonde.visible import single_line, visible, visible_lines_bytes
+from sonde.report.output import Output, Performer, Showing
+from sonde.typed import TYPE_CHECKING
+from sonde.visible import single_line, single_line_bytes, visible, visible_lines_bytes
 
 if TYPE_CHECKING:
+    from sonde.consume.aggregations import Label
     from sonde.frontends.bpftrace.report.maps import MapText
     from sonde.frontends.bpftrace.report.packet_files import PacketFiles
     from sonde.frontends.bpftrace.report.records import Formatter
     from sonde.frontends.bpftrace.report.shown_values import ShownValues
-    from sonde.frontends.bpftrace.report.trials import BtTrials
-    from sonde.frontends.bpftrace.series import Series
-    from sonde.model.conversions import Conversion
     from sonde.model.records import Field
-    from sonde.report.symbolizer import Symbolizer
+    from sonde.report.commands import ShownActions
+    from sonde.report.samples import SampleLines
 
 _ERRORS = 2
 
 
-class Ending(NamedTuple):
-    """What the program calls the functions of its aggregations, by their names. `is_json`: what is shown are objects,
-    one a line. Strings of `longest` characters have been cut, and have `trailer` behind them. `warns`: warnf() is
-    heard. `source` is the program's text. `largest_file`: so many bytes cat() shows. `series` are the maps of
-    tseries(). `trials` take what is shown while they run."""
-
-    functions: Mapping[str, str]
-    is_json: bool = False
-    longest: int = 0
-    trailer: bytes = b""
-    warns: bool = True
-    source: BtSource = BtSource(ProgramText("", ()), {})
-    largest_file: int = 0
-    series: Mapping[str, Series] = {}
-    trials: BtTrials | None = None
+def text_report(spec: TracingSpec, options: Options, showing: Showing) -> BtReport:
+    """The report of a session (`session.reports.TextLayouts`). Raises DamagedError."""
+    return BtReport(spec, options, showing, ending_of(spec.texts))
 
 
-class BtReport:
-    """A `Sink` and `ShowingSink` that prints to a descriptor; messages go to the error output."""
+class BtReport(Report):
+    """A report that prints to a descriptor; messages go to the error output."""
 
-    def __init__(
-        self, spec: TracingSpec, options: Options, output: int, symbolizer: Symbolizer, ending: Ending
-    ) -> None:
+    title = "text in bpftrace's layouts"
+
+    def __init__(self, spec: TracingSpec, options: Options, showing: Showing, ending: Ending) -> None:
         self._spec = spec
         self._options = options
-        self._symbolizer = symbolizer
-        self._output = Output(output)
+        self._showing = showing
+        self._output = Output(showing.output, showing.take)
+        self._withheld = _withheld(showing.act)
         self._trials = ending.trials
         if self._trials is not None:
             self._trials.write = self._output.write
@@ -64,19 +53,24 @@ class BtReport:
         self._shown: ShownValues | None = None
         self._maps: MapText | None = None
         self._labels: MapText | None = None
-        self._packets = _packet_files(spec)
+        self._packets = _packet_files(spec) if self._withheld is None else None
 
     def _values(self) -> ShownValues:
         if self._shown is None:
             from sonde.frontends.bpftrace.report.shown_values import Look, ShownValues  # some programs show nothing
+            from sonde.report.symbolizer import NoNames
 
             ending = self._ending
             look = Look(ending.is_json, self._output.is_terminal, os.isatty(_ERRORS), ending.longest, ending.trailer)
-            self._shown = ShownValues(self._spec, self._options, self._symbolizer, look)
+            self._shown = ShownValues(self._spec, self._options, self._showing.symbolizer or NoNames(), look)
         return self._shown
 
-    def label(self, field: Field, value: Value) -> bytes:
+    @property
+    def label(self) -> Label:
         """An address as a map's key shows it, which is one with all that are shown alike."""
+        return self._label
+
+    def _label(self, field: Field, value: Value) -> bytes:
         return self._values().addresses.label(field, value)
 
     # Records
@@ -104,12 +98,15 @@ class BtReport:
 
     def action(self, record: Record, action: Action) -> None:
         if isinstance(action, PacketAction):
-            assert self._packets is not None
-            self._packets.save(action, record.data)
+            # Without files what names the file has been shown.
+            if self._packets is not None:
+                self._packets.save(action, record.data)
             return
         text = self._formatter((action,), len(record.data))(record.data)[0]
         if not isinstance(action, CommandAction):
             self._show(text)
+            return
+        if self._withheld is not None and self._is_withheld(action.name, text):
             return
         if action.name != "system":
             self._carry_out(action.name, text)
@@ -127,6 +124,19 @@ class BtReport:
             reason = perform(action.name, command, self._output)
         if reason is not None:
             self.refusal(record, reason)
+
+    def _is_withheld(self, name: str, text: bytes) -> bool:
+        """Whether a command reaches outside the report, or asks for the moment: it is shown then, not performed."""
+        from sonde.model.packet_files import PACKET_FILE, filed_at  # of recordings
+
+        assert self._withheld is not None
+        if name == PACKET_FILE:
+            self._withheld("skboutput", filed_at(text.decode(errors="surrogateescape")).path.encode(), self._output)
+        elif name in ("system", "cat", "time"):
+            self._withheld(name, text.partition(b"\0")[0], self._output)
+        else:
+            return False
+        return True
 
     def _carry_out(self, name: str, text: bytes) -> None:
         if name == "returned":
@@ -196,10 +206,6 @@ class BtReport:
             self._labels = self._values().labels()
         return [each.decode(errors="backslashreplace") for each in self._labels.parts(spec, key)]
 
-    def table(self, table: Table, conversions: tuple[Conversion, ...] | None) -> None:
-        """The language has no printa()."""
-        raise AssertionError("a table that no program of this language can ask for")
-
     def remaining(self, tables: Sequence[Table]) -> None:
         """Empty lines set the maps off that are shown next, as the spec has them."""
         self._set_off()
@@ -252,21 +258,18 @@ class BtReport:
         if self._trials is not None and self._trials.take(b"\n".join(lines) + b"\n"):
             return
         self._output.flush()
+        if self._showing.tell is not None:
+            self._showing.tell(b"\n".join(lines).decode(errors="surrogateescape"))
+            return
         errors = Output(_ERRORS)
         for line in lines:
             errors.write_line(line)
         errors.flush()
 
-    def sample_lines(self) -> NoReturn:
-        raise AssertionError("no program of this language lets samples through")
+    def sample_lines(self) -> SampleLines:
+        from sonde.report.samples import SampleLines  # of programs that are recorded with samples
 
-    @property
-    def is_data(self) -> bool:
-        return False
-
-    @property
-    def is_switched(self) -> bool:
-        return False
+        return SampleLines(self._values().addresses, self._output.write, single_line_bytes)
 
     def texts(self, actions: Sequence[Action], stride: int) -> Formatter:
         return self._formatter(tuple(actions), stride)
@@ -276,13 +279,19 @@ class BtReport:
         if self._packets is not None:
             self._packets.flush()
 
-    def blank_line(self) -> None:
-        """What sets the rest off stands there in any case."""
-
     def close(self) -> None:
         self._output.close()
         if self._packets is not None:
             self._packets.close()
+
+
+def _withheld(act: Performer | None) -> ShownActions | None:
+    """What shows actions in place of performing them, where the program comes from a file that is not trusted."""
+    if act is None:
+        return None
+    from sonde.report.commands import ShownActions  # of recordings alone
+
+    return act if isinstance(act, ShownActions) else None
 
 
 def _packet_files(spec: TracingSpec) -> PacketFiles | None:

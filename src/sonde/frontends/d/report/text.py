@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from sonde.consume.events import Drop, Fault, Record, Table
 from sonde.consume.generated import code, constant
 from sonde.consume.options import Options
+from sonde.consume.sink import Report
 from sonde.frontends.d.report.messages import absence_text, drop_text, fault_text, refusal_text
 from sonde.frontends.d.report.record import Formatter, Style, compile_actions, widest
 from sonde.model.conversions import Conversion
@@ -14,7 +15,7 @@ from sonde.model.probe import Probe
 from sonde.model.records import UNRECORDED, Action, CommandAction, OtherAction, PacketAction, RecordLayout
 from sonde.model.spec import TracingSpec
 from sonde.report.escaping import Escaping, escaping_for
-from sonde.report.output import Output
+from sonde.report.output import Output, Performer, Showing
 from sonde.report.piece import FormatPiece, environment
 from sonde.report.stack import Addresses
 from sonde.report.symbolizer import NoNames, Symbolizer
@@ -22,9 +23,9 @@ from sonde.typed import TYPE_CHECKING, Any, BinaryIO
 from sonde.visible import single_line, single_line_bytes, visible, visible_bytes
 
 if TYPE_CHECKING:
+    from sonde.consume.aggregations import Label
     from sonde.frontends.d.report.aggregate import AggregateText
     from sonde.frontends.d.report.flow import Escape, Flow
-    from sonde.report.commands import Performer
     from sonde.report.pcap import Packets
     from sonde.report.samples import SampleLines
 
@@ -56,14 +57,29 @@ def _perform(name: str, argument: bytes, output: Output) -> str | None:
     return perform(name, argument, output)
 
 
-class TextReport:
-    """A `Sink` that prints.
+def text_report(spec: TracingSpec, options: Options, showing: Showing) -> TextReport:
+    """The report of a session (`session.reports.TextLayouts`)."""
+    errors: Any = None
+    if showing.tell is not None:
+        from sonde.frontends.d.report.message_file import MessageFile  # of programs in Python alone
+
+        errors = MessageFile(showing.tell)
+    return TextReport(
+        spec, options, showing.output, errors, showing.symbolizer, showing.program, showing.act, showing.is_recorded,
+        showing.take,
+    )  # fmt: skip
+
+
+class TextReport(Report):
+    """A report that prints.
 
     `output` is the file descriptor of the text, unless something is to `take` it in blocks; `errors` takes the
     messages, each behind "`program`: ". `act` deals with actions that reach outside the report, which are performed
     without it. `label` can be given to the consumer, to join keys of aggregations that look the same. `is_recorded`:
     the program comes from a file as its data do, not from whoever looks.
     """
+
+    title = "text in D's layouts"
 
     def __init__(
         self,
@@ -78,7 +94,6 @@ class TextReport:
         take: Callable[[bytes], None] | None = None,
     ) -> None:
         addresses = Addresses(symbolizer or NoNames(), options)
-        self.label = addresses.label
         self._strings = spec.strings
         self._options = options
         self._act = act or _perform
@@ -130,6 +145,10 @@ class TextReport:
     def _shown_name(self, name: bytes) -> bytes:
         return self._escape(name)
 
+    @property
+    def label(self) -> Label:
+        return self._addresses.label
+
     # Records
 
     def run(self, layout: RecordLayout, data: memoryview, stride: int) -> None:
@@ -163,12 +182,7 @@ class TextReport:
         return compile_actions(actions, stride, self._strings, style, self._environment, around)
 
     @property
-    def is_data(self) -> bool:
-        return False
-
-    @property
     def is_switched(self) -> bool:
-        """Whether the output is the file of a freopen()."""
         return self._output.is_switched
 
     def texts(self, actions: Sequence[Action], stride: int) -> Formatter:
