@@ -222,7 +222,6 @@ SERIALISING = {
     "consume.recorded": "the name of a map",
     "frontends.bpftrace.report.json_objects": "lines of `sonde bt -f json`, for programs that read them",
     "library.data.json_values": "lines of `sonde -f json`, for programs that read them",
-    "library.bpftrace.spec_files": "text of what the serialiser has made",
     "frontends.python.captured": "what a function has from outside, for the checker",
     "library.rich_pictures": "a picture within an element of HTML",
     "formats.speedscope": "a file of another program's",

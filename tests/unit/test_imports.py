@@ -39,7 +39,7 @@ ALLOWED = {
     "frontends.bpftrace.report": {
         "model", "consume", "formats.bpf_ring", "formats.damage", "report", "untrusted", "written_files",
     },
-    "frontends.d.report": {"model", "consume", "formats.bpf_ring", "report"},
+    "frontends.d.report": {"model", "consume", "formats.bpf_ring", "formats.damage", "report"},
     "codegen": {"model", "arch", "bpf", "formats.bpf_ring"},
     "runtime": {"model", "arch", "bpf", "formats", "machine"},
     "engines": {

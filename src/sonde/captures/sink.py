@@ -17,6 +17,7 @@ from sonde.consume.events import Drop, Fault, Record, ShownMap, Table
 from sonde.consume.sink import Report, Sink, Texts
 from sonde.formats import pcapng
 from sonde.formats.bpf_ring import RING_HEADER
+from sonde.formats.damage import DamagedError
 from sonde.machine.devices import link_type
 from sonde.model.conversions import Conversion
 from sonde.model.records import Action, CaptureAction, PacketAction, RecordLayout
@@ -69,12 +70,12 @@ class Captures(Sink):
             self._report.run(shown, data, stride)
 
     def _require_whole(self, layout: RecordLayout, data: memoryview, stride: int) -> None:
-        """Raises ValueError if a packet does not end within its record, as in a file it may."""
+        """Raises DamagedError if a packet does not end within its record, as in a file it may."""
         words, step = data.cast("I"), stride // 4
         place = (RING_HEADER + self._captures[layout.number].data.offset) // 4
         begins, sizes = words[place::step].tolist(), words[place + 1 :: step].tolist()
         if any(map((stride - RING_HEADER).__lt__, map(add, begins, sizes))):
-            raise ValueError("a packet is longer than the record it is in")
+            raise DamagedError("it is damaged: a packet is longer than the record it is in")
 
     def _write(self, layout: RecordLayout, data: memoryview, stride: int) -> None:
         if self._started is None:

@@ -21,7 +21,7 @@ from sonde.model.spec import TracingSpec
 from sonde.typed import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 if TYPE_CHECKING:
-    from sonde.engines.base import Tracing
+    from sonde.engines.base import DataSource
 
 AggregationAction: TypeAlias = PrintaAction | ClearAction | TruncAction | NormalizeAction
 
@@ -72,7 +72,7 @@ class Aggregations:
     """The aggregations of one session."""
 
     def __init__(
-        self, spec: TracingSpec, tracing: Tracing, options: Options, label: Label | None,
+        self, spec: TracingSpec, tracing: DataSource, options: Options, label: Label | None,
         kept_as: Callable[[int, Key], Key | None] | None = None,
         canonical: Canonical | None = None,
     ) -> None:  # fmt: skip

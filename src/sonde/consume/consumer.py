@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from sonde.consume.sink import Sink
     from sonde.consume.store import Canonical, Key
     from sonde.consume.waiting import EndOfTracing, WaitingActions
-    from sonde.engines.base import Tracing
+    from sonde.engines.base import DataSource
     from sonde.model.aggregation_words import Words
     from sonde.model.probe import Probe
 
@@ -93,7 +93,7 @@ def _waiting(spec: TracingSpec, ending: EndOfTracing | None) -> WaitingActions |
 
 
 def _aggregations(
-    spec: TracingSpec, tracing: Tracing, options: Options, label: Label | None,
+    spec: TracingSpec, tracing: DataSource, options: Options, label: Label | None,
     kept_as: KeptAs | None, canonical: Canonical | None,
 ) -> Aggregations | None:  # fmt: skip
     if not spec.aggregations:
@@ -119,7 +119,7 @@ class Consumer:
     def __init__(
         self,
         spec: TracingSpec,
-        tracing: Tracing,
+        tracing: DataSource,
         sink: Sink,
         options: Options,
         set_option: SetOption,
@@ -133,13 +133,18 @@ class Consumer:
         self.records = 0
         self.faults = 0
         self._spec = spec
+        self._probes = {probe.id: probe for probe in spec.probes}
+        self._checks: RecordChecks | None = None
+        if spec.is_filed:
+            from sonde.consume.checked import CheckedSource, RecordChecks  # what is compiled here is as described
+
+            self._checks, tracing = RecordChecks(spec, self._probes), CheckedSource(spec, tracing)
         self._tracing = tracing
         self._sink = sink
         self._set_option = set_option
         self._waiting = _waiting(spec, ending)
         self._layouts = {layout.number: layout for layout in spec.records}
         self._passive = {layout.number for layout in spec.records if is_passive(layout)}
-        self._probes = {probe.id: probe for probe in spec.probes}
         self._aggregations = _aggregations(spec, tracing, options, label, kept_as, canonical)
         self._counters = Counters(tracing)
         speculates = any(each.name == SPECULATIONS for each in spec.maps) and any(map(_closes, spec.records))
@@ -257,6 +262,8 @@ class Consumer:
         passive, layouts, show = self._passive, self._layouts, self._sink.run
         for number, speculation, start, stop, stride in spans(data):
             view = data[start:stop]
+            if self._checks is not None:
+                self._checks.run(number, view, stride)
             if speculation and not committed:
                 self._speculations.keep(speculation, view, len(view) // stride)
             elif number in passive:

@@ -10,7 +10,7 @@ from sonde.model.named_maps import COUNTERS, CUT_SHORT, LOST_BREAKPOINTS, LOST_S
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sonde.engines.base import Tracing
+    from sonde.engines.base import DataSource
 
 PER_CPU = ("records", "aggregations", "nested")
 """Counters reported for each CPU; the others are added up over all."""
@@ -23,7 +23,7 @@ _LOST = {LOST_TICKS: "ticks", LOST_SWITCHES: "switches", LOST_BREAKPOINTS: "brea
 class Counters:
     """Tells what was lost since it was last asked."""
 
-    def __init__(self, tracing: Tracing) -> None:
+    def __init__(self, tracing: DataSource) -> None:
         self._tracing = tracing
         self._last: list[tuple[int, ...]] = []
         self._skipped: dict[bytes, int] = {}

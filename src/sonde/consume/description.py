@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable
 
 from sonde.consume.options import Options
+from sonde.formats.damage import DamagedError
 from sonde.formats.raw_file import RawFileError
 from sonde.model.known_options import OPTIONS
 from sonde.model.named_maps import SPECULATIONS, WAITING
@@ -20,10 +21,6 @@ from sonde.typed import Any, NamedTuple
 VERSION = 2
 
 _MOST_RINGS = 1 << 16
-
-_DAMAGE = ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError, PlainError
-"""What comes of JSON that is not as it should be."""
-
 
 _LEAST_PARTS, _BYTES_OF_PART = 1 << 16, 8
 """Objects and lists in a text of JSON, which take 60 to 200 bytes of memory each: so many, and one for so many bytes of
@@ -108,21 +105,19 @@ def _with_links_alone(probes: Iterable[Probe]) -> tuple[Probe, ...]:
 def described(payload: bytes) -> tuple[TracingSpec, int, Options]:
     """The spec, the number of rings and the options. Every value is of the kind that it should be and in its bounds:
     code is generated of it. Raises RawFileError."""
-    from sonde.model.specfile import SpecFileError, check_layouts
+    from sonde.model.layout_checks import check_layouts  # of files alone
 
     found: Description = _read(Description, payload, "the description is damaged")
     if not 0 <= found.rings <= _MOST_RINGS:
         raise RawFileError("the description is damaged: the number of rings")
     spec = TracingSpec(
-        found.maps, found.programs, found.records, found.aggregations, found.strings, found.probes, (), found.types, 0,
-        found.arrays, found.shown, found.language, found.texts,
+        found.maps, found.programs, found.records, found.aggregations, found.strings, found.probes, types=found.types,
+        arrays=found.arrays, shown=found.shown, language=found.language, texts=found.texts,
     )  # fmt: skip
     try:
         check_layouts(spec)
-    except SpecFileError as error:
+    except DamagedError as error:
         raise RawFileError(str(error)) from None
-    except _DAMAGE as error:
-        raise RawFileError(f"the description is damaged: {error or 'a value that does not fit'}") from None
     return spec, found.rings, _options(found.options)
 
 
@@ -143,14 +138,19 @@ def _read(kind: type, payload: bytes, otherwise: str) -> Any:
         raise RawFileError(f"{otherwise}: nothing but brackets")
     try:
         data = json.loads(payload)
+    except (ValueError, RecursionError):
+        raise RawFileError(f"{otherwise}: it is not JSON") from None
+    try:
         if isinstance(data, list):
             from sonde.consume.first_descriptions import upgraded  # few files are so old
 
             data = upgraded(kind.__name__, data)
         _require_known(data)
         return from_plain(kind, data)
-    except _DAMAGE as error:
+    except PlainError as error:
         raise RawFileError(f"{otherwise}: {error}") from None
+    except RecursionError:
+        raise RawFileError(f"{otherwise}: it is nested too deeply") from None
 
 
 def _require_known(data: Any) -> None:

@@ -9,7 +9,7 @@ import base64
 
 from sonde.model import records
 from sonde.model.conversions import Conversion
-from sonde.model.plain import TAG
+from sonde.model.plain import TAG, PlainError
 from sonde.model.probe import Internal, Probe
 from sonde.model.spec import MapSpec
 from sonde.typed import Any
@@ -31,11 +31,17 @@ _CLASSES = _ONE_OF_SEVERAL | {
 
 
 def upgraded(whole: str, data: list[Any]) -> dict[str, Any]:
-    """JSON that `from_plain` takes. Raises KeyError, TypeError or ValueError for a list that is none of these."""
-    found = dict(zip(_WHOLES[whole], map(_value, data), strict=True))
+    """JSON that `from_plain` takes. Raises PlainError for a list that is none of these."""
+    names = _WHOLES.get(whole)
+    if names is None or len(names) != len(data):
+        raise PlainError("the whole is none of the first version")
+    found = dict(zip(names, map(_value, data), strict=True))
     if whole == "Description":
         found["version"] = 2
-        found["options"] = [dict(zip(("name", "value"), each, strict=True)) for each in found["options"]]
+        options = found["options"]
+        if not isinstance(options, list) or not all(isinstance(each, list) and len(each) == 2 for each in options):
+            raise PlainError("options are not pairs")
+        found["options"] = [dict(zip(("name", "value"), each, strict=True)) for each in options]
     return found
 
 
@@ -45,9 +51,17 @@ def _value(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     if "bytes" in value:
-        return base64.b64decode(value["bytes"]).hex()
-    kind, values = _CLASSES[value["class"]], [_value(each) for each in value["values"]]
-    if len(values) > len(kind._fields):
-        raise ValueError(f"a {value['class']} of {len(values)} values")
-    fields = dict(zip(kind._fields, values, strict=False))
-    return {TAG: value["class"], **fields} if value["class"] in _ONE_OF_SEVERAL else fields
+        return _bytes(value["bytes"])
+    name, values = value.get("class"), value.get("values")
+    kind = _CLASSES.get(name) if isinstance(name, str) else None
+    if kind is None or not isinstance(values, list) or len(values) > len(kind._fields):
+        raise PlainError("an object is of no class of the first version")
+    fields = dict(zip(kind._fields, map(_value, values), strict=False))
+    return {TAG: name, **fields} if name in _ONE_OF_SEVERAL else fields
+
+
+def _bytes(value: Any) -> str:
+    try:
+        return base64.b64decode(value if isinstance(value, str) else "=").hex()
+    except ValueError:
+        raise PlainError("bytes are not base64") from None

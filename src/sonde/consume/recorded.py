@@ -68,7 +68,7 @@ class Replay:
         spec, rings, self.options = described(payload)
         self._strings = list(spec.strings)
         # Those that a program waited for were found later on.
-        self.spec = spec._replace(strings=self._strings)  # type: ignore[arg-type]
+        self.spec = spec._replace(strings=self._strings, is_filed=True)  # type: ignore[arg-type]
         self.rings: Sequence[Ring] = [_ReplayedRing(number, self) for number in range(rings)]
         self._counters_left = _count_counters(source) if self.options.aggrate else 0
 
@@ -133,10 +133,10 @@ class Replay:
 
     def has_map(self, name: str) -> bool:
         """Whether this map was read next. Raises RawFileError if that does not say which it is."""
-        try:
-            return _is_map(self._next, name)
-        except ValueError:
-            raise self._wrong("it is damaged: a map without a name") from None
+        found = _map_name(self._next)
+        if found is None and self._next[0] == MAP:
+            raise self._wrong("it is damaged: a map without a name")
+        return found == name
 
     def _wrong(self, text: str) -> RawFileError:
         """The error that the next block is."""
@@ -234,25 +234,38 @@ def _learn_nothing(found: Sequence[Probe] | Sequence[NumberedFunction]) -> None:
 def _count_counters(source: Iterable[Block]) -> int:
     """How often counters were read in all, as far as the file is in order."""
     count = 0
-    with suppress(RawFileError, ValueError):
+    with suppress(RawFileError):
         for block in source:
-            count += _is_map(block, "counters")
+            count += _map_name(block) == "counters"
     return count
 
 
-def _is_map(block: Block, name: str) -> bool:
+def _map_name(block: Block) -> str | None:
+    """The name of a map's block, None of other blocks and where no name is there."""
     kind, payload = block
-    return kind == MAP and bool(json.loads(payload.partition(b"\n")[0]) == name)
+    if kind != MAP:
+        return None
+    try:
+        name = json.loads(payload.partition(b"\n")[0])
+    except (ValueError, RecursionError):
+        return None
+    return name if isinstance(name, str) else None
 
 
 def _sized(data: bytes) -> Iterator[bytes]:
     """Keys and values, in turn. Raises RawFileError where a value is empty."""
     position, is_key = 0, True
     while position < len(data):
+        if position + SIZE.size > len(data):
+            raise RawFileError("it is damaged: an element of a map is cut off")
         (size,) = SIZE.unpack_from(data, position)
         position += SIZE.size
         if not size and not is_key:
             raise RawFileError("it is damaged: an element of a map without a value")
+        if position + size > len(data):
+            raise RawFileError("it is damaged: an element of a map is cut off")
         is_key = not is_key
         yield data[position : position + size]
         position += size
+    if not is_key:
+        raise RawFileError("it is damaged: an element of a map without a value")

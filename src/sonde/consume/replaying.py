@@ -1,26 +1,16 @@
-"""A recording, shown by the consumer that would have shown it at the time, as far as it makes sense.
-
-A file is believed until that fails: what then comes of it is not an error of sonde's but the end of what can be shown.
-"""
+"""A recording, shown by the consumer that would have shown it at the time, up to where it is damaged."""
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable
 from contextlib import suppress
 
 from sonde.consume.consumer import Consumer
 from sonde.consume.recorded import Replay
 from sonde.formats.allowance import TOO_LARGE
-from sonde.formats.raw_file import RawFileError
+from sonde.formats.damage import DamagedError
 from sonde.model import named_maps
 from sonde.typed import NamedTuple
-
-SENSELESS = (
-    ArithmeticError, AttributeError, LookupError, MemoryError, RuntimeError, TypeError, ValueError, struct.error,
-    RawFileError,
-)  # fmt: skip
-"""What comes of records that are not as a description says."""
 
 
 class Replayed(NamedTuple):
@@ -36,10 +26,11 @@ def replay(file: Replay, consumer: Consumer, end: Callable[[bool], None] = lambd
     try:
         _play(file, consumer)
         end(True)
-    except SENSELESS as error:
-        with suppress(*SENSELESS):
+    except (DamagedError, MemoryError) as error:
+        damage = f"{file.place}{error if isinstance(error, DamagedError) else TOO_LARGE}"
+        with suppress(DamagedError, MemoryError):
             end(False)
-        return Replayed(consumer.records, f"{file.place}{cause_of(error)}")
+        return Replayed(consumer.records, damage)
     return Replayed(consumer.records, "")
 
 
@@ -55,13 +46,3 @@ def _play(file: Replay, consumer: Consumer) -> None:
         elif not (file.has_refresh and consumer.refresh()):
             break
     consumer.finish()
-
-
-def cause_of(error: Exception) -> str:
-    """What is wrong with a file of which that came."""
-    if isinstance(error, RawFileError):
-        return str(error)
-    if isinstance(error, MemoryError):
-        return TOO_LARGE
-    detail = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    return f"it is damaged: what stands there is not as it is described ({detail})"

@@ -23,16 +23,20 @@ A plain tuple: where layouts alternate there is one for each record.
 
 
 def spans(data: memoryview) -> Iterator[Span]:
-    """The runs in ring bytes; discarded records are left out.
+    """The runs in ring bytes; discarded records are skipped. Raises DamagedError where a record has no end.
 
     Each header word of a run is read with one strided slice, so that a long run costs little a record; the number of
     records looked at grows while the run goes on.
     """
+    if len(data) % 4:
+        raise _damaged("what was read of a ring is no whole record")
     words = data.cast("I")
     position, end, chunk = 0, len(words), 16
     while position < end:
         length = words[position]
         step = record_size(length) >> 2
+        if position + step > end:
+            raise _damaged("a record is longer than what was read")
         if length & DISCARD or length < HEADER_SIZE:
             position = position + step if length else _behind_zeros(words, position)
             continue
@@ -48,14 +52,14 @@ def spans(data: memoryview) -> Iterator[Span]:
 
 
 def _behind_zeros(words: memoryview, position: int) -> int:
-    """Behind headers that are zero. Raises ValueError where too many of them come one behind the other for any ring."""
+    """Behind headers that are zero. Raises DamagedError where there are too many for any ring."""
     start, looked = position, 16
     while position < len(words) and not words[position]:
         column = words[position : position + looked : 2].tobytes()
         position += (len(column) - len(column.lstrip(b"\0"))) // 4 * 2
         looked = min(4 * looked, _MOST_ZEROS)
         if position - start >= _MOST_ZEROS:
-            raise ValueError("there are zeros in the place of records")
+            raise _damaged("there are zeros in the place of records")
     return position
 
 
@@ -76,3 +80,9 @@ def _equal(words: memoryview, start: int, step: int, limit: int, expected: tuple
 
 def _is_all(column: memoryview, value: int) -> bool:
     return column.tobytes() == value.to_bytes(4, "little") * len(column)
+
+
+def _damaged(text: str) -> Exception:
+    from sonde.formats.damage import DamagedError  # of files alone
+
+    return DamagedError(f"it is damaged: {text}")

@@ -14,7 +14,7 @@ from sonde.model.named_maps import COMMITTED, DISCARDED, FREE, SPECULATION_COUNT
 from sonde.typed import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
-    from sonde.engines.base import Tracing
+    from sonde.engines.base import DataSource
 
 _KEY = struct.Struct("<I")
 _STATE = struct.Struct("<Q")
@@ -35,7 +35,7 @@ class Speculations:
 
     Unless a program makes speculations, and commits or discards any, this is not `is_used`."""
 
-    def __init__(self, tracing: Tracing, is_used: bool) -> None:
+    def __init__(self, tracing: DataSource, is_used: bool) -> None:
         self._tracing = tracing
         self._is_used = is_used
         self._records: dict[int, bytearray] = {}

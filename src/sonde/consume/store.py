@@ -19,12 +19,9 @@ from sonde.model.records import AggregationSpec
 from sonde.typed import TYPE_CHECKING, NamedTuple, cast
 
 if TYPE_CHECKING:
-    from sonde.engines.base import Tracing
+    from sonde.engines.base import DataSource
 
 Key = tuple[Value, ...]
-
-_MOST_CPUS = 8192
-"""That a kernel is made for (NR_CPUS)."""
 
 _AT_ONCE = 4096
 """Keys that are decoded in one go."""
@@ -78,7 +75,7 @@ class AggregationStore:
         self,
         spec: AggregationSpec,
         strings: Sequence[bytes],
-        tracing: Tracing,
+        tracing: DataSource,
         per_cpu: bool = False,
         cpu: int | None = None,
         kept_as: KeptAs | None = None,
@@ -113,8 +110,6 @@ class AggregationStore:
         contents = self._tracing.replace_map(self.spec.map) if is_final else self._tracing.read_map(self.spec.map)
         if self._per_cpu and contents and not self._each:
             cpus = len(contents[0][1]) // (8 * self._width)
-            if cpus > _MOST_CPUS:
-                raise ValueError(f"values of {cpus} CPUs")
             self._each = [self._of_cpu(cpu) for cpu in range(cpus)]
         each = tuple([store.absorb(contents, is_final) for store in self._each])
         return self.absorb(contents, is_final)._replace(cpus=each)

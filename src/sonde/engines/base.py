@@ -119,12 +119,32 @@ class FiringFeed(Protocol):
         """Of a session that is recorded as it goes: nothing more happens, but for what is on its way."""
 
 
-class Tracing(Protocol):
-    """The objects made from one TracingSpec. Closing detaches and frees everything."""
+class DataSource(Protocol):
+    """Where a consumer reads what programs have recorded."""
 
     @property
     def rings(self) -> Sequence[Ring]:
         """The rings, in the order of the spec."""
+
+    def read_map(self, name: str) -> list[tuple[bytes, bytes]]:
+        """All keys and values; a per-CPU value is the values of all possible CPUs, each padded to 8 bytes.
+
+        An element of an array of maps is called as `spec.element_name` says. `spec.SKIPPED` is answered, too, with one
+        u64.
+        """
+
+    def replace_map(self, name: str) -> list[tuple[bytes, bytes]]:
+        """Put an empty map in the place of a replaceable one; return the old one's final contents."""
+
+    def write_map(self, name: str, key: bytes, value: bytes) -> None:
+        """Set one element."""
+
+    def remove_from_map(self, name: str, key: bytes) -> None:
+        """Delete one element, if it is there."""
+
+
+class Tracing(DataSource, Protocol):
+    """The objects made from one TracingSpec. Closing detaches and frees everything."""
 
     def heed(self, is_ending: Callable[[], bool]) -> None:
         """Cut loops short from when this says that the session is to end, if this process executes programs."""
@@ -177,24 +197,8 @@ class Tracing(Protocol):
         """Let so many seconds pass, whatever the rings have, while the system goes on firing; less if one of `others`
         is readable or a ring would be full. Return those of `others` that are readable."""
 
-    def read_map(self, name: str) -> list[tuple[bytes, bytes]]:
-        """All keys and values; a per-CPU value is the values of all possible CPUs, each padded to 8 bytes.
-
-        An element of an array of maps is called as `spec.element_name` says. `spec.SKIPPED` is answered, too, with one
-        u64.
-        """
-
-    def write_map(self, name: str, key: bytes, value: bytes) -> None:
-        """Set one element."""
-
-    def remove_from_map(self, name: str, key: bytes) -> None:
-        """Delete one element, if it is there."""
-
     def adopt_descendants(self, pid: int) -> None:
         """Let the programs know who descends from the process by now, in the map `spec.FAMILY`. Raises EngineError."""
-
-    def replace_map(self, name: str) -> list[tuple[bytes, bytes]]:
-        """Put an empty map in the place of a replaceable one; return the old one's final contents."""
 
     def close(self, progress: Progress | None = None) -> None:
         """Detach and free everything; `progress` is told of how many probes that is done, where it takes long."""

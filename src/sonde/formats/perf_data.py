@@ -13,6 +13,7 @@ import struct
 import sys
 from collections.abc import Iterable, Sequence
 
+from sonde.formats.damage import DamagedError
 from sonde.typed import NamedTuple
 
 MAGIC = b"PERFILE2"
@@ -37,7 +38,7 @@ MOST_EVENTS, MOST_IDS = 4096, 1 << 22
 """Events, and the identifiers of all together: one for each CPU."""
 
 
-class PerfDataError(Exception):
+class PerfDataError(DamagedError):
     """It is no perf.data file, or not one that can be read; the text says why, without the file's name."""
 
 

@@ -190,7 +190,7 @@ class PerfDataInput:
             time = self._samples[place].time(record.body) if record.type == perf.RECORD_SAMPLE else (
                 self._trailers[place].decode(record.body).time
             )  # fmt: skip
-        except (struct.error, LookupError):
+        except (struct.error, KeyError, IndexError):
             self.strange += 1
             return []
         return order.add(time, record)
@@ -205,11 +205,11 @@ class PerfDataInput:
             value = decode_side_band(record, trailer.size)
             if value is not None:
                 yield FiledRecord(trailer.decode(record.body) if trailer.size else NO_STAMP, value)
-        except (struct.error, LookupError):
+        except (struct.error, KeyError, IndexError):
             self.strange += 1
 
     def _event(self, record: DataRecord) -> int:
-        """Which one it is of. Raises LookupError, struct.error."""
+        """Which one it is of. Raises KeyError, struct.error."""
         body = record.body
         if record.type == perf.RECORD_SAMPLE:
             at = self._id_at

@@ -98,7 +98,7 @@ def read(data: bytes, title: str = "") -> Profile:
     """The last kind of value of a file, which is what pprof shows first. Raises ProfileError."""
     try:
         return _Reader(unpacked(data, _LARGEST) if data[:2] == b"\x1f\x8b" else data).profile(title)
-    except (WireError, OSError, EOFError, zlib.error, KeyError, IndexError, TypeError, AttributeError) as error:
+    except (WireError, OSError, EOFError, zlib.error) as error:
         raise ProfileError(f"it is no profile of pprof, or a damaged one ({error})") from error
 
 
@@ -123,6 +123,8 @@ class _Reader:
             for field, value in fields(_bytes(sample)):
                 if field in (1, 2):
                     (locations if field == 1 else values).extend(numbers(value))
+            if not values or not frames.keys() >= set(locations):
+                raise WireError("a sample without a value, or of a location that is not there")
             inner_first = [frame for location in locations for frame in frames[location]]
             stack = tuple([table.number(frame) for frame in reversed(inner_first)])
             stacks[stack] = stacks.get(stack, 0) + signed(values[-1])
@@ -135,7 +137,9 @@ class _Reader:
         return value if isinstance(value, int) else 0
 
     def _string(self, number: int | bytes) -> str:
-        return self._strings[number] if isinstance(number, int) else ""
+        if not isinstance(number, int) or number >= len(self._strings):
+            raise WireError("a string that is not there")
+        return self._strings[number]
 
     def _locations(self) -> dict[int, list[ProfileFrame]]:
         """The frames of each location by its number, the innermost first."""
@@ -151,6 +155,8 @@ class _Reader:
             module = modules.get(_one(each, _LOCATION_MAPPING), "")
             lines = [value for field, value in fields(_bytes(each)) if field == _LOCATION_LINE]
             called = [_one(line, 1) for line in lines]
+            if not functions.keys() >= set(called):
+                raise WireError("a function that is not there")
             # All lines of a location but the last are of functions inlined there.
             whole = [_frame(functions[number], sources.get(number, module)) for number in called]
             whole = whole or [_frame(hex(_one(each, 3)), module)]

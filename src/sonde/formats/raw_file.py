@@ -16,6 +16,7 @@ import struct
 from collections.abc import Iterator
 
 from sonde.formats.allowance import TOO_LARGE, allowance
+from sonde.formats.damage import DamagedError
 from sonde.typed import BinaryIO, Protocol, TypeAlias
 
 MAGIC = b"SONDERAW"
@@ -35,7 +36,7 @@ Block: TypeAlias = "tuple[int, bytes]"
 """Its kind and content."""
 
 
-class RawFileError(Exception):
+class RawFileError(DamagedError):
     """The file is not a raw file of this format, or it is damaged."""
 
 

@@ -56,33 +56,70 @@ def _profile(profile: Profile, table: ProfileFrames) -> dict[str, Any]:
     }
 
 
+_DAMAGED = "it is no profile of speedscope, or a damaged one"
+_MOST = 1 << 63
+"""That a stack may have come to."""
+
+
 def read(text: str, title: str = "") -> Profile:
     """The sampled profiles of a file added up. Raises ProfileError."""
     try:
         content = json.loads(text)
-        frames = [_read_frame(each) for each in content["shared"]["frames"]]
-        sampled = [each for each in content["profiles"] if each["type"] == "sampled"]
-        if not sampled:
-            raise ProfileError("it has no profile of the type `sampled`")
-        return _added(sampled, frames, title)
-    except (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError, RecursionError) as error:
-        raise ProfileError(f"it is no profile of speedscope, or a damaged one ({type(error).__name__})") from error
+    except (ValueError, RecursionError):
+        raise ProfileError(f"{_DAMAGED}: it is not JSON") from None
+    frames = [_read_frame(each) for each in _listed(_member(content, "shared"), "frames")]
+    sampled = [each for each in _listed(content, "profiles") if _member(each, "type") == "sampled"]
+    if not sampled:
+        raise ProfileError("it has no profile of the type `sampled`")
+    return _added(sampled, frames, title)
 
 
-def _added(sampled: list[dict[str, Any]], frames: list[ProfileFrame], title: str) -> Profile:
+def _member(of: Any, name: str) -> Any:
+    """A member of an object. Raises ProfileError."""
+    if not isinstance(of, dict) or name not in of:
+        raise ProfileError(f"{_DAMAGED}: it has no {name}")
+    return of[name]
+
+
+def _listed(of: Any, name: str) -> list[Any]:
+    """A member that is a list. Raises ProfileError."""
+    found = _member(of, name)
+    if not isinstance(found, list):
+        raise ProfileError(f"{_DAMAGED}: its {name} are no list")
+    return found
+
+
+def _added(sampled: list[Any], frames: list[ProfileFrame], title: str) -> Profile:
     table = ProfileFrames()
     stacks: dict[tuple[int, ...], int] = {}
     for each in sampled:
-        for sample, weight in zip(each["samples"], each["weights"], strict=True):
-            stack = tuple([table.number(frames[number]) for number in sample])
-            stacks[stack] = stacks.get(stack, 0) + int(weight)
+        samples, weights = _listed(each, "samples"), _listed(each, "weights")
+        if len(samples) != len(weights):
+            raise ProfileError(f"{_DAMAGED}: it has other weights than samples")
+        for sample, weight in zip(samples, weights, strict=True):
+            stack = tuple([table.number(frame) for frame in _frames_of(sample, frames)])
+            stacks[stack] = stacks.get(stack, 0) + _weight(weight)
     unit = sampled[0].get("unit")
     return Profile(title or str(sampled[0].get("name", "")), "count", unit if unit in _UNITS else "",
                    table.frames(), stacks)  # fmt: skip
 
 
-def _read_frame(frame: dict[str, Any]) -> ProfileFrame:
-    name, module = str(frame["name"]), str(frame.get("file", ""))
+def _frames_of(sample: Any, frames: list[ProfileFrame]) -> list[ProfileFrame]:
+    known = isinstance(sample, list) and all(type(each) is int and 0 <= each < len(frames) for each in sample)
+    if not known:
+        raise ProfileError(f"{_DAMAGED}: a sample is of frames that are not there")
+    return [frames[number] for number in sample]
+
+
+def _weight(weight: Any) -> int:
+    # Neither an infinite number nor none is less than any.
+    if type(weight) not in (int, float) or not -_MOST < weight < _MOST:
+        raise ProfileError(f"{_DAMAGED}: a weight is no number")
+    return int(weight)
+
+
+def _read_frame(frame: Any) -> ProfileFrame:
+    name, module = str(_member(frame, "name")), str(frame.get("file", ""))
     if name.endswith(_INLINED):
         return ProfileFrame(name.removesuffix(_INLINED), module, INLINED)
     if module.startswith(_PYTHON):

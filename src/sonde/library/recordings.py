@@ -9,11 +9,11 @@ from contextlib import suppress
 
 from sonde.consume.consumer import Consumer
 from sonde.consume.recorded import Replay
-from sonde.consume.replaying import SENSELESS, cause_of, replay
-from sonde.formats.allowance import allowance
-from sonde.formats.perf_data import PerfDataError
+from sonde.consume.replaying import replay
+from sonde.formats.allowance import TOO_LARGE, allowance
+from sonde.formats.damage import DamagedError
 from sonde.formats.perf_events import RECORD_SAMPLE
-from sonde.formats.raw_file import MAGIC, Block, RawBlocks, RawFileError
+from sonde.formats.raw_file import MAGIC, Block, RawBlocks
 from sonde.library.errors import ScriptError
 from sonde.library.event_queue import EventQueue, Nobody
 from sonde.library.event_sink import EventSink
@@ -73,10 +73,10 @@ class Recording:
                 self._read(file, events)
         except OSError as error:
             raise ScriptError(f"failed to open {self.path}: {error.strerror}") from None
-        except (RawFileError, PerfDataError) as error:
+        except DamagedError as error:
             raise ScriptError(f"{self.path}: {error}") from None
-        except SENSELESS as error:
-            raise ScriptError(f"{self.path} cannot be read: {cause_of(error)}") from None
+        except MemoryError:
+            raise ScriptError(f"{self.path}: {TOO_LARGE}") from None
 
     def _read(self, file: BinaryIO, events: EventQueue) -> None:
         def put(found: list[Event]) -> None:

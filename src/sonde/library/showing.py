@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 
 from sonde.consume.recorded import Replay
-from sonde.consume.replaying import SENSELESS, Replayed
+from sonde.consume.replaying import Replayed
 from sonde.formats.allowance import TOO_LARGE
-from sonde.formats.raw_file import MAGIC, RawBlocks, RawFileError
+from sonde.formats.damage import DamagedError
+from sonde.formats.raw_file import MAGIC, RawBlocks
 from sonde.library.errors import Error, ScriptError
 from sonde.library.given import descriptor_of
 from sonde.library.outputs import capture_file, opened, require_apart, require_written
@@ -83,7 +84,7 @@ def show_raw(path: str, how: How) -> Shown:
         try:
             blocks = RawBlocks(file)
             return _show(Replay(blocks), Names(how.options), how, cut=lambda: blocks.cut)
-        except RawFileError as error:
+        except DamagedError as error:
             raise ScriptError(f"{path}: {error}") from None
         except MemoryError:
             raise ScriptError(f"{path}: {TOO_LARGE}") from None
@@ -92,7 +93,6 @@ def show_raw(path: str, how: How) -> Shown:
 def show_perf_data(path: str, how: How, is_named: bool = True) -> Shown:
     """Show what `sonde record` has written, its samples as lines. A file that nobody has named has to be that of
     somebody who is trusted. Raises as show_raw."""
-    from sonde.formats.perf_data import PerfDataError
     from sonde.symbols.process import ProcessNames
     from sonde.symbols.symbolizer import SystemSymbolizer
 
@@ -104,10 +104,10 @@ def show_perf_data(path: str, how: How, is_named: bool = True) -> Shown:
             if not is_named:
                 _require_trusted(path, file.fileno())
             return _show_with_samples(file, names, how)
-    except (RawFileError, PerfDataError) as error:
+    except DamagedError as error:
         raise ScriptError(f"{path} cannot be read: {error}") from None
-    except SENSELESS as error:
-        raise ScriptError(f"{path} cannot be read: it is damaged: {error}") from None
+    except MemoryError:
+        raise ScriptError(f"{path} cannot be read: {TOO_LARGE}") from None
     finally:
         names.close()
 
@@ -136,6 +136,10 @@ def _show(
     recorded: Replay, names: Names | SystemSymbolizer, how: How, cut: Callable[[], str],
     show_samples: Callable[[SampleSink], None] | None = None,
 ) -> Shown:  # fmt: skip
+    name = how.options.text("format")
+    if name != "text":
+        text = f"a recording cannot be shown as {name}: its lines are text"
+        raise Error(text, "sonde.read(FILE) gives Python programs its events")
     act = perform if how.performs else NotPerformed()
     with _descriptor(how.output) as output, capture_file(how.captures, recorded.spec) as packets:
         status, replayed = show_recorded(

@@ -6,11 +6,13 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
+from sonde.formats.allowance import TOO_LARGE
+from sonde.formats.damage import DamagedError
 from sonde.library.errors import ScriptError
 from sonde.model.options import OptionTable, Value
 from sonde.model.probe import StaticProbe, Uprobe
 from sonde.model.spec import TracingSpec
-from sonde.model.specfile import CompiledFor, Fact, KeptSetting, ProgramPart, SpecFileError, from_text, to_text
+from sonde.model.specfile import CompiledFor, Fact, KeptSetting, ProgramPart, from_text, to_text
 from sonde.model.specfile import SpecFile as SpecFile
 from sonde.session.engines import EMBEDDED, KERNEL
 from sonde.session.kernels import registry_of
@@ -61,11 +63,12 @@ def save(
 def spec_of(path: str, data: bytes) -> SpecFile:
     """What a spec file has. Raises ScriptError."""
     try:
-        return from_text(data.decode())
+        content = from_text(data.decode())
     except UnicodeDecodeError:
         raise ScriptError(f"{path} cannot be used: it is no spec file") from None
-    except SpecFileError as error:
+    except DamagedError as error:
         raise ScriptError(f"{path} cannot be used: {error}") from None
+    return content._replace(spec=content.spec._replace(is_filed=True))
 
 
 def engine_of(content: SpecFile) -> str:
@@ -123,11 +126,9 @@ def harm_of(content: SpecFile) -> str:
 def damaged(path: str) -> Iterator[None]:
     """What a program comes to whose records are not as its file says: its programs have been proved harmless, not to
     record that. Raises ScriptError."""
-    from sonde.consume.replaying import SENSELESS
-
     try:
         yield
-    except SENSELESS as error:
-        detail = f"{type(error).__name__}: {error}"
-        text = f"{path} cannot be used: it is damaged: what it has does not fit what it says of it ({detail})"
-        raise ScriptError(text) from None
+    except DamagedError as error:
+        raise ScriptError(f"{path} cannot be used: {error}") from None
+    except MemoryError:
+        raise ScriptError(f"{path} cannot be used: {TOO_LARGE}") from None

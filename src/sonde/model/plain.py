@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
+from sonde.formats.damage import DamagedError
 from sonde.typed import Any
 
 _SCALARS = {"int": int, "str": str, "bool": bool}
@@ -17,7 +18,7 @@ TAG = "is"
 """What names the class of an object where there are several."""
 
 
-class PlainError(Exception):
+class PlainError(DamagedError):
     """The JSON is not such a value; the text says where and why."""
 
 

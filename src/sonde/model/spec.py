@@ -179,6 +179,7 @@ class TracingSpec(NamedTuple):
     `ring_bytes` each). `probes` are all probes by identifier. `types` are those that print() shows and all that they
     consist of. `shown` are the actions when all is over; those of no record have no fields. `language` is the one in
     whose layouts text is (`frontends/languages.py`), and `texts` are what these show besides.
+    `is_filed`: it was read from a file, and its programs may record something else than it says.
     """
 
     maps: tuple[MapSpec, ...]
@@ -194,6 +195,7 @@ class TracingSpec(NamedTuple):
     shown: tuple[ShowAction, ...] = ()
     language: str = "d"
     texts: ReportTexts | None = None
+    is_filed: bool = False
 
 
 def devices(spec: TracingSpec) -> list[str]:

@@ -6,57 +6,24 @@ everything that later stages take for granted; nothing in a file is executed but
 
 from __future__ import annotations
 
-import re
-
-from sonde.model.aggregating import FUNCTIONS
-from sonde.model.conversions import MOST_COLUMNS
+from sonde.formats.damage import DamagedError
+from sonde.model.layout_checks import check_layouts
 from sonde.model.named_maps import SITES, sites_row_size
 from sonde.model.plain import PlainError, from_plain, show, to_plain
 from sonde.model.probe import StaticPattern, StaticProbe, Uprobe
-from sonde.model.records import (
-    AggregationSpec,
-    CommandAction,
-    EmptyAction,
-    Field,
-    PrintaAction,
-    PrintAction,
-    PrintfAction,
-    ShowAction,
-)
 from sonde.model.spec import ProgramSpec, TracingSpec
 from sonde.typed import Any, NamedTuple
 
 FORMAT = "sonde spec"
 VERSION = 1
 
-_FIELD_KINDS = frozenset(
-    (
-        "int",
-        "string",
-        "interned",
-        "long_string",
-        "long_bytes",
-        "bytes",
-        "stack",
-        "ustack",
-        "symbol",
-        "user_symbol",
-        "named",
-        "noted",
-    )
-)
 _STAMPS = frozenset(("cookie", "realtime_offset", "namespace_device", "namespace_inode", "symbol", "target", "tracer"))
-_FLAGS = frozenset("#0-+ ',?@")
-_FRAMES = re.compile("[0-9]{0,4}")
-"""Nothing that a file says may get into the source of a formatter but numbers and what is quoted there."""
 _INSTRUCTION = 8
-_MOST_FIELDS = 1 << 14
-"""Values in a record: a program of a million instructions, which is the most, records fewer."""
 _LD_IMM64 = 0x18
 """Of struct bpf_insn: its bytes, and the first one of those that load a constant of 64 bits."""
 
 
-class SpecFileError(Exception):
+class SpecFileError(DamagedError):
     """The file cannot be used; the text says why, without the file's name."""
 
 
@@ -189,7 +156,11 @@ def _check(spec: TracingSpec) -> None:
             known = stamp.at in constants and stamp.kind in _STAMPS
             _require(known, f"program {program.name} has an unknown stamp")
     _require(all(each.map in maps for each in spec.aggregations), "an aggregation has no map")
-    check_layouts(spec)
+    _require(all(each.map in maps for each in spec.arrays), "an array has no map")
+    try:
+        check_layouts(spec)
+    except DamagedError as error:
+        raise SpecFileError(str(error)) from None
 
 
 def _called(spec: TracingSpec) -> set[str]:
@@ -217,71 +188,6 @@ def _check_sites(spec: TracingSpec, program: ProgramSpec) -> None:
     size = sites_row_size(words.pop(), sites.arguments)
     room = [each.value_size for each in spec.maps if each.name == sites.map]
     _require(room == [SITES * size], f"the table of sites of program {program.name} has another size")
-
-
-def check_layouts(spec: TracingSpec) -> None:
-    """That records, the keys of aggregations and types can be read as they are described. Raises SpecFileError."""
-    for each in spec.aggregations:
-        _check_values(each)
-        _check_fields(each.keys, each.key_size)
-        sizes = [field.size for field in each.keys if field.kind == "int"]
-        _require(all(size in (1, 2, 4, 8) for size in sizes), "a key is an integer of no known size")
-    for layout in spec.records:
-        fields = sum(len(getattr(action, "fields", "1")) for action in layout.actions)
-        _require(fields <= _MOST_FIELDS, "a record has more values than any program records")
-        for action in layout.actions:
-            _check_action(action, layout.size, len(spec.aggregations), len(spec.arrays))
-            if isinstance(action, PrintAction):
-                _require(0 <= action.type < len(spec.types), "an action names no type")
-                name = action.label.replace("@", "", 1)
-                _require(not name or (name.isascii() and name.isidentifier()), "an action names no variable")
-    for shown in spec.shown:
-        _check_action(shown, 0, len(spec.aggregations), len(spec.arrays))
-    for number, described in enumerate(spec.types):
-        # Each stands behind those it consists of, so that none contains itself.
-        parts = [described.element] if described.kind == "array" else [each.type for each in described.members]
-        _require(all(0 <= each < number for each in parts), f"type {described.name} consists of none that is known")
-
-
-def _check_values(aggregation: AggregationSpec) -> None:
-    """That its values are those of its function, whose parameters are in the bounds that the language sets."""
-    function, parameters = FUNCTIONS.get(aggregation.function), aggregation.parameters
-    if function is None:
-        raise SpecFileError(f"it is damaged: an aggregation has the unknown function {aggregation.function!r}")
-    _require(function.has_parameters(parameters), f"{function.name} has other parameters")
-    _require(aggregation.words == function.size(*parameters), f"aggregation @{aggregation.name} has other values")
-
-
-def _check_action(action: Any, size: int, aggregations: int, arrays: int) -> None:
-    for value in action:
-        parts = value if isinstance(value, tuple) and not hasattr(value, "_fields") else (value,)
-        _check_fields([part for part in parts if isinstance(part, Field)], size)
-    if isinstance(action, (PrintfAction, PrintaAction, CommandAction)):
-        for each in action.conversions or ():
-            stars = [each.width, each.precision]
-            _require(all(map(_is_width, stars)), "a format has an unknown width")
-            _require(_FLAGS.issuperset(each.flags), "a format has an unknown flag")
-            _require(all(c.isalnum() or c in "@%" for c in each.letters), "a format has an unknown conversion")
-    if isinstance(action, ShowAction):
-        _require(0 <= action.number < (arrays if action.is_array else aggregations), "an action names nothing to show")
-    if isinstance(action, EmptyAction):
-        _require(0 <= action.array < arrays, "an action names no array")
-    used = getattr(action, "aggregations", ()) or (getattr(action, "aggregation", 0),)
-    if hasattr(action, "aggregation") or hasattr(action, "aggregations"):
-        _require(all(0 <= number < aggregations for number in used), "an action names no aggregation")
-
-
-def _is_width(width: int | str | None) -> bool:
-    return width in (None, "*") or (isinstance(width, int) and abs(width) <= MOST_COLUMNS)
-
-
-def _check_fields(fields: Any, size: int) -> None:
-    for field in fields:
-        _require(field.kind in _FIELD_KINDS, f"a field is of the unknown kind {field.kind!r}")
-        _require(field.offset >= 0 and field.size > 0 and field.offset + field.size <= size, "a field is out of bounds")
-        if field.kind in ("stack", "ustack"):
-            _require(field.size % 8 == 0, "a stack is not of whole addresses")
-            _require(_FRAMES.fullmatch(field.detail) is not None, "a stack has an unknown number of frames")
 
 
 def _require(holds: bool, otherwise: str) -> None:

@@ -17,6 +17,7 @@ from time import monotonic_ns
 from sonde.engines.fired import Happening, OtherNames, RecordedFiring
 from sonde.engines.firing_records import FiringDecoder, RecordError, joined, ring_records
 from sonde.formats.bpf_ring import DISCARD, record_size
+from sonde.formats.damage import DamagedError
 from sonde.model.firing_record import BROKEN_OFF, CONTINUED
 from sonde.model.plain import PlainError, from_plain, to_plain
 from sonde.model.probe import Internal, Probe
@@ -67,8 +68,6 @@ _MOST_WAITING = 1 << 14
 _MOST_FILES = 1 << 16
 """Files whose build ids are kept."""
 
-_DAMAGE = ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError, PlainError
-
 _EVENTS = {"mapped": Mapped, "executed": Executed, "forked": Forked, "exited": Exited, "snapshot": MappingsSnapshot}
 _NAMES = {kind: name for name, kind in _EVENTS.items()}
 
@@ -77,7 +76,7 @@ ReadAgain = Callable[[int, int], bytes]
 """(size, place) -> bytes of the file that is being written."""
 
 
-class RecordingFileError(Exception):
+class RecordingFileError(DamagedError):
     """The file is no recording of firings, or of a version that is not known."""
 
 
@@ -426,10 +425,11 @@ class RecordedFirings:
         """Raises RecordingFileError."""
         otherwise = "what files are cannot be read"
         found = _read(FileIdentity, item, otherwise)
+        if len(self._build_ids) >= _MOST_FILES:
+            return
         try:
-            if len(self._build_ids) < _MOST_FILES:
-                self._build_ids[found.path] = bytes.fromhex(found.build_id)
-        except _DAMAGE:
+            self._build_ids[found.path] = bytes.fromhex(found.build_id)
+        except ValueError:
             raise RecordingFileError(otherwise) from None
 
     def _end(self, data: bytes) -> None:
@@ -440,7 +440,7 @@ class RecordedFirings:
             return
         assert isinstance(found, RecordingEnd)
         self.summary = found
-        self.lost = found.lost if type(found.lost) is int else 0
+        self.lost = found.lost
 
 
 def _unpacked(packed: bytes, size: int) -> bytes | None:
@@ -456,19 +456,26 @@ def _read(kind: type, data: bytes, otherwise: str) -> Any:
     if sum(map(data.count, (b",", b"[", b"{"))) > _MOST_PARTS:
         raise RecordingFileError(otherwise)
     try:
-        return from_plain(kind, json.loads(data))
-    except _DAMAGE:
+        return from_plain(kind, _json(data, otherwise))
+    except (PlainError, RecursionError):
+        raise RecordingFileError(otherwise) from None
+
+
+def _json(data: bytes, otherwise: str) -> Any:
+    """Raises RecordingFileError."""
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError):
         raise RecordingFileError(otherwise) from None
 
 
 def _event(data: bytes) -> ProcessEvent:
     """Raises RecordingFileError."""
     otherwise = "what processes did cannot be read"
-    try:
-        named = json.loads(data)
-        kind, values = _EVENTS[named["event"]], json.dumps(named["values"])
-    except _DAMAGE:
-        raise RecordingFileError(otherwise) from None
-    event = _read(kind, values.encode(), otherwise)
+    named = _json(data, otherwise)
+    name = named.get("event") if isinstance(named, dict) else None
+    if not isinstance(name, str) or name not in _EVENTS:
+        raise RecordingFileError(otherwise)
+    event = _read(_EVENTS[name], json.dumps(named.get("values")).encode(), otherwise)
     assert isinstance(event, (Mapped, Executed, Forked, Exited, MappingsSnapshot))
     return event

@@ -19,6 +19,7 @@ from sonde.untrusted import open_file
 
 _MAGIC, _VERSION, _LONGEST = 0xA1B23C4D, (2, 4), 65535
 _HEADER_SIZE = 24
+_WORD = (1 << 32) - 1
 _NOBODY = 65534
 _READER = ("tshark", "-l", "-n", "-r", "-")
 """Reads a capture from its input and writes a line for each packet as it comes."""
@@ -41,7 +42,8 @@ def _link_type(descriptor: int) -> int | None:
 
 def packet(time: int, length: int, data: bytes) -> bytes:
     """One packet of `length` bytes, of which `data` were captured; `time` in ns since 1970."""
-    return struct.pack("<IIII", *divmod(time, SECOND), len(data), length) + data
+    seconds, rest = divmod(time, SECOND)
+    return struct.pack("<IIII", seconds & _WORD, rest, len(data), length & _WORD) + data
 
 
 class Packets:

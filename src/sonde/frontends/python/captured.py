@@ -6,6 +6,7 @@ The text is what the front end is given. It stands for itself: no module is impo
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 
 from sonde.typed import Any, NamedTuple
 
@@ -70,28 +71,43 @@ def text_of(program: CapturedProgram) -> str:
 
 def program_of(text: str) -> CapturedProgram:
     """The program that `text_of` has made a text of. Raises ValueError for any other text."""
-    try:
-        return _program(*json.loads(text))
-    except (TypeError, AttributeError) as error:
-        raise ValueError(str(error)) from None
-
-
-def _program(functions: list[list[Any]], aggregations: list[list[Any]], clauses: list[int]) -> CapturedProgram:
-    if not all(0 <= number < len(functions) for number in clauses):
+    functions, aggregations, clauses = _shaped(json.loads(text), list, list, list)
+    if not all(type(number) is int and 0 <= number < len(functions) for number in clauses):
         raise ValueError("a clause is of no function")
     return CapturedProgram(
-        tuple(_function(*each) for each in functions),
-        tuple(CapturedAggregation(name, how, tuple(numbers), title) for name, how, numbers, title in aggregations),
-        tuple(clauses),
-    )
+        tuple(map(_function, functions)), tuple(map(_aggregation, aggregations)), tuple(clauses)
+    )  # fmt: skip
 
 
-def _function(
-    name: str, module: str, file: str, line: int, source: str, probes: list[str], names: dict[str, Any],
-    cells: dict[str, str],
-) -> CapturedFunction:  # fmt: skip
+def _shaped(plain: Any, *kinds: type) -> list[Any]:
+    """A list of values of these kinds. Raises ValueError."""
+    if not isinstance(plain, list) or [*map(type, plain)] != [*kinds]:
+        raise ValueError(f"what is to be a list of {len(kinds)} values is none")
+    return plain
+
+
+def _texts(values: Iterable[Any]) -> tuple[str, ...]:
+    """Raises ValueError."""
+    found = tuple(values)
+    if not all(isinstance(each, str) for each in found):
+        raise ValueError("a text is none")
+    return found
+
+
+def _aggregation(plain: Any) -> CapturedAggregation:
+    name, how, numbers, title = _shaped(plain, str, str, list, str)
+    if not all(type(each) is int for each in numbers):
+        raise ValueError("a parameter is no number")
+    return CapturedAggregation(name, how, tuple(numbers), title)
+
+
+def _function(plain: Any) -> CapturedFunction:
+    name, module, file, line, source, probes, names, cells = _shaped(
+        plain, str, str, str, int, str, list, dict, dict
+    )  # fmt: skip
+    _texts(cells.values())
     known = {key: _meaning(value) for key, value in names.items()}
-    return CapturedFunction(name, module, file, line, source, tuple(probes), known, cells)
+    return CapturedFunction(name, module, file, line, source, _texts(probes), known, cells)
 
 
 def _plain_names(names: dict[str, Meaning]) -> dict[str, Any]:
@@ -104,6 +120,12 @@ def _plain(meaning: Meaning) -> list[Any]:
     return [meaning.kind, meaning.value]
 
 
-def _meaning(plain: list[Any]) -> Meaning:
+def _meaning(plain: Any) -> Meaning:
+    if not isinstance(plain, list) or len(plain) != 2 or not isinstance(plain[0], str):
+        raise ValueError("a name means nothing")
     kind, value = plain
-    return Meaning(kind, tuple(map(_meaning, value)) if kind == "tuple" else value)
+    if kind != "tuple":
+        return Meaning(kind, value)
+    if not isinstance(value, list):
+        raise ValueError("a tuple is none")
+    return Meaning(kind, tuple(map(_meaning, value)))

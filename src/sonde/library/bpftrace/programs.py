@@ -124,7 +124,7 @@ def run_program(
     trials = _trials(program, mode, is_json)
 
     def report_to(outlet: Outlet) -> MakeReport:
-        ending = ending_of(program.made.spec.texts)._replace(is_json=is_json, warns=warns, trials=trials)
+        ending = ending_of(program.made.spec)._replace(is_json=is_json, warns=warns, trials=trials)
 
         def report(spec: TracingSpec, shown: Options) -> BtReport:
             reports.append(BtReport(spec, shown, Showing(outlet.descriptor, outlet.names), ending))

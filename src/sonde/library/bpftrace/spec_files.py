@@ -35,7 +35,7 @@ def run_compiled(
     job = job_of_file(content, options)
     require_allowed(job)
     with damaged(path):
-        ending = ending_of(content.spec.texts)._replace(is_json=is_json, warns=warns)
+        ending = ending_of(content.spec)._replace(is_json=is_json, warns=warns)
 
     def report_to(outlet: Outlet) -> MakeReport:
         return lambda spec, shown: BtReport(spec, shown, Showing(outlet.descriptor, outlet.names), ending)

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 
 from sonde.frontends.bpftrace.program_text import BtSource, ProgramText
 from sonde.frontends.bpftrace.series import FUNCTIONS, Series
-from sonde.model.report_texts import ReportTexts
+from sonde.model.records import AggregationSpec, ArraySpec
+from sonde.model.report_texts import MapSeries
+from sonde.model.spec import TracingSpec
 from sonde.model.units import GIB
 from sonde.typed import TYPE_CHECKING, NamedTuple
 
@@ -14,7 +16,12 @@ if TYPE_CHECKING:
     from sonde.frontends.bpftrace.report.trials import BtTrials
 
 _MOST_LENGTH = GIB
-_FUNCTIONS = frozenset({"count", "sum", "min", "max", "avg", "stats", "hist", "lhist", "tseries"})
+_MOST_INTERVALS = 1 << 62
+_FUNCTIONS = {
+    **{name: (name,) for name in ("count", "sum", "min", "max", "avg")},
+    "stats": ("avg",), "hist": ("quantize",), "lhist": ("lquantize",), "tseries": ("avg", "min", "max"),
+}  # fmt: skip
+"""What the language calls functions, and the functions of the model that these are."""
 
 
 class Ending(NamedTuple):
@@ -34,15 +41,21 @@ class Ending(NamedTuple):
     trials: BtTrials | None = None
 
 
-def ending_of(texts: ReportTexts | None) -> Ending:
+def ending_of(spec: TracingSpec) -> Ending:
     """Of what the spec has for the report. Raises DamagedError for what no program of the language has."""
+    texts = spec.texts
     if texts is None:
         raise _damaged("lacks what its report is to show")
-    sizes = (texts.longest, texts.largest_file, *(n for each in texts.series for n in (each.interval, each.intervals)))
-    names = {each.function for each in texts.functions}
-    functions = {each.function for each in texts.series}
-    if not all(0 <= each <= _MOST_LENGTH for each in sizes) or names - _FUNCTIONS or functions - set(FUNCTIONS):
-        raise _damaged("has a report of which is not known what it shows")
+    sizes = (texts.longest, texts.largest_file)
+    if not all(0 <= each <= _MOST_LENGTH for each in sizes):
+        raise _damaged("has strings longer than any")
+    known = {each.name: each.function for each in spec.aggregations}
+    for each in texts.functions:
+        model = known.get(each.map)
+        if each.function not in _FUNCTIONS or (model is not None and model not in _FUNCTIONS[each.function]):
+            raise _damaged(f"has another function than it says in @{each.map}")
+    for series in texts.series:
+        _check_series(series, spec)
     source = BtSource(
         ProgramText(texts.name, texts.lines, tuple((each.before, each.name) for each in texts.imported)),
         {(each.line, each.column): (each.end_line, each.end_column) for each in texts.spans},
@@ -55,6 +68,17 @@ def ending_of(texts: ReportTexts | None) -> Ending:
         largest_file=texts.largest_file,
         series={each.map: Series(each.interval, each.intervals, each.function) for each in texts.series},
     )
+
+
+def _check_series(series: MapSeries, spec: TracingSpec) -> None:
+    """That the last key of a map is the number of an interval."""
+    bounds = series.interval, series.intervals
+    if series.function not in FUNCTIONS or not all(0 < each <= _MOST_INTERVALS for each in bounds):
+        raise _damaged(f"has an unknown series in @{series.map}")
+    maps: list[AggregationSpec | ArraySpec] = [*spec.aggregations, *spec.arrays]
+    for each in maps:
+        if each.name == series.map and (not each.keys or each.keys[-1].kind != "int"):
+            raise _damaged(f"has no series in @{series.map}")
 
 
 def _damaged(text: str) -> Exception:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 from functools import lru_cache
@@ -10,12 +11,16 @@ from sonde.frontends.bpftrace.number_forms import FORM
 from sonde.model.units import SECOND
 
 _WORD = (1 << 64) - 1
+_NUMBER = re.compile("-?[0-9]{1,20}")
 
 
 @lru_cache(1024)
 def form_of_number(name: str, number: int) -> bytes:
     """The text of a number of 64 bits; `name` is that of its type."""
     form, _, rest = name.removeprefix(FORM).partition(" ")
+    if form not in _FORMS:
+        # Of a file.
+        return b"%d" % number
     return _FORMS[form](number, rest).encode(errors="surrogateescape")
 
 
@@ -67,8 +72,8 @@ def _mac(number: int, _: str) -> str:
 
 
 def _names(enumerators: str) -> dict[int, str]:
-    pairs = (each.split("=") for each in enumerators.split())
-    return {int(value): name for name, value in pairs}
+    pairs = (each.partition("=") for each in enumerators.split())
+    return {int(value): name for name, _, value in pairs if _NUMBER.fullmatch(value)}
 
 
 def _enumerator(number: int, rest: str) -> str:

@@ -40,7 +40,8 @@ def address_text(data: bytes) -> bytes:
     if family not in (AF_INET, AF_INET6):
         return b""
     size = 4 if family == AF_INET else 16
-    return inet_ntop(family, data[ADDRESS : ADDRESS + size]).encode()
+    address = data[ADDRESS : ADDRESS + size]
+    return inet_ntop(family, address).encode() if len(address) == size else b""
 
 
 class ObjectText:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from sonde.consume.generated import GeneratedExpression, code, constant
+from sonde.formats.damage import DamagedError
 from sonde.frontends.bpftrace.object_names import OBJECTS
 from sonde.model.conversions import Conversion
 from sonde.model.records import LITERAL, TYPED, Field
 from sonde.report.escaping import Escaping, escaped_by, keeping_lines
-from sonde.report.piece import ConversionArgument, FormatPiece, literal
+from sonde.report.kinds import next_of, numeric, of_kind, require_as_many
+from sonde.report.piece import ConversionArgument, FormatPiece, is_dynamic, literal
 
 _BYTES = {"": 4, "hh": 1, "h": 2}
 """Of an integer, by its modifier; others have eight."""
@@ -24,21 +26,25 @@ def printf_pieces(
         if conversion.text:
             pieces.append(literal(conversion.text, bool(escaping.program)))
         if conversion.letters:
-            pieces.append(_convert(conversion, next(arguments), escaping))
+            pieces.append(_convert(conversion, next_of(arguments), escaping))
     return pieces
 
 
 def _convert(conversion: Conversion, argument: ConversionArgument, escaping: Escaping) -> FormatPiece:
     letter = conversion.letters[-1]
+    if is_dynamic(conversion) or int(conversion.precision or 0) < 0:
+        raise DamagedError("it is damaged: a format has a width or precision that the language does not know")
     if conversion.letters in ("r", "rx", "rh"):
-        return _sized(conversion, code("buffer_text({}, {})", constant(conversion.letters), argument.source))
+        buffer = of_kind(argument, "bytes").source
+        return _sized(conversion, code("buffer_text({}, {})", constant(conversion.letters), buffer))
     if letter == "s" or conversion.letters == "gr":
         return _characters(conversion, argument, escaping)
     if letter == "c":
-        return _sized(conversion, escaped_by(escaping.values, code("bytes(({} & 255,))", argument.source)))
+        return _sized(conversion, escaped_by(escaping.values, code("bytes(({} & 255,))", numeric(argument).source)))
     if letter == "p":
         # A zero has no base before it, as streams of C++ show it.
         whole = (1 << 64) - 1
+        numeric(argument)
         return _sized(
             conversion, code("b'0x%x' % ({} & {}) if {} else b'0'", argument.source, constant(whole), argument.source)
         )
@@ -68,7 +74,7 @@ def _sized(conversion: Conversion, source: GeneratedExpression) -> FormatPiece:
 
 def _integer(conversion: Conversion, letter: str, argument: ConversionArgument) -> FormatPiece:
     size, is_signed = _wanted(conversion)
-    source = argument.source
+    source = numeric(argument).source
     if not _holds(size, is_signed, argument.size, argument.signed):
         source = _cut(source, size, is_signed)
     flags = "".join(flag for flag in "-+ #0" if flag in conversion.flags)
@@ -96,11 +102,13 @@ def as_shown(conversions: Iterable[Conversion], fields: Sequence[Field]) -> tupl
     come so without arithmetic. A field that is shown in two ways is read as it is."""
     readings: dict[int, set[Field]] = {}
     wanted = []
-    for conversion, field in zip([each for each in conversions if each.letters], fields, strict=True):
+    shown = [each for each in conversions if each.letters]
+    require_as_many(shown, fields)
+    for conversion, field in zip(shown, fields, strict=True):
         wanted.append(_read_as(conversion, field))
         readings.setdefault(field.offset, set()).add(wanted[-1])
     return tuple(
-        shown if len(readings[field.offset]) == 1 else field for field, shown in zip(fields, wanted, strict=True)
+        read if len(readings[field.offset]) == 1 else field for field, read in zip(fields, wanted, strict=True)
     )
 
 
@@ -142,4 +150,4 @@ def _text(argument: ConversionArgument) -> GeneratedExpression:
         case "bytes":
             return code("{}.partition(b'\\0')[0]", argument.source)
         case _:
-            return argument.source
+            return of_kind(argument, "string", "interned", "long_string", "long_bytes", "named", "noted").source

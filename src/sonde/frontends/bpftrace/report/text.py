@@ -31,7 +31,7 @@ _ERRORS = 2
 
 def text_report(spec: TracingSpec, options: Options, showing: Showing) -> BtReport:
     """The report of a session (`session.reports.TextLayouts`). Raises DamagedError."""
-    return BtReport(spec, options, showing, ending_of(spec.texts))
+    return BtReport(spec, options, showing, ending_of(spec))
 
 
 class BtReport(Report):

@@ -11,11 +11,14 @@ from collections.abc import Callable, Iterable, Iterator
 from sonde.consume.generated import GeneratedExpression, code, constant
 from sonde.model.conversions import Conversion
 from sonde.report.escaping import Escaping
+from sonde.report.kinds import next_of, numeric, of_kind
 from sonde.report.piece import ConversionArgument, FormatPiece, is_dynamic, literal, shown_value
 
 _MASKS = {1: 0xFF, 2: 0xFFFF, 4: 0xFFFFFFFF, 8: 0xFFFFFFFFFFFFFFFF, 16: (1 << 128) - 1}
 _POINTER_WIDTH = 16
 _NAMES = ("symbol", "user_symbol")
+_REALS = (2, 4, 8, 10, 12, 16)
+"""Bytes of a floating-point number."""
 _UNLIMITED = 1 << 30
 """Stands for no precision where a dynamic one turns out to be none."""
 
@@ -31,7 +34,7 @@ def printf_pieces(
     """The pieces of a whole format. `aggregated` gives the next aggregation's value, for conversions with flag @."""
 
     def next_argument() -> ConversionArgument:
-        return next(arguments)
+        return next_of(arguments)
 
     pieces = []
     for conversion in conversions:
@@ -120,7 +123,7 @@ def _kept(flags: str, wanted: str) -> str:
 
 def _number(argument: ConversionArgument) -> GeneratedExpression:
     """The expression of an argument as an integer."""
-    match argument.kind:
+    match numeric(argument, "user_symbol", "bytes").kind:
         case "user_symbol":
             return code("{}[1]", argument.source)
         case "bytes":
@@ -153,7 +156,8 @@ def _expression(size: int | GeneratedExpression) -> GeneratedExpression:
 def _real(argument: ConversionArgument) -> GeneratedExpression:
     if argument.kind == "number":
         return code("float({})", argument.source)
-    return code("as_real({}, {})", argument.source, constant(argument.size))
+    shown = of_kind(argument, "int", "bytes", sizes=_REALS)
+    return code("as_real({}, {})", shown.source, constant(shown.size))
 
 
 def _text(letters: str, argument: ConversionArgument) -> GeneratedExpression:
@@ -204,7 +208,7 @@ def _string(argument: ConversionArgument) -> GeneratedExpression:
 def _stack(size: _Size, argument: ConversionArgument) -> FormatPiece:
     """%k: a stack; the width is its indentation."""
     indent = code("abs({})", _expression(size.width)) if size.width else constant(None)
-    if argument.kind == "ustack":
+    if of_kind(argument, "stack", "ustack").kind == "ustack":
         return FormatPiece(b"%s", (code("user_stack({}, {})", argument.source, indent),))
     most = constant(int(argument.detail or 0) or None)
     return FormatPiece(b"%s", (code("kernel_stack({}, {}, {})", argument.source, most, indent),))
