@@ -28,12 +28,14 @@ MOST_STATEMENTS = 6
 
 REASONED = {
     "engines/embedded/tracer/following.py": "the guardian confesses any error, as what is traced must not suffer",
+    "library/export/server.py": "scrapers get an answer, and the error output the defect",
     "launch.py": "a child that is no command yet has but a pipe to tell its error by",
     "library/aggregations.py": "a run that is over answers by RuntimeError (library/stop.py)",
     "library/given.py": "of values that a caller gives: operator.index and fileno() ask them",
     "library/notebook/trace.py": "a thread hands its error to whoever waits",
     "library/notebook/view.py": "a deque changes while another thread goes over it",
     "library/probing/sources.py": "inspect.findsource raises TypeError of functions that it does not know",
+    "library/recordings.py": "a thread hands its error to whoever iterates",
     "library/rich_text.py": "values of a program may have no order",
     "library/run.py": "a thread hands its error to whoever waits",
     "library/stop.py": "a thread hands its error to whoever waits",

@@ -13,7 +13,7 @@ from sonde.cli.output import show
 from sonde.library import TYPE_CHECKING
 from sonde.library.errors import Error
 from sonde.library.holding import chosen_engine, holding
-from sonde.library.outputs import settle_format
+from sonde.library.outputs import is_capture, settle_format
 from sonde.library.settings import OptionTable, option_table
 
 if TYPE_CHECKING:
@@ -86,6 +86,9 @@ def _run(arguments: BtArguments, messages: BtMessages, export: ExportRequest | N
     options = _options(arguments)
     if "-f" not in arguments.values:
         settle_format(arguments.values.get("-o"), options)
+    if is_capture(arguments.values.get("-o")):
+        text = f"-o {arguments.values['-o']} is for packets, and `sonde bt` prints text"
+        raise FatalError(f"USAGE: {text}: skboutput() names the file of its packets, and -o takes another name")
     if arguments.mode and options.text("format") != "text":
         raise FatalError("USAGE: tests and measurements have no tables: -o takes another name")
     if program[0] == "file" and _is_compiled(program[1]):
@@ -142,10 +145,10 @@ def _run(arguments: BtArguments, messages: BtMessages, export: ExportRequest | N
         output = arguments.values.get("-o")
         if options.text("format") != "text":
             from sonde.library.bpftrace.programs import job_of  # most programs print text
-            from sonde.library.data.tables import run_as_tables
+            from sonde.library.data.formats import run_in_format
 
             job = job_of(made, options, watch)
-            return run_as_tables(job, held, messages.warning, output, lambda _: None, attached).status
+            return run_in_format(job, held, messages.warning, output, lambda _: None, attached).status
         warns = "no_warnings" not in arguments.flags
         return run_program(
             made, options, held, output, messages.warning, attached, is_json, warns, arguments.mode, watch

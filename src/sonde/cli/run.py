@@ -31,16 +31,12 @@ def run(job: Job, arguments: Arguments, messages: Messages, held: Held) -> int:
     text, captures = (None, arguments.output) if is_capture(arguments.output) else (arguments.output, None)
     files = Files(arguments.raw, captures, arguments.recording, arguments.pictures, arguments.flame_diff)
     job = job._replace(files=files, program=messages.program, watch=_watch(arguments, messages))
-    if options.text("format") in ("arrow", "parquet"):
-        from sonde.library.data.tables import run_as_tables  # most runs print text
-
-        ended = run_as_tables(job, held, messages.error, text, begun)
-    elif options.text("format") == "json":
-        from sonde.library.data.json_report import run_as_json  # as above
-
-        ended = run_as_json(job, held, messages.error, text, begun)
-    else:
+    if options.text("format") == "text":
         ended = run_here(job, held, messages.error, output=text, begun=begun)
+    else:
+        from sonde.library.data.formats import run_in_format  # most runs print text
+
+        ended = run_in_format(job, held, messages.error, text, begun)
     return status_of(ended.status, ended.statuses, options, messages)
 
 

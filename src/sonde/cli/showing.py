@@ -10,6 +10,10 @@ if TYPE_CHECKING:
     from sonde.library.showing import How, Shown
 
 
+_FLAGS = frozenset(("act", "verbose"))
+"""Of those that are no settings, which a recording is shown with."""
+
+
 def require_recording(arguments: Arguments, command: str, files: tuple[int, ...], verb: str, why: str) -> None:
     """Refuse what no recording takes. `files`: how many of them may be named; `why` there are no pictures, and by which
     `verb` commands make them instead. Raises UsageError and FatalError."""
@@ -17,7 +21,11 @@ def require_recording(arguments: Arguments, command: str, files: tuple[int, ...]
         from sonde.cli.object_choices import refuse_choices  # an import that most runs do without
 
         refuse_choices(arguments)
-    if len(arguments.operands) not in files or arguments.programs or arguments.commands or arguments.pids:
+    others = (
+        arguments.programs, arguments.commands, arguments.pids, arguments.raw, arguments.save, arguments.spec,
+        arguments.btf, arguments.bpf_object, arguments.export, arguments.flags - _FLAGS,
+    )  # fmt: skip
+    if len(arguments.operands) not in files or any(others):
         raise UsageError(f"{command} takes one file and the options -q, -F, -o, -x and --act -w")
     if arguments.pictures or arguments.flame_diff:
         text = f"{command} makes no pictures: {why}"
@@ -29,10 +37,11 @@ def how_to_show(arguments: Arguments, messages: Messages) -> How:
     FatalError."""
     # What a command line that makes no sense does without.
     from sonde.cli.settings import option_table
-    from sonde.library.outputs import is_capture
+    from sonde.library.outputs import is_capture, settle_format
     from sonde.library.showing import How
 
     options = option_table(arguments)
+    settle_format(arguments.output, options)
     performs = "act" in arguments.flags
     if performs and not options.on("destructive"):
         text = "could not show the recording: Destructive actions not allowed"

@@ -42,7 +42,7 @@ def spans(data: memoryview) -> Iterator[Span]:
             continue
         layout, speculation = words[position + _LAYOUT], words[position + _SPECULATION]
         count, following = 1, position + step
-        if following < end and words[following] == length and words[following + _LAYOUT] == layout:
+        if following + step <= end and words[following] == length and words[following + _LAYOUT] == layout:
             limit = min(chunk, (end - position) // step)
             count = _equal(words, position, step, limit, (length, layout, speculation))
             chunk = min(chunk * 4, _LONGEST) if count == limit else 16

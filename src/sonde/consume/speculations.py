@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _KEY = struct.Struct("<I")
 _STATE = struct.Struct("<Q")
+_MOST = (1 << 32) - 1
 
 Show: TypeAlias = Callable[[memoryview], None]
 """Is given records as they stood in a ring."""
@@ -54,9 +55,13 @@ class Speculations:
         return self._records.values()
 
     def close(self, speculation: int, is_commit: bool, written: int) -> None:
-        """It was committed or discarded after so many records."""
+        """It was committed or discarded after so many records. Raises DamagedError for the number of none."""
         if not self._is_used:
             return
+        if not 0 <= speculation <= _MOST:
+            from sonde.formats.damage import DamagedError  # of files alone
+
+            raise DamagedError(f"it is damaged: there is no speculation {speculation}")
         self._closed[speculation] = _Closed(is_commit, written)
         if not is_commit:
             self._records.pop(speculation, None)

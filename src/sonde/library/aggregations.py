@@ -45,7 +45,14 @@ def key_of(spec: AggregationSpec | ArraySpec, key: Key, values: Values) -> Key:
     if not spec.key_types:
         return tuple(values.value(field, each) for field, each in zip(spec.keys, key, strict=True))
     parts = zip(spec.keys, spec.key_types, key, strict=True)
-    return tuple(values.typed(field, number, each) for field, number, each in parts)
+    return tuple(_hashable(values.typed(field, number, each)) for field, number, each in parts)
+
+
+def _hashable(value: Any) -> Any:
+    """A part of a key: of an array or a structure its values."""
+    if isinstance(value, list | dict):
+        return tuple(map(_hashable, value.values() if isinstance(value, dict) else value))
+    return value
 
 
 def elements_of(contents: Contents, values: Values, divisor: int = 1) -> dict[Key, Any]:

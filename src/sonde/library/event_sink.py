@@ -30,6 +30,9 @@ _AT_ONCE, _BYTES_AT_ONCE = 1 << 12, 8 * MIB
 _ROWS_AT_ONCE = 64
 """Rows of a table behind which it is handed on at once."""
 
+_MESSAGES = ("errorf", "warnf")
+"""Actions of bpftrace's language by which a program says something of itself."""
+
 _FIELDS_KEPT = 1 << 16
 """Fields of all readers that are kept: for each length of its records a layout has another one."""
 
@@ -95,6 +98,10 @@ class EventSink(Report):
         return
 
     def action(self, record: consumed.Record, action: Action) -> None:
+        if isinstance(action, CommandAction) and action.name in _MESSAGES:
+            (text,) = self.texts((action,), len(record.data))(record.data)
+            self._waiting.append(Message(text.decode(errors="surrogateescape").strip()))
+            return
         if isinstance(action, CommandAction | OtherAction) and action.name not in self._refused:
             self._refused.add(action.name)
             self.refusal(record, f"{action.name}() is for output as text")

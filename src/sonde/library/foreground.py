@@ -202,6 +202,9 @@ def _firings(job: Job, held: Held, stack: ExitStack) -> FiringSource | None:
         )
         raise Error(text, "give the script itself, as -s SCRIPT, or run one that was saved with --engine embedded")
     if recording_of(job.options):
+        if job.spec.is_filed:
+            text = "--replay is not for spec files: their programs read what is there now, not what was recorded"
+            raise Error(text, "give the script itself, as -s SCRIPT")
         from sonde.library.replays import opened_replay  # as above
 
         source = opened_replay(recording_of(job.options))

@@ -46,7 +46,7 @@ class Recording:
         """The file is read as far as events are asked for, by a thread, which ends with the iteration: who reads tells
         of events as they are found."""
         events = EventQueue(Nobody(), Waking(), 1)
-        failures: list[ScriptError] = []
+        failures: list[Exception] = []
         thread = threading.Thread(target=self._work, args=(events, failures), name="sonde-read", daemon=True)
         thread.start()
         try:
@@ -58,11 +58,12 @@ class Recording:
             events.abandon()
             thread.join()
 
-    def _work(self, events: EventQueue, failures: list[ScriptError]) -> None:
+    def _work(self, events: EventQueue, failures: list[Exception]) -> None:
         try:
             with suppress(_AbandonedError):
                 self._read_file(events)
-        except ScriptError as error:
+        except Exception as error:
+            # Whoever iterates raises it.
             failures.append(error)
         finally:
             events.close()

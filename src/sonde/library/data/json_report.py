@@ -135,11 +135,14 @@ class JsonOutput:
             os.close(descriptor)
 
 
-def run_as_json(job: Job, held: Held, tell: Tell, output: str | None, begun: Callable[[Sight], None]) -> Ended:
+def run_as_json(
+    job: Job, held: Held, tell: Tell, output: str | None, begun: Callable[[Sight], None],
+    attached: Callable[[], None] | None = None,
+) -> Ended:  # fmt: skip
     """Trace to the end, as `run_here` does, and print events. Raises Error."""
     lines = JsonOutput()
     with closing(lines):
-        ended = run_here(job, held, tell, output=output, begun=begun, report_to=lines.report_to)
+        ended = run_here(job, held, tell, output=output, begun=begun, attached=attached, report_to=lines.report_to)
         try:
             lines.end(ended.status)
         except OSError as error:

@@ -49,11 +49,12 @@ def ending_of(spec: TracingSpec) -> Ending:
     sizes = (texts.longest, texts.largest_file)
     if not all(0 <= each <= _MOST_LENGTH for each in sizes):
         raise _damaged("has strings longer than any")
-    known = {each.name: each.function for each in spec.aggregations}
-    for each in texts.functions:
-        model = known.get(each.map)
-        if each.function not in _FUNCTIONS or (model is not None and model not in _FUNCTIONS[each.function]):
-            raise _damaged(f"has another function than it says in @{each.map}")
+    functions = {each.map: each.function for each in texts.functions}
+    if not {*functions.values()} <= _FUNCTIONS.keys():
+        raise _damaged("has an unknown function")
+    for one in spec.aggregations:
+        if one.function not in _FUNCTIONS.get(functions.get(one.name, ""), (one.function,)):
+            raise _damaged(f"has another function than it says in @{one.name}")
     for series in texts.series:
         _check_series(series, spec)
     source = BtSource(
@@ -61,7 +62,7 @@ def ending_of(spec: TracingSpec) -> Ending:
         {(each.line, each.column): (each.end_line, each.end_column) for each in texts.spans},
     )
     return Ending(
-        {each.map: each.function for each in texts.functions},
+        functions,
         longest=texts.longest,
         trailer=texts.trailer,
         source=source,

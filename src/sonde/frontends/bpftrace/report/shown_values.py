@@ -36,13 +36,15 @@ def _buffer(form: str, data: bytes) -> bytes:
 
 class Look(NamedTuple):
     """How values are shown: in objects, one a line, if `is_json`; for people at a terminal or not, which messages are
-    for if `tells_terminal`. Strings of `longest` characters have been cut, and have `trailer` behind them."""
+    for if `tells_terminal`. Strings of `longest` characters have been cut, and have `trailer` behind them.
+    `is_recorded`: the program comes from outside, as its data do."""
 
     is_json: bool
     is_terminal: bool
     tells_terminal: bool
     longest: int
     trailer: bytes
+    is_recorded: bool = False
 
 
 class ShownValues:
@@ -53,7 +55,8 @@ class ShownValues:
         self._look = look
         self._symbolizer = symbolizer
         self._escapings = Escapings(
-            escaping_for(look.is_terminal, options.rawbytes, False), escaping_for(look.tells_terminal, False, False)
+            escaping_for(look.is_terminal, options.rawbytes, look.is_recorded),
+            escaping_for(look.tells_terminal, False, look.is_recorded),
         )
         self._objects: ObjectText | None = None
         self._formatters: dict[tuple[Any, ...], Formatter] = {}
@@ -70,7 +73,7 @@ class ShownValues:
 
     def _types(self, escaping: Escaping | None) -> LanguageTypes:
         """Types whose values are text from outside as it may be shown, or as it is."""
-        escaped = bytes if escaping is None else mappings()[escaping.rows].__getitem__
+        escaped = mappings()[escaping.rows].__getitem__ if escaping is not None and escaping.rows else bytes
         return LanguageTypes(self._spec.types, self._object_text, self._look.longest, self._look.trailer, escaped)
 
     def _json_lines(self) -> dict[str, Callable[..., bytes]]:

@@ -61,7 +61,8 @@ class BtReport(Report):
             from sonde.report.symbolizer import NoNames
 
             ending = self._ending
-            look = Look(ending.is_json, self._output.is_terminal, os.isatty(_ERRORS), ending.longest, ending.trailer)
+            terminals = self._output.is_terminal, os.isatty(_ERRORS)
+            look = Look(ending.is_json, *terminals, ending.longest, ending.trailer, self._showing.is_recorded)
             self._shown = ShownValues(self._spec, self._options, self._showing.symbolizer or NoNames(), look)
         return self._shown
 
