@@ -124,7 +124,7 @@ def test_the_first_identifiers_have_no_gap():
     assert [int(line.split()[0]) for line in done.stdout.splitlines()[1:]] == list(range(1, 40))
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(1)
 @pytest.mark.parametrize("option", ["zdefs", "argref", "empty"])
 def test_pragmas_change_what_is_accepted(option, tmp_path):
     program = {"zdefs": "syscall::nonsense:entry { }", "argref": "BEGIN { }", "empty": ""}[option]

@@ -53,7 +53,7 @@ def blocks():
         yield pytest.param(marked.replace("⏎", "\n"), cause.strip(), repaired.replace("⏎", "\n"), marks=marks)
 
 
-@pytest.mark.share(5)
+@pytest.mark.share(2)
 @pytest.mark.parametrize(("marked", "cause", "repaired"), list(blocks()))
 def test_a_mistake_is_told_with_its_place_its_cause_and_a_remedy_that_compiles(marked, cause, repaired):
     start, end = marked.index("«"), marked.index("»") - 1

@@ -116,6 +116,7 @@ def test_what_is_cleared_is_in_the_picture(engine, program, tmp_path):
     assert stacks(folded.read(path.read_text())) == {DEEP: 7, WIDE: 11}
 
 
+@pytest.mark.long
 def test_each_aggregation_has_a_file(program, tmp_path):
     clauses = (
         LEAF
@@ -145,6 +146,7 @@ def test_what_has_no_width_is_counted(program, tmp_path):
     assert done.stderr.splitlines()[-1] == message
 
 
+@pytest.mark.long
 def test_two_runs_are_compared(program, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     words = ("--engine", "embedded", "-q", "-n", TRACED, "-c")
@@ -159,6 +161,7 @@ def test_two_runs_are_compared(program, tmp_path, monkeypatch):
     assert stacks(speedscope.read((tmp_path / "b.json").read_text())) == {DEEP: 7, WIDE: 22}
 
 
+@pytest.mark.long
 def test_two_aggregations_are_compared(program, tmp_path):
     clauses = LEAF + "{ @first[ustack()] = count(); }" + LEAF + "{ @second[ustack()] = count(); }"
     path = tmp_path / "d.html"
@@ -191,7 +194,7 @@ def test_an_interrupted_trace_has_its_picture(tmp_path):
 KEYED = "BEGIN { @s[ustack()] = count(); @n = count(); exit(0); }"
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(1)
 @pytest.mark.parametrize(
     ("words", "message", "hint"),
     [

@@ -141,6 +141,7 @@ def test_a_mishap_is_a_failure_unless_it_is_expected(tested, program, what):
     assert "PASS   w.sonde.toml: good" in done.stdout
 
 
+@pytest.mark.long
 def test_losses_pass_where_they_may_be(tested):
     """A clause that was aborted is a failure all the same."""
     lost = "BEGIN { x = speculation(); y = speculation(); exit(0); }"
@@ -332,6 +333,7 @@ def test_output_is_written_anew(tested, tmp_path):
     assert lines(tested(files={})) == ["PASS   w.sonde.toml", "1 passed"]
 
 
+@pytest.mark.long
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 def test_both_engines(tested):
     equal = "syscall::write:entry /pid == $target/ { @[execname] = count(); }"
@@ -354,6 +356,7 @@ def test_engines_that_differ_are_told(tested):
 START = "import sys; sys.path.insert(0, {!r}); sys.argv[0] = 'sonde'; from sonde.cli.main import main; sys.exit(main())"
 
 
+@pytest.mark.long
 def test_as_nobody_the_kernel_is_left_out():
     """With a reason, and the embedded engine does the rest."""
     packages.require("setpriv")

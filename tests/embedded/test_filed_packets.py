@@ -98,6 +98,7 @@ def test_devices_are_the_interfaces_and_directions_those_of_the_file(tmp_path):
     ]
 
 
+@pytest.mark.long
 def test_a_tag_is_taken_out_where_a_packet_arrives_unless_the_file_is_of_sonde(tmp_path):
     """As the kernel does before tcx; what sonde has captured there has been through that."""
     frame = FRAMES["in two"]

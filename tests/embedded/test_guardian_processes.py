@@ -168,7 +168,7 @@ int main(void) {
 """
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(1)
 @pytest.mark.parametrize("seccomp", [True, False])
 @pytest.mark.parametrize("held", [False, True])
 def test_all_that_is_made_is_followed(seccomp, held):
@@ -192,7 +192,7 @@ def test_what_a_thread_is_made_by_is_known_where_its_return_is_wanted():
     assert numbers[1:] in ([56, 58, 56, 435], [57, 58, 56, 435])
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(1)
 @pytest.mark.parametrize("seccomp", [True, False])
 @pytest.mark.parametrize("held", [False, True])
 def test_exec_by_a_thread_that_is_not_the_first(seccomp, held):
@@ -283,7 +283,7 @@ def test_a_librarys_constructor_may_do_anything_before_the_commands_entry(seccom
     assert of_kind(traced, stops.ENTRY)
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(1)
 @pytest.mark.parametrize("text", ["true", "false", "sh -c 'exit 77'", "sh -c 'kill -SEGV $$'", "sh -c 'kill -9 $$'"])
 def test_the_status_is_the_commands_own(text):
     alone = subprocess.run(shlex.split(text)).returncode

@@ -52,6 +52,7 @@ def outcome(run, records):
     return len(records), int(found), run.losses, os.waitstatus_to_exitcode(run.command_status)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("engine", ENGINES)
 def test_two_threads_and_a_task_trace_at_once(engine):
     outcomes, words = {}, calls(3000)
@@ -75,6 +76,7 @@ def test_two_threads_and_a_task_trace_at_once(engine):
     assert outcomes == dict.fromkeys((0, 1, "task"), (3000, 3000, [], 7))
 
 
+@pytest.mark.long
 def test_three_runs_look_at_one_process():
     """Each has a probe of its own in the kernel."""
     with subprocess.Popen([*calls(20000), "wait"], stdin=subprocess.PIPE) as child:

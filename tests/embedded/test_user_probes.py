@@ -80,6 +80,7 @@ def test_handlers_see_where_a_probed_instruction_has_faulted():
     assert done.stdout.startswith("210 15 0\n")
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("options", [(), ("-xseccomp=no",)])
 def test_processes_use_the_signal_of_breakpoints_as_if_alone(options):
     """It may have a handler, be blocked, pending and ignored."""
@@ -140,6 +141,7 @@ int main(void)
 """
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize(("probe", "entries", "returns"), [("uprobe:{}", 20, 35), ("pid$target", 15, 15)])
 def test_functions_in_which_a_process_is_made_return_in_both(probe, entries, returns):
     """If the probes are for both."""
@@ -209,6 +211,7 @@ int main(void)
 """
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("level", ["-O1", "-O2"])
 def test_a_return_is_told_once_and_never_of_what_an_exception_left(level):
     """Also where the handler jumps to the place that the call returns to, with the stack that it has there. What fork
@@ -264,7 +267,7 @@ def code_of(process):
         return memory.read(end - start), lines
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(1)
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT])
 @pytest.mark.parametrize("threads", [0, 5])
 def test_a_process_is_left_as_it_was(end, threads):
@@ -320,6 +323,7 @@ void _start(void) { __asm__ volatile("int $0x80" : : "a"(1), "b"(step(2))); }
 """
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("probe", ["pid$target:a.out:step:entry", "uprobe:%s:step:return"])
 def test_32_bit_programs_are_refused(probe):
     binary = program(NARROW, "-m32", "-nostdlib", "-static", "-no-pie", "-fno-pie", "-fno-stack-protector")

@@ -137,6 +137,7 @@ def test_print_shows_the_last_rows_divided():
     assert not done.stderr
 
 
+@pytest.mark.long
 def test_addresses_have_names_and_faults_are_told():
     program = """
         begin {
@@ -158,6 +159,7 @@ def test_timers_and_system():
     assert done.stdout == "3\n1\n\n\n@n: 3\n"
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize(
     ("words", "told"),
     [
@@ -249,6 +251,7 @@ def test_buffers_are_values_keys_and_parts_of_tuples(engine):
     assert {r"@kept: a\x00b", "@of[one, 5]: 7", "@of[three, 5]: 11", *names} <= set(maps.splitlines())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("engine", ENGINES)
 def test_stacks_are_values_and_have_modes(engine):
     program = """

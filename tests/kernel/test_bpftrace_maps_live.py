@@ -163,7 +163,7 @@ UNKNOWN_AT_FIRST = [
 """Programs that ask for elements of a map before anything is assigned to it, and the values depend on that."""
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(1)
 @pytest.mark.parametrize(("program", "lines", "maps"), UNKNOWN_AT_FIRST, ids=[each[0] for each in UNKNOWN_AT_FIRST])
 def test_a_map_may_be_asked_before_it_is_known(program, lines, maps):
     assert run("embedded", f"begin {{ {program} }}") == (lines, maps)

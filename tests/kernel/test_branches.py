@@ -163,7 +163,7 @@ def test_every_kind_of_program_may_loop(probe):
     sonde("-qn", program)
 
 
-@pytest.mark.share(7)
+@pytest.mark.share(6)
 @pytest.mark.parametrize("seed", range(24))
 def test_random_programs(seed):
     """Records, globals and sums are those of an interpreter; a loop that is too long ends the clause."""

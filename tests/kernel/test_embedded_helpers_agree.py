@@ -212,7 +212,7 @@ def set_junk(both):
         write(bytes(4), JUNK)
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(3)
 @pytest.mark.parametrize(
     "helper", ["probe_read_user", "probe_read_user_str", "probe_read", "probe_read_str", "copy_from_user"]
 )

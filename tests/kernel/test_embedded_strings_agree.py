@@ -55,6 +55,7 @@ def put(both, name, data):
         write(bytes(4), data)
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("helper", ["strtol", "strtoul"])
 def test_numbers_are_read_as_by_the_kernel(helper):
     with twins((TEXT,), PARSE_PROGRAM.format(helper)) as both:
@@ -134,6 +135,7 @@ out:
 """
 
 
+@pytest.mark.share(9)
 @pytest.mark.parametrize(
     "template",
     [

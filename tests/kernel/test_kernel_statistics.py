@@ -215,6 +215,7 @@ def test_switches_are_those_the_kernel_counts_for_the_thread(tmp_path):
     assert voluntary >= 31
 
 
+@pytest.mark.long
 def test_what_is_done_with_files(tmp_path):
     program = build(tmp_path, "files", HEAD + FILES)
     directory = tmp_path / "work"
@@ -256,7 +257,7 @@ def test_events_that_linux_lacks_are_refused_with_the_reason(description, reason
     assert reason in " ".join(done.stderr.split())
 
 
-@pytest.mark.share(1)
+@pytest.mark.long
 @pytest.mark.parametrize("provider", ["vminfo", "sysinfo", "fsinfo", "mib"])
 def test_probes_are_listed_and_all_can_be_traced(provider):
     listed = sonde("-l", "-P", provider).stdout.splitlines()[1:]

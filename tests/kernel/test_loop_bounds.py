@@ -89,6 +89,7 @@ def test_the_message_tells_how_to_have_more(engine):
     assert "(-xmaxloop=N allows more)" in done.stderr
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("engine", ENGINES)
 def test_however_many_turns_a_firing_ends(engine):
     """It is broken off by the turns or by the time; the next clause runs."""

@@ -227,6 +227,7 @@ def test_a_bridge_and_its_port_count_once():
         assert sorted(rows(seen)) == [("receive", net.right, "7"), ("send", "bridge0", "7")]
 
 
+@pytest.mark.long
 def test_what_all_probes_of_a_provider_show_can_be_used_for_all():
     """They are made of different structures; what they show at that place is the same."""
     sonde("-en", "tcp::: { @[probename, args[3]->tcps_state] = count(); }")

@@ -233,6 +233,7 @@ def test_iterators_alone_are_read_once():
     assert [each for each in lines if each.startswith("element")] == [f"element {n}: 0" for n in range(3)]
 
 
+@pytest.mark.long
 @packages.needs("clang", "bpftool")
 def test_iterators_come_behind_what_is_counted():
     require_elements()

@@ -448,7 +448,7 @@ def test_uprobes_that_are_linked_call_each_other(compiler, program):
     assert (found["entries"], found["ends"]) == ("3", "3")
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(1)
 @pytest.mark.parametrize(("body", "reason"), [
     ("c[14] = 7; return 0;", "may change registers of what it probes"),
     ("bpf_send_signal(9); return 0;", "calls bpf_send_signal"),

@@ -255,6 +255,7 @@ def test_what_lets_no_sample_through_is_not_recorded(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(
     ("words", "reason"),
     [

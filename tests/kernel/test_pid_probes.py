@@ -54,7 +54,7 @@ def traced(program, text, *words, **options):
     return sonde("-q", *words, "-c", program, "-n", text, **options)
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(1)
 @pytest.mark.parametrize("form", FORMS)
 def test_arguments_and_results(tmp_path, form):
     """Ten arguments, of which four are on the stack, and the value that is returned."""
@@ -106,7 +106,7 @@ def test_each_name_of_a_function_fires(program):
     assert traced(program, 'pid$target:a.out:*alias*:entry { printf("<%s>", probefunc); }').stdout.count("<") == 1
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(1)
 @pytest.mark.parametrize("library", ["libc.so.6", "libc.so", "libc", "libc*", "", "l?bc"])
 def test_functions_of_libraries(program, library):
     """The name shown is the strong one of the two that the function has."""
@@ -214,7 +214,7 @@ def test_all_threads_fire(tmp_path):
     assert counts == {("entry",): 4000, ("return",): 4000}
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(2)
 @pytest.mark.parametrize(
     ("description", "tag"),
     [
@@ -321,6 +321,7 @@ def test_a_function_of_ones_own_that_is_chosen(tmp_path):
     assert "has not been chosen yet" in traced(static, text, status=1).stderr
 
 
+@pytest.mark.long
 def test_probed_code_calculates_the_same(tmp_path):
     """With a breakpoint at every instruction that is offered, of string functions in all their vector forms."""
     code = r"""
@@ -348,6 +349,7 @@ def test_probed_code_calculates_the_same(tmp_path):
     assert int(out[1]) > 0
 
 
+@pytest.mark.long
 def test_functions_that_return_twice(tmp_path):
     """All returns of the C library are probed but theirs, and the program takes its course."""
     code = r"""

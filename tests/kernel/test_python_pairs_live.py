@@ -4,6 +4,7 @@ import pytest
 from support.python.python_pairs import PAIRS, lengths, results
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("name", PAIRS)
 def test_both_see_the_same(name):
     text, functions = PAIRS[name]
@@ -13,6 +14,7 @@ def test_both_see_the_same(name):
     assert results(name, functions, "kernel") == in_d
 
 
+@pytest.mark.long
 def test_they_are_of_equal_length_for_the_kernel():
     """Within 2 in 100."""
     found = {name: lengths(name, "kernel") for name in PAIRS}

@@ -27,6 +27,7 @@ def test_most_are_taken_and_use_memory():
     assert sum(map(touches_memory, samples)) > 0.5 * COUNT
 
 
+@pytest.mark.long
 def test_changed_programs_are_often_refused():
     assert 0.2 * COUNT < sum(accepted(mutated(n)) for n in range(COUNT)) < 0.8 * COUNT
 

@@ -83,6 +83,7 @@ OWN = {
 """Scripts whose replay is compared with the session."""
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("name", OWN)
 def test_a_replay_shows_what_the_session_has_shown(tmp_path, name):
     status = 3 if name == "an end of its own" else 0
@@ -97,6 +98,7 @@ def test_a_replay_shows_what_the_session_has_shown(tmp_path, name):
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.d"), key=lambda path: path.stat().st_size)
 
 
+@pytest.mark.long
 def test_the_largest_examples_compile_to_be_recorded(tmp_path):
     """Each read and each argument becomes a piece of the record, for which there has to be room."""
     assert len(EXAMPLES) > 30
@@ -112,6 +114,7 @@ BRIEF = "sh -c 'for i in $(seq 60); do sh -c \"exec env true\"; env cat /etc/pas
 """Each of its processes executes another program once more."""
 
 
+@pytest.mark.long
 def test_frames_of_processes_that_execute_again_and_end_have_names(tmp_path):
     """They are named after that: as what the process was when its stack was walked."""
     script = """
@@ -150,6 +153,7 @@ SAME = {
 """Scripts whose output depends on WORK alone."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", SAME)
 def test_a_recorded_session_shows_what_one_shows_that_is_not_recorded(tmp_path, name):
     path = str(tmp_path / "it.rec")
@@ -236,6 +240,7 @@ def test_cpu_time_takes_no_more_than_switches(recording):
     assert not done.stderr
 
 
+@pytest.mark.long
 def test_a_trace_event_fires_whether_its_record_is_looked_at_or_not(tmp_path):
     path, event = str(tmp_path / "it.rec"), "sdt:sched::sched_process_exec"
     sonde("-q", "--record", path, "-n", f"{event} {{ trace(args->pid); }}", "-c", WORK)
@@ -280,6 +285,7 @@ syscall::openat:entry /progenyof($target)/ { printf("%s %s %s\\n", copyinstr(arg
 syscall::openat:return /progenyof($target)/ { @[execname, curlwpsinfo->pr_lwpid == tid, errno] = count(); }"""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("engine", ["kernel", "embedded"])
 def test_with_other_addresses_all_is_found_that_lies_in_the_kernel(tmp_path, engine):
     """Structures lead to structures, wherever in its page one begins."""
@@ -291,6 +297,7 @@ def test_with_other_addresses_all_is_found_that_lies_in_the_kernel(tmp_path, eng
     assert sonde("-q", "--replay", path, "-n", OF_THE_KERNEL).stdout == live
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("engine", ["kernel", "embedded"])
 def test_with_all_pseudonyms_each_word_has_one_other(tmp_path, engine):
     path = str(tmp_path / "it.rec")
@@ -325,6 +332,7 @@ def test_a_spec_file_of_the_embedded_engine_is_recorded(tmp_path):
     assert replay(path, script).stdout == live
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize(("option", "told"), [("--record", "of scripts alone"), ("-xrecord", "are not recorded")])
 def test_an_object_is_not_recorded_in_silence(tmp_path, option, told):
     source = 'SEC("tracepoint/syscalls/sys_enter_getppid") int first(void *context) { return 0; }'
@@ -358,6 +366,7 @@ def lost(text):
     return int(found[1]) if found else 0
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("options", [(), ("--record-reads",), ("--anonymise", "names")])
 def test_what_found_no_room_is_told_by_the_session_and_its_replay(tmp_path, options):
     """All that fired is in the recording or told to be lost."""
@@ -370,6 +379,7 @@ def test_what_found_no_room_is_told_by_the_session_and_its_replay(tmp_path, opti
     assert count_of(live.stdout) + lost(live.stderr) == CALLS
 
 
+@pytest.mark.long
 def test_a_burst_finds_room_in_the_ring_of_a_recording(tmp_path):
     """All that fired is there, however long it takes sonde to get a CPU."""
     program, path = build(tmp_path, "burst", BURST % CALLS), str(tmp_path / "it.rec")

@@ -112,12 +112,14 @@ def recorded(net, tmp_path_factory):
     return path, own, dict(zip(OTHERS, shown, strict=True))
 
 
+@pytest.mark.long
 def test_a_replay_shows_what_the_session_has_shown(recorded):
     path, own, _ = recorded
     assert replayed(path, RECORDED) == own
     assert own
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", OTHERS)
 def test_another_script_gives_what_it_gave_live(recorded, name):
     path, _, shown = recorded
@@ -125,12 +127,14 @@ def test_another_script_gives_what_it_gave_live(recorded, name):
     assert shown[name]
 
 
+@pytest.mark.long
 def test_whole_segments_are_kept(recorded):
     """What the device is given before it is cut into packets has more than any packet."""
     script = f"packet:r*:egress: /{OURS}/ {{ @ = max(pktlen); }} packet:r*:ingress: /{OURS}/ {{ @ = max(pktlen); }}"
     assert int(replayed(recorded[0], script)) > 5000
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("hook", ["-xxdp=native", "-xxdp=generic"])
 def test_packets_that_xdp_met(net, tmp_path, hook):
     """One program at a time can be there, so the script itself is recorded, and other ones see the same later."""
@@ -148,6 +152,7 @@ def test_packets_that_xdp_met(net, tmp_path, hook):
     assert replayed(path, script, hook) == replayed(path, script) == shown
 
 
+@pytest.mark.long
 def test_of_a_snapped_packet_a_replay_names_what_is_missing(net, tmp_path):
     path = str(tmp_path / "it.rec")
     recorded_with(net, path, (), "-xpcapsize=80")
@@ -164,6 +169,7 @@ def test_devices_that_were_not_recorded_are_named(recorded):
     assert "packet:none:ingress: does not match any probes" in unwrapped(done.stderr)
 
 
+@pytest.mark.long
 def test_a_file_of_packets_of_a_replay_is_that_of_the_session(net, tmp_path):
     path, live, again = (str(tmp_path / name) for name in ("it.rec", "live.pcapng", "again.pcapng"))
     script = f"packet:r*:: /{OURS}/ {{ trace(pktlen); capture(); }}"
@@ -179,6 +185,7 @@ def test_a_file_of_packets_of_a_replay_is_that_of_the_session(net, tmp_path):
     assert read(again, *fields) == read(live, *fields) != []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("options", [(), ("-xxdp=native",)])
 def test_the_embedded_engine_records_packets_of_a_file(tmp_path, options):
     given, path = tmp_path / "given.pcapng", str(tmp_path / "it.rec")
@@ -195,6 +202,7 @@ def test_the_embedded_engine_records_packets_of_a_file(tmp_path, options):
     assert replayed(path, other, *options) == sonde(*source, "-n", other + BEGUN).stdout.removeprefix("begun\n").strip()
 
 
+@pytest.mark.long
 def test_a_tag_that_the_kernel_took_is_where_xdp_would_see_it(tmp_path):
     given, path = tmp_path / "given.pcapng", str(tmp_path / "it.rec")
     given.write_bytes(Pcapng().interface("eth0").packet(FRAMES["in a vlan"]).packet(FRAMES["in two"]).data)
@@ -205,6 +213,7 @@ def test_a_tag_that_the_kernel_took_is_where_xdp_would_see_it(tmp_path):
         assert replayed(path, script, *options) == live.removeprefix("begun\n").strip()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("probe", "link"), [("net_dev_queue", "PCAP_ETHER"), ("netif_receive_skb", "PCAP_IP")])
 def test_packets_of_pcap_are_in_the_recording(tmp_path, probe, link):
     program, path = build(tmp_path, "datagrams", DATAGRAMS), str(tmp_path / "it.rec")
@@ -226,6 +235,7 @@ def test_a_packet_that_nobody_recorded_is_missing(tmp_path):
     assert "does not hold the packet of 13 firings of rawtp:net::net_dev_queue" in unwrapped(done.stderr)
 
 
+@pytest.mark.long
 def test_addresses_have_pseudonyms(net, tmp_path):
     """One for each, so that a replay tells apart what the session told apart."""
     path = str(tmp_path / "it.rec")

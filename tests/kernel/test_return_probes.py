@@ -39,6 +39,7 @@ def alone(path):
     return done.stdout.rstrip("\n")
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("description", ["pid$target:a.out::return", "uprobe:{}:*:return"])
 def test_a_pattern_probes_what_is_called_and_changes_nothing(engine, description, jumps):
@@ -65,6 +66,7 @@ def test_a_call_that_returns_where_nothing_is_called_is_told_as_lost(jumps):
     assert "return to code that no call stands before" in messages
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(("function", "remedy"), [
     ("f.cold", "probe the return of f, which jumps there"), ("g_target", "probe its entry"),
@@ -112,6 +114,7 @@ def test_the_other_languages_say_the_same(engine, jumps):
             list(run)
 
 
+@pytest.mark.share(2)
 @packages.needs("clang")
 @pytest.mark.parametrize(("section", "reason"), [
     ("uretprobe/{}:f.cold", "f.cold has no return probe: it is not called"),

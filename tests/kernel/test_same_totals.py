@@ -9,6 +9,7 @@ import duckdb
 import nbclient
 import nbformat
 import polars
+import pytest
 from support.command.command import build
 from support.command.prometheus import PrometheusServer
 from support.machine import packages
@@ -42,6 +43,7 @@ def in_notebook(folder):
     return eval(notebook.cells[2].outputs[0].data["text/plain"])
 
 
+@pytest.mark.long
 @packages.needs("prometheus")
 def test_all_show_the_same_totals(tmp_path):
     program = build(tmp_path, "reader", READER)

@@ -52,6 +52,7 @@ for page in range(3001):
 SLEEPING = "import time\nfor _ in range(301): time.sleep(0.0001)"
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize(
     ("event", "work"), [("page_faults", TOUCHING), ("minor_faults", TOUCHING), ("context_switches", SLEEPING)]
 )
@@ -114,6 +115,7 @@ def test_scope_of_processes_needs_some():
     assert "-c or -p" in error
 
 
+@pytest.mark.long
 def test_stacks_are_the_same_with_call_chains_in_samples():
     """Where a sample has a call chain the kernel's helper gives that, marks and all, for the program's own stack."""
     text = """profile-499 /arg0/ { @["kernel", (uint64_t)caller >= 0xfffffffffffff000] = count(); sample(); }
@@ -165,6 +167,7 @@ for each in old:
 """
 
 
+@pytest.mark.long
 def test_threads_that_were_there_and_what_they_start_are_sampled(tmp_path):
     """Two threads, a thread of each that is made later, and a child."""
     script = tmp_path / "threads.py"

@@ -69,6 +69,7 @@ def test_nothing_runs_here_that_is_compiled_for_another_kernel(other):
     assert done.stderr.startswith("sonde: -k compiles for another kernel")
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("what", ["a file", "a directory"])
 def test_a_copy_of_this_kernels_types(tmp_path, what):
     where = tmp_path / "copy"

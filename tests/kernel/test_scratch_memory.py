@@ -116,6 +116,7 @@ FAULTS = [
 ]  # fmt: skip
 
 
+@pytest.mark.share(19)
 @pytest.mark.parametrize(("statements", "code"), FAULTS)
 def test_what_is_not_allocated_is_out_of_reach(statements, code):
     """One fault, and the statements behind it do not run."""
@@ -208,6 +209,7 @@ TEXT = "abcdefghijklmnopqrstuvwxyz"
 FILLED = "syscall::write:entry /pid == $target/ { trace(((char *)copyin(arg1, 26))[25]); }\n"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("engine", ["kernel", "embedded"])
 def test_behind_a_copy_are_zeros_whatever_was_there(engine, tmp_path):
     """To the end of its last word, for sizes known when the program is compiled and others, and in a replay."""

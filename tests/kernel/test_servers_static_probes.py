@@ -30,6 +30,7 @@ def has_probes(file, provider):
     return f"Provider: {provider}" in subprocess.run(["readelf", "-n", file], capture_output=True, text=True).stdout
 
 
+@pytest.mark.long
 def test_java(tmp_path):
     packages.require("javac")
     homes = [

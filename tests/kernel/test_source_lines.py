@@ -84,6 +84,7 @@ def hits_of_gdb(path, name):
     return {line: found.get((line, "hits"), 0) for line in LINES if found.get(line) is not None}
 
 
+@pytest.mark.long
 @needs_gdb
 @pytest.mark.parametrize("flags", [("-O0",), ("-O2",), ("-O3", "-funroll-loops"), ("-O2", "-no-pie", "-gdwarf-4")])
 def test_lines_fire_as_gdb_stops(tmp_path, flags):
@@ -134,6 +135,7 @@ def two_files(tmp_path_factory):
     return str(program)
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize(
     ("description", "expected"),
     [
@@ -151,6 +153,7 @@ def test_files_of_one_name(two_files, description, expected):
     assert {name.partition("+")[0]: count for (name,), count in counts.items()} == expected
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize(
     ("description", "tag", "message"),
     [

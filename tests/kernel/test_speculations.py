@@ -77,6 +77,7 @@ def test_a_fault_gives_the_record_up():
         assert struct.unpack_from("<qq", commit.data, 16) == (1, 0)
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize(("action", "state"), [("commit", COMMITTED), ("discard", DISCARDED)])
 def test_with_a_full_ring_the_state_alone_tells_of_the_end(action, state):
     filling = "BEGIN { trace(1); }" * 300
@@ -150,6 +151,7 @@ def traced(text, program, *options):
     return sonde("-q", "-xswitchrate=1ms", *options, "-n", text, "-c", f"{program} 3000")
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("rings", ["one", "cpu"])
 def test_each_cpu_has_its_own_speculation_whole(tmp_path, rings):
     program = build(tmp_path, "calls", CALLS)
@@ -174,6 +176,7 @@ syscall::getuid:entry /self->s/ { self->s = 0; @ = count(); }
 is refused could overwrite the number that the other was given."""
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("rings", ["one", "cpu"])
 def test_the_only_buffer_comes_back_after_each_commit(tmp_path, rings):
     program = build(tmp_path, "calls", CALLS)
@@ -192,6 +195,7 @@ int main(void) {
 """
 
 
+@pytest.mark.long
 def test_a_full_ring_keeps_no_speculation(tmp_path):
     """What a commit() or discard() cannot say in the ring its state says: all are free again when the flood is over."""
     program = build(tmp_path, "flood", FLOOD)

@@ -109,6 +109,7 @@ int main() {
 )
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("form", [("-pie", "-fPIE"), ("-no-pie", "-fno-PIE")], ids=["pie", "fixed"])
 def test_every_form_of_operand(tmp_path, form):
     program = build(tmp_path, "program", PROGRAM, *form)
@@ -200,6 +201,7 @@ def test_sites_of_a_probe(worker):
     ]
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("description", ["work$target:::", "w*k$target:lib*::*done", "work$target:::job__done"])
 def test_globs_and_counts(worker, description):
     out = sonde("-qn", description + "{ @[probefunc] = count(); }", "-c", worker).stdout
@@ -241,6 +243,7 @@ def wait_for(process, wanted):
     pytest.fail(f"the semaphore never was {wanted}")
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGKILL])
 def test_semaphores_count_who_listens(worker, end):
     """One for each site; none is left, even if sonde is killed."""
@@ -259,6 +262,7 @@ def test_semaphores_count_who_listens(worker, end):
         process.wait(10)
 
 
+@pytest.mark.long
 def test_descriptions_that_match_nothing(worker):
     process = stepping(worker)
     try:

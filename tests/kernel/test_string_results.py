@@ -46,6 +46,7 @@ def int32(number):
     return number & 0xFFFFFFFF
 
 
+@pytest.mark.share(1)
 @often
 @given(st.data())
 def test_joined_cut_and_compared(joined, size, data):
@@ -73,6 +74,7 @@ def copied(size):
         yield run
 
 
+@pytest.mark.share(2)
 @often
 @given(st.data())
 def test_copied_in(copied, size, data):
@@ -95,6 +97,7 @@ def used_as_keys(size):
         yield run
 
 
+@pytest.mark.share(1)
 @often
 @given(st.data())
 def test_keys(used_as_keys, size, data):

@@ -140,6 +140,7 @@ def test_device_numbers_have_twenty_bits_of_minor():
         assert (found["major"], found["minor"]) == (0x801, 3)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(("call", "message"), [
     ("panic()", "panic() is not implemented (yet)"),
     ("breakpoint()", "breakpoint() is not implemented (yet)"),

@@ -71,6 +71,7 @@ def test_one_program_tells_many_probes_apart(tmp_path):
         assert seen[(provider, "sched", "sched_process_wait")] >= 11
 
 
+@pytest.mark.long
 def test_every_trace_event_can_be_enabled_at_once_and_let_go():
     """Also those that perf may only count; with and without a look at the record."""
     with activity():
@@ -89,6 +90,7 @@ def test_an_event_that_may_only_be_counted_fires_with_its_record():
     assert done.stderr == ""
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("clauses", [1, 2, 3])
 @pytest.mark.parametrize("probe", ["rawtp:::sys_enter", "rawtp:::sched_switch", "syscall::wait4:entry"])
 def test_a_stack_begins_with_the_probed_code(probe, clauses, tmp_path):

@@ -272,6 +272,7 @@ int main() { return again(3) > 1000; }"""
 )
 
 
+@pytest.mark.long
 def test_functions_whose_return_is_probed(tmp_path):
     """Their return addresses stand elsewhere: a stack has the true ones, of however many there are, also where two
     probes are at one return."""

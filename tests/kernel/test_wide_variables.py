@@ -83,6 +83,7 @@ def shown(program, function, text):
     return done.stdout
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("level", ["-O0", "-O2"])
 def test_bit_fields_have_their_values_wherever_they_are(programs, level):
     text = "".join(f'printf("{name} %d\\n", {name}); ' for name in FIELDS)
@@ -90,11 +91,13 @@ def test_bit_fields_have_their_values_wherever_they_are(programs, level):
     assert {name: int(value) for name, value in rows.items()} == FIELDS
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("text", SHOWN, ids=str)
 def test_wide_numbers_are_shown(programs, text):
     assert SHOWN[text] in shown(programs["-O0"], "wide", text)
 
 
+@pytest.mark.long
 def test_every_other_use_of_a_wide_number_is_told_or_works(programs):
     """One message, never a traceback or a program that the kernel refuses."""
     for value, text in zip(cycle(("args->whole", "args->holder->both", "args->real")), (*USES, *ACTIONS), strict=False):

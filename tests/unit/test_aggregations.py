@@ -282,6 +282,7 @@ def test_extremes_since_the_last_clear(function, plan):
     play(function, True, True, plan)
 
 
+@pytest.mark.share(1)
 @settings(max_examples=60)
 @pytest.mark.parametrize("function", ["min", "max"])
 @given(plan=steps)

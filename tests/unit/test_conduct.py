@@ -273,6 +273,7 @@ def test_commands_do():
 DESTRUCTIVE = ("system(", "freopen(", "raise(", "stop(", "copyout")
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("text", {**PROGRAMS, **SAVED}.values())
 def test_what_is_compiled_from_d_needs_what_its_source_does(text):
     reason = harm(spec(text))

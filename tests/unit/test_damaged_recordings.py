@@ -221,6 +221,7 @@ def test_a_damaged_file_is_shown_or_refused_in_words(recordings, change, tmp_pat
     assert sorted(os.listdir()) == sorted([*before, "damaged", "shown"])
 
 
+@pytest.mark.long
 def test_packets_of_a_damaged_file_are_whole_blocks(recordings, tmp_path, monkeypatch):
     monkeypatch.setattr(sink, "link_type", lambda name: 1)
     chance = random.Random(5)

@@ -67,7 +67,7 @@ def test_functions_are_found_by_name_and_address(flags):
     assert len(information.inlined("twice")) == 2
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(1)
 @pytest.mark.parametrize("flags", [("-O0",), ("-O2",), ("-O2", "-gdwarf-4"), ("-O2", "-gsplit-dwarf")], ids="_".join)
 def test_functions_of_cxx_are_those_of_pyelftools(flags):
     information = open_information(compiled(*flags, language="c++"))

@@ -169,7 +169,7 @@ def every_definition():
                     yield pytest.param(other._replace(shown=each.shown), id=f"{provider_name}:{name}:{other.event}")
 
 
-@pytest.mark.share(243)
+@pytest.mark.share(177)
 @pytest.mark.parametrize("definition", list(every_definition()))
 def test_definitions_are_d(definition):
     for text in (definition.condition, *(value.text for value in definition.values)):
@@ -184,6 +184,7 @@ def test_identifiers_suffice(name):
     assert len(import_module(f"sonde.providers.derived.{name}").DEFINITIONS) <= block.last - block.first + 1
 
 
+@pytest.mark.long
 def test_blocks_do_not_overlap():
     blocks = sorted(BLOCKS.values())
     assert all(before.last < after.first for before, after in pairwise(blocks))

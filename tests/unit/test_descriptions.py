@@ -169,7 +169,7 @@ def changed(data, chance):
     return json.dumps(data).encode()
 
 
-@pytest.mark.share(1)
+@pytest.mark.long
 @pytest.mark.parametrize("write", [describe, first_description])
 @pytest.mark.parametrize("name", ["actions", "no probes but the session's own"])
 def test_anything_else_is_one_message(name, write):

@@ -50,7 +50,7 @@ def missing(text):
             yield name
 
 
-@pytest.mark.share(13)
+@pytest.mark.share(9)
 @pytest.mark.parametrize("path", OF_THE_HOUSE, ids=lambda path: path.name)
 def test_files_that_the_pages_of_the_house_name_are_there(path):
     assert not list(missing(path.read_text()))
@@ -72,7 +72,7 @@ OF_THE_KERNEL = {"SECCOMP_RET_USER_NOTIF", "WAIT_KILLABLE_RECV"}
 """What the kernel calls so, and sonde otherwise."""
 
 
-@pytest.mark.share(5)
+@pytest.mark.share(2)
 @pytest.mark.parametrize("path", OF_THE_HOUSE, ids=lambda path: path.name)
 def test_names_that_the_pages_of_the_house_use_are_there(path):
     named = re.findall(r"`([A-Za-z_][\w.]*)(?:\(\))?`", path.read_text())
@@ -147,6 +147,7 @@ def test_every_variable_is_in_the_reference(name):
     assert f"`{name}`" in REFERENCE or f"`{name}[" in REFERENCE or re.fullmatch(r"arg\d", name)
 
 
+@pytest.mark.long
 def test_the_page_of_scripts_shows_them_as_they_are():
     """Each script without its heading comment, which the page's own text stands for."""
     page = (ROOT / "docs" / "scripts.md").read_text()

@@ -82,6 +82,7 @@ def ring(firings, discarded=()):
     return found
 
 
+@pytest.mark.long
 @settings(max_examples=100, deadline=None)
 @given(st.lists(firings, min_size=1, max_size=5), st.sets(st.integers(0, 4)))
 def test_records_of_rings_are_read_as_firings(found, discarded):
@@ -90,6 +91,7 @@ def test_records_of_rings_are_read_as_firings(found, discarded):
     assert (source.damage, source.summary.firings) == ("", len(found) + 1)
 
 
+@pytest.mark.long
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.lists(firings, min_size=1, max_size=4), min_size=1, max_size=4), st.integers(1, 40))
 def test_a_ring_that_was_written_is_given_back_while_the_file_grows(rings, factor):

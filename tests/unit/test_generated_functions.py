@@ -239,6 +239,7 @@ def tables(actions, names, numbers):
         text.format(Table((spec,), (1,), []), form, escaping_for(True, False, False))
 
 
+@pytest.mark.long
 @given(st.data())
 @settings(max_examples=60, deadline=None)
 def test_source_says_nothing_of_values(data):

@@ -41,6 +41,7 @@ def test_a_call_is_seen(tmp_path):
     assert functions_that_call(ast.parse("class A:\n  def b(self):\n    create(path)"), {"create"}) == {"A.b"}
 
 
+@pytest.mark.share(18)
 @each_writer
 def test_each_writes_where_nobody_else_may(write, tmp_path):
     """Or what is asked of them would be nothing. What others may read is no traced data."""

@@ -72,7 +72,7 @@ def test_names_are_found_in_the_units_that_have_them(program):
         assert information.variables(name), name
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(2)
 def test_every_instruction_is_of_the_function_that_its_symbol_says(program):
     information, again = open_information(program), open_information(program)
     names = {
@@ -91,7 +91,7 @@ def test_every_instruction_is_of_the_function_that_its_symbol_says(program):
         assert information.function_at(each.address + each.size + (1 << 30)) is None
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(1)
 @packages.needs("gdb-add-index")
 def test_the_index_of_gdb_has_the_addresses_of_units(program, tmp_path):
     path = str(tmp_path / "program")
@@ -121,6 +121,7 @@ def places_of(name, strings):
     return places
 
 
+@pytest.mark.share(4)
 def test_an_index_leaves_out_units_without_the_name(program):
     information = open_information(program)
     index = information.main.name_index

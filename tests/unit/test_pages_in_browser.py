@@ -312,6 +312,7 @@ def test_steps_are_as_in_the_static_view(opened):
     assert window.run("return arguments[0].map(niceStep)", least) == pytest.approx([nice_step(each) for each in least])
 
 
+@pytest.mark.long
 def test_colours_follow_the_system_and_the_button(opened):
     window = opened(PROFILE)
     window.type("#search", "swap")

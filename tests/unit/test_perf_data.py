@@ -54,6 +54,7 @@ def test_a_file_has_what_was_put_into_it(listed, note, contents, finished):
     assert reader.feature(3).rstrip(b"\0") == (b"host" if finished else b"")
 
 
+@pytest.mark.long
 @given(events, st.binary(max_size=30), st.lists(st.binary(max_size=40), max_size=4), st.booleans())
 def test_a_file_cut_anywhere_has_the_records_before_the_cut(listed, note, contents, finished):
     records = [made.event_update(1, 99, content) for content in contents]

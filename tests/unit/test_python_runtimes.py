@@ -46,7 +46,7 @@ def test_versions_are_known(version):
     assert known(path).kind != IS_UNKNOWN
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(1)
 @pytest.mark.parametrize("version", VERSIONS)
 def test_layouts_are_those_of_the_debug_information(version):
     packages.require("gdb")
@@ -57,6 +57,7 @@ def test_layouts_are_those_of_the_debug_information(version):
     assert known(path) == told
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("version", VERSIONS)
 def test_stripped_interpreters_are_as_others(version, tmp_path):
     packages.require("gcc")
@@ -83,7 +84,7 @@ def changed(path, to, **words):
     return known(to)
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(2)
 @pytest.mark.parametrize(
     ("words", "version", "remark"),
     [

@@ -175,6 +175,7 @@ def test_samples_alone_are_shown_before_the_aggregations_left(tmp_path, capfd):
     assert events(read(tmp_path / "q.data", capfd).out) == [1]
 
 
+@pytest.mark.long
 def test_a_file_cut_anywhere_is_readable_up_to_there(tmp_path, capfd):
     """In what is left every sample and record stands as in the whole, nothing else does, and it is told."""
     record_some(tmp_path / "p.data")

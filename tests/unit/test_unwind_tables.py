@@ -123,6 +123,7 @@ def name_of(mapping):
     return UNWIND_FILE.pack(status.st_ino, seconds, device, nanoseconds)
 
 
+@pytest.mark.long
 def test_files_of_a_process(maps, process):
     """Each has its tables before anything fires, once, whoever has mapped it, and they are those of the file."""
     tables = of(maps, BY_FILE)

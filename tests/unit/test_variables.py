@@ -39,7 +39,7 @@ def check(language, flags):
     return known
 
 
-@pytest.mark.share(9)
+@pytest.mark.long
 @needs_gdb
 @pytest.mark.parametrize(("language", "flags"), VARIANTS, ids=str)
 def test_values_are_those_gdb_prints(language, flags):
@@ -49,6 +49,7 @@ def test_values_are_those_gdb_prints(language, flags):
         assert sum(each["list"] for each in known) > 80
 
 
+@pytest.mark.long
 @needs_gdb
 @needs_rust
 @pytest.mark.parametrize("level", [0, 2, 3])
