@@ -207,6 +207,7 @@ def test_calls_and_bytes(tmp_path):
     assert counted["sysexec"] == (1, 1)
 
 
+@pytest.mark.long
 def test_switches_are_those_the_kernel_counts_for_the_thread(tmp_path):
     counted, printed = traced(build(tmp_path, "switches", HEAD + SWITCHES), "sysinfo")
     voluntary, involuntary = map(int, printed[0].split())

@@ -413,7 +413,7 @@ SEC("tracepoint/syscalls/sys_enter_getppid") int program(void *context)
 @pytest.mark.share(1)
 @pytest.mark.parametrize("compiler", BOTH)
 def test_stacks_have_the_names_of_processes_that_have_ended(compiler):
-    done, _ = run("-D", "target=$target", "--map", "stacks=64", source=STACKS, compiler=compiler)
+    done, _ = run("-D", "target=$target", "--map", "stacks=16384", source=STACKS, compiler=compiler)
     (key,) = (line for line in done.stdout.splitlines() if line.startswith("counts["))
     numbers = dict(re.findall(r"\.(\w+) = (-?\d+)", key))
     blocks = dict(re.findall(r"^stacks\[(\d+)\] =(.*(?:\n    .*)*)", done.stdout, re.MULTILINE))

@@ -1,7 +1,8 @@
 """A command run to its end, with the CPU time and memory that it alone has taken."""
 
-import os
+import json
 import subprocess
+import sys
 import tempfile
 from typing import NamedTuple
 
@@ -16,14 +17,26 @@ class Ended(NamedTuple):
     """The largest resident set of either."""
 
 
-def run(words, **options):
-    """Run a command; `options` are those of Popen."""
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
-        process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out, stderr=errors, **options)
-        _, status, used = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
+_SMALL = """
+import json, os, sys
+pid = os.fork()
+if not pid:
+    os.execv(sys.argv[2], sys.argv[2:])
+status, used = os.wait4(pid, 0)[1:]
+with open(sys.argv[1], "w") as file:
+    json.dump([os.waitstatus_to_exitcode(status), used.ru_utime + used.ru_stime, used.ru_maxrss * 1024], file)
+"""
+"""A process between: what its maker had resident is counted as a command's until that is executed (fs/exec.c)."""
+
+
+def run(words):
+    """Run a command, whose first word is a path, to its end."""
+    with tempfile.NamedTemporaryFile("r") as told, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
+        words = [sys.executable, "-IS", "-c", _SMALL, told.name, *map(str, words)]
+        subprocess.run(words, stdin=subprocess.DEVNULL, stdout=out, stderr=errors, check=True)
         texts = []
         for file in (out, errors):
             file.seek(0)
             texts.append(file.read().decode(errors="replace"))
-    return Ended(process.returncode, *texts, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024)
+        status, seconds, size = json.load(told)
+    return Ended(status, *texts, seconds, size)
