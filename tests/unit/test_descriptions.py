@@ -225,6 +225,7 @@ SERIALISING = {
     "frontends.python.captured": "what a function has from outside, for the checker",
     "library.rich_pictures": "a picture within an element of HTML",
     "formats.speedscope": "a file of another program's",
+    "reader": "messages between sonde and its own reader, which both have the same code",
     "recording.firing_file": "bytes of what the serialiser has made",
     "pictures.page": "numbers of a picture, for its script",
     "cli.modules": "compiled modules, as Python has written them",

@@ -22,6 +22,7 @@ class NoKernel:
 
     links_uprobes = True
     has_fetching = False
+    looks_at_calls = False
     devices = ()
 
     @property

@@ -62,7 +62,7 @@ def test_layouts_are_those_of_the_debug_information(version):
 def test_stripped_interpreters_are_as_others(version, tmp_path):
     packages.require("gcc")
     _, path = file_of(version)
-    stripped = tmp_path / "stripped"
+    stripped = str(tmp_path / "stripped")
     subprocess.run(["strip", "-o", stripped, path], check=True)
     whole, bare = (RUNTIME.unpack(runtime_of(ElfFile.open(each))) for each in (path, stripped))
     assert bare[:3] == whole[:3]
@@ -81,7 +81,7 @@ def changed(path, to, **words):
     for number, value in words.items():
         struct.pack_into("<Q", data, start + 8 * int(number[1:]), value)
     to.write_bytes(data)
-    return known(to)
+    return known(str(to))
 
 
 @pytest.mark.share(2)
@@ -147,7 +147,7 @@ def test_pieces_of_a_stripped_interpreter_are_found(tmp_path):
     subprocess.run(["strip", "-o", bare, whole], check=True)
     found = [
         list(interpreting(file, file.find_exported("_PyEval_EvalFrameDefault")))
-        for file in map(ElfFile.open, (whole, bare))
+        for file in map(ElfFile.open, map(str, (whole, bare)))
     ]
     assert len(found[0]) == 1
     assert found[1] == found[0]

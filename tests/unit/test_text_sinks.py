@@ -421,6 +421,7 @@ WRITERS = {
     "engines.embedded.tracer.held_command.HeldCommand.exec": NO_TEXT,
     "engines.embedded.tracer.tracees.Tracees._give_back": NO_TEXT,
     "engines.embedded.tracer.tracees.Tracees._knock": NO_TEXT,
+    "engines.kernel.detaching._tell": NO_TEXT,
     "frontends.bpftrace.report.packet_files.PacketFiles._open": "a pcap file, which has no text",
     "frontends.bpftrace.report.text.BtReport.__init__": ["bt rows", "bt formats", "bt JSON"],
     "frontends.bpftrace.report.text.BtReport._tell_lines": ["bt messages"],
@@ -462,12 +463,15 @@ WRITERS = {
     "model.types.Struct.__repr__": "for who looks for mistakes in sonde",
     "providers.pattern.Pattern.__str__": "a description as the user has written it, in messages",
     "providers.source_lines.SourceLine.__str__": "a description as the user has written it, in messages",
+    "reader.AbandonableReader._copy": "a file of sonde's own, as it has come",
     "recording.summary.Summary.__str__": "lines for messages",
     "report.object_text.ObjectReport.__init__": ["object rows"],
     "report.output.Output.flush": AS_GIVEN,
     "report.output.write_all": AS_GIVEN,
     "session.command.StartedProcess.collect": "tests/cli/test_terminal_output.py",
+    "session.progress.DetachingProgress._write": NO_TEXT,
     "symbols.source_names.demangle._Worker.ask": "a pipe of sonde's own",
+    "written_files._replace_at": AS_GIVEN,
 }  # fmt: skip
 """Functions that write text, or make the text of a value: the rows of `SINKS` that show it, or what else is true."""
 

@@ -18,6 +18,8 @@ JUSTIFIED = {
     "machine.own_name.take_name": "the kernel's file of this process",
     "machine.own_name._write_command_line": "the memory of this process",
     "engines.embedded.tracer.guardian._name": "the kernel's file of this process",
+    "engines.kernel.detaching._close": "the kernel's file of this process",
+    "others._become": "the kernel's file of this process",
     "engines.embedded.tracer.code_space.CodeSpace.__init__": "the memory of a traced process",
     "engines.embedded.tracer.memory.ProcessMemory._by_file": "the memory of a traced process",
     "engines.embedded.tracer.events.remove_copy": "the memory of a traced process",

@@ -4,14 +4,17 @@
 them; the script is Python. What it imports is loaded before, since the user may not read where that is.
 """
 
+import _socket  # noqa: F401 - see above
 import ctypes
 import os
-import pwd  # noqa: F401 - see above
+import pwd  # noqa: F401
+import select  # noqa: F401
 import shlex  # noqa: F401
 import struct
 import sys
 import warnings  # noqa: F401
 
+from sonde import reader  # noqa: F401
 from sonde.engines.embedded.tracer import obstacles, seccomp  # noqa: F401
 from support.command import guarded  # noqa: F401
 
