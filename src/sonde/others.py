@@ -293,6 +293,16 @@ def place(path: str, largest: int | None = None, flags: int = 0) -> tuple[int, b
     return descriptor, bool(value)
 
 
+def held(path: str) -> tuple[int, os.stat_result]:
+    """The place of what is at a path (O_PATH), which can be closed and named without an answer of who serves it, and
+    the status of that."""
+    if not may_wait(path):
+        descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        return descriptor, os.fstat(descriptor)
+    value, descriptor = _readers.ask(_about(path), "place", os.path.abspath(path))
+    return descriptor, os.stat_result(value)
+
+
 def stat(path: str, follows: bool = True) -> os.stat_result:
     """As os.stat, or os.lstat."""
     if not may_wait(path):
@@ -436,6 +446,7 @@ def _started(readers: _Readers) -> _Child:
     """Raises OSError."""
     import _socket
     import ctypes  # noqa: F401 (the reader needs it, which should not import anything: a thread may be doing so)
+    import fcntl  # noqa: F401 (likewise)
     import select
 
     from sonde import reader

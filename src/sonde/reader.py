@@ -36,6 +36,9 @@ LARGEST_COPY, MOST_COPIED = 256 << 20, 512 << 20
 _LAYERED = "overlay"
 """This one is made of others: whoever has a user namespace can have a layer that is served."""
 
+_OWNER_OF_NAMESPACE = 0xB701
+"""NS_GET_USERNS (linux/nsfs.h)."""
+
 _MOST_PIECES = 1024
 """IOV_MAX."""
 
@@ -96,6 +99,7 @@ class AbandonableReader:
             "list": lambda path: (os.listdir(path), -1),
             "real": lambda path: (os.path.realpath(path), -1),
             "open": self._open,
+            "place": _place,
         }
 
     def serve(self) -> None:
@@ -198,7 +202,7 @@ class AbandonableReader:
 
     def _is_served(self, place: int, path: str, found: os.stat_result) -> bool:
         """Whether a file's bytes come from another program or machine, by its mount and, in another namespace, by its
-        device: an overlay is believed only where it is mounted here, too."""
+        device: an overlay is believed only where those who may mount here have mounted it."""
         number = served.mount_of(place)
         own = self._own_mounts()
         if number in own:
@@ -208,13 +212,41 @@ class AbandonableReader:
             return False
         process = path.split("/")[2] if path.startswith("/proc/") else "self"
         mount = served.mounts(process).get(number)
-        return mount is None or mount.kind == _LAYERED or not served.is_local(mount)
+        return mount is None or not served.is_local(mount) or (mount.kind == _LAYERED and not _is_of_own_users(process))
 
     def _own_mounts(self) -> dict[str, served.MountPoint]:
         now = time.monotonic()
         if now >= self._mounts_due:
             self._mounts, self._mounts_due = served.mounts(), now + _MOUNTS_AGAIN
         return self._mounts
+
+
+def _place(path: str) -> tuple[object, int]:
+    """The place of whatever there is, and what it is. Raises OSError."""
+    place = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    try:
+        return tuple(os.fstat(place)), place
+    except OSError:
+        os.close(place)
+        raise
+
+
+def _is_of_own_users(process: str) -> bool:
+    """Whether a process's mount namespace belongs to the user namespace that this process is in."""
+    import fcntl  # loaded already
+
+    try:
+        namespace = os.open(f"/proc/{process}/ns/mnt", os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            owner = fcntl.ioctl(namespace, _OWNER_OF_NAMESPACE)
+        finally:
+            os.close(namespace)
+        try:
+            return os.path.samestat(os.fstat(owner), os.stat("/proc/self/ns/user"))
+        finally:
+            os.close(owner)
+    except OSError:
+        return False  # one of a namespace that is not below this one
 
 
 def _reopened(place: int) -> int:

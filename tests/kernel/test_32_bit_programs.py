@@ -10,8 +10,10 @@ PROGRAM = """
         .text
         .globl _start, work
         .type work, @function
-work:   movl $-7, %eax
+work:   .cfi_startproc
+        movl $-7, %eax
         ret
+        .cfi_endproc
         .size work, . - work
 _start: pushl $22
         pushl $-11

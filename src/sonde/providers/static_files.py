@@ -197,11 +197,12 @@ class StaticFiles:
 
     def _kept(self, pid: int, called: str, path: str, file: ElfFile, notes: list[Note]) -> StaticFile | None:
         try:
-            descriptor = open_regular(path)
+            # Probes are put into the file itself: a copy of one that is served would not do.
+            descriptor, status = others.held(path)
         except OSError:
             self.unreadable += 1
             return None
-        identity = _identity(descriptor, pid, self._proc)
+        identity = _identity(descriptor, status, pid, self._proc)
         if identity in self._files:
             os.close(descriptor)
         else:
@@ -230,10 +231,9 @@ def _open(path: str) -> ElfFile | None:
     return ElfFile.open(path)
 
 
-def _identity(descriptor: int, pid: int, proc: str) -> _Identity:
+def _identity(descriptor: int, status: os.stat_result, pid: int, proc: str) -> _Identity:
     """Uprobes are of the file that has the bytes. Each overlayfs shows that of a lower layer under a device number of
     its own, and as the file that it is in all else."""
-    status = os.fstat(descriptor)
     if os.major(status.st_dev) == 0 and _is_overlay(descriptor, pid, proc):
         return -1, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
     return status.st_dev, status.st_ino
