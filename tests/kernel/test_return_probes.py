@@ -27,7 +27,7 @@ def jumps():
 
 def traced(engine, path, text, *words, status=5):
     command = ["--engine", engine, "-xexit=command", *words, "-c", path, "-n", text]
-    done = subprocess.run([SONDE, *command], capture_output=True, text=True, timeout=60, env=environment())
+    done = subprocess.run([SONDE, *command], capture_output=True, text=True, env=environment())
     assert done.returncode == status, done.stderr
     said, _, counts = done.stdout.partition("\n")
     return said, table(counts), unwrapped(done.stderr)

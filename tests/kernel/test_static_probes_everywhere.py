@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from support.command.command import SONDE, build, environment, sonde, start, table, unwrapped
+from support.files.served_files import serving
 from support.machine import packages
 from support.symbols.static_programs import assembler
 from test_static_probes import FORMS, HOST, PROGRAM, WORK, WORKER, step, stepping, wait_for
@@ -360,6 +361,19 @@ def test_below_overlays_a_file_is_one(tmp_path, counted):
             each.kill()
             each.wait()
     assert tracer.counts == {(f"tally{each.pid}", "unit"): 6 for each in processes}
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/fuse"), reason="the kernel has no FUSE")
+def test_a_program_that_another_process_serves_has_them(tmp_path, counted):
+    """They are put into the file itself, not into the copy that it is read by."""
+    text = "tally*:::unit-done { @[probeprov, probefunc] = count(); }"
+    with (
+        serving(tmp_path / "mount", 1 << 30, program=counted) as point,
+        Held(point / "program", 7) as held,
+        Tracer(text) as tracer,
+    ):
+        held.work()
+    assert tracer.counts == {(f"tally{held.pid}", "unit"): 7}
 
 
 @pytest.mark.long

@@ -18,7 +18,7 @@ def test_a_file_is_new_once():
 
 def test_what_is_remembered_is_bounded(monkeypatch):
     files = iter([os.stat_result((0, inode, 1, 0, 0, 0, 0, 0, 0, 0)) for inode in range(3 * executables._MOST)])
-    monkeypatch.setattr(os, "stat", lambda path: next(files))
+    monkeypatch.setattr(executables.others, "executable", lambda tid: next(files))
     seen = Executables()
     for _ in range(3 * executables._MOST):
         assert seen.new(1)

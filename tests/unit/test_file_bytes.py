@@ -1,12 +1,15 @@
 """Files read as they are asked for, against their bytes, and files that get shorter meanwhile."""
 
+import errno
 import os
 import shutil
+import sys
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sonde.library.given import GivenOutput
 from sonde.symbols.elf.file import ElfError, ElfFile
 from sonde.symbols.elf.file_bytes import FileBytes
 
@@ -40,6 +43,25 @@ def test_find(path):
     found = opened(path)
     assert found.find(b"\0\1\0\0", 5, SIZE) == CONTENT.find(b"\0\1\0\0", 5)
     assert found.find(b"absent", 0, SIZE) == -1
+
+
+@pytest.mark.parametrize("owning", [lambda number: FileBytes(os.dup(number)), GivenOutput])
+def test_a_close_that_fails_is_not_shown(owning, path, monkeypatch):
+    """As that of a file of a server that is gone."""
+    shown = []
+    monkeypatch.setattr(sys, "unraisablehook", shown.append)
+    with path.open("rb") as file:
+        owner = owning(file.fileno())
+        close = os.close
+
+        def fail(descriptor):
+            close(descriptor)
+            raise OSError(errno.ENOTCONN, os.strerror(errno.ENOTCONN))
+
+        monkeypatch.setattr(os, "close", fail)
+        del owner
+        monkeypatch.undo()
+    assert not shown
 
 
 def test_a_file_that_gets_shorter_ends_nobody(tmp_path):

@@ -3,23 +3,19 @@
 As root, with files of a FUSE server that never answers; and what does not wait is the same as without the reader.
 """
 
-import ctypes
 import errno
 import os
 import select
 import subprocess
 import sys
-import time
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
-from support.files import served_files
+from support.files.served_files import serving
 from support.machine.access import missing
 
 from sonde import others, untrusted
 
-SERVER = Path(served_files.__file__)
 FEW_SECONDS = 20
 """Far more than reads take that do not hang: without the deadline they take for ever."""
 
@@ -34,24 +30,6 @@ def _readers_end(monkeypatch):
     monkeypatch.setattr(others, "_LONG", 0.15)
     yield
     others.close()
-
-
-@contextmanager
-def serving(point, answered, **files):
-    """The files, served at a mount point, of which nothing behind the bytes `answered` is ever read."""
-    point.mkdir()
-    words = [f"{name.replace('__', ':')}={path}" for name, path in files.items()]
-    with subprocess.Popen(
-        [sys.executable, SERVER, point, str(answered), *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as server:
-        assert server.stdout.readline() == b"mounted\n"
-        try:
-            yield point
-        finally:
-            # All who wait fail now.
-            server.stdin.close()
-            server.wait()
-            ctypes.CDLL(None).umount2(os.fsencode(point), 2)
 
 
 MAPPED = """
@@ -107,7 +85,7 @@ def test_a_process_with_the_number_of_a_silent_one_is_read(tmp_path, content, mo
 
 
 @served
-def test_a_served_file_is_read_through_a_copy_and_one_that_is_silent_is_not_waited_for(tmp_path, content):
+def test_a_served_file_is_read_through_a_copy_and_one_that_is_silent_is_not_waited_for(tmp_path, content, monkeypatch):
     with serving(tmp_path / "mount", 1 << 20, good=content) as point:
         descriptor = untrusted.open_regular(str(point / "good"))
         assert os.readlink(f"/proc/self/fd/{descriptor}").startswith("/memfd:")
@@ -118,8 +96,9 @@ def test_a_served_file_is_read_through_a_copy_and_one_that_is_silent_is_not_wait
             untrusted.open_regular(str(point / "good"), 1000)
         assert caught.value.errno == errno.EFBIG
     with serving(tmp_path / "other", 0, slow=content, unseen__stat=content) as point:
-        # Whoever has asked before knows that anything served is mounted.
-        time.sleep(others._MOUNTS_AGAIN)
+        # Those who have asked before know what was mounted then.
+        others.close()
+        monkeypatch.setattr(others._readers, "_mounts_due", 0.0)
         with pytest.raises(TimeoutError):
             untrusted.read_start(str(point / "unseen"), 10)
         for path in (point / "slow", point / "unseen", point):

@@ -7,6 +7,7 @@ import math
 import os
 import shlex
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from operator import index
 
 from sonde.typed import Any, TypeAlias
@@ -101,8 +102,10 @@ class GivenOutput:
             self._is_open = False
             os.close(self.descriptor)
 
-    __del__ = close
-    """Of a run that never began."""
+    def __del__(self) -> None:
+        """Of a run that never began. Who serves the file may be gone, which has close(2) fail."""
+        with suppress(OSError):
+            self.close()
 
 
 def output_of(output: object) -> GivenOutput | None:

@@ -9,8 +9,10 @@ import ctypes
 import os
 import stat
 import struct
+import subprocess
 import sys
 import threading
+from contextlib import contextmanager
 from pathlib import Path
 
 INIT, LOOKUP, FORGET, GETATTR, OPEN, READ, RELEASE, FLUSH, OPENDIR, RELEASEDIR, READDIR = (
@@ -93,6 +95,24 @@ class Server:
         return _ATTRIBUTES.pack(
             node, size, (size + 511) // 512, 0, 0, 0, 0, 0, 0, stat.S_IFREG | 0o755, 1, 0, 0, 0, 4096, 0
         )
+
+
+@contextmanager
+def serving(point, answered, **files):
+    """The files, served at a mount point, of which nothing behind the bytes `answered` is ever read."""
+    point.mkdir()
+    words = [f"{name.replace('__', ':')}={path}" for name, path in files.items()]
+    with subprocess.Popen(
+        [sys.executable, __file__, point, str(answered), *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as server:
+        assert server.stdout.readline() == b"mounted\n"
+        try:
+            yield point
+        finally:
+            # All who wait fail now.
+            server.stdin.close()
+            server.wait()
+            ctypes.CDLL(None).umount2(os.fsencode(point), 2)
 
 
 if __name__ == "__main__":

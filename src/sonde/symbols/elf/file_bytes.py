@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
+from contextlib import suppress
 
 from sonde.directory_walk import is_trusted
 from sonde.symbols.elf.costs import Costs
@@ -101,7 +102,9 @@ class FileBytes:
             return b""
 
     def __del__(self) -> None:
-        os.close(self._descriptor)
+        # Who serves the file may be gone, which has close(2) fail: the descriptor is closed all the same.
+        with suppress(OSError):
+            os.close(self._descriptor)
 
 
 class Window:
