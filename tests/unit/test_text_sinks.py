@@ -61,6 +61,7 @@ from sonde.model.records import (
 )
 from sonde.model.spec import MapSpec, ProbeSpec, ProgramSpec, TracingSpec
 from sonde.report.object_text import MapTypes, ObjectReport
+from sonde.report.output import Showing
 from sonde.report.symbolizer import NoNames
 
 ROOT = Path(sonde.__file__).parent
@@ -189,7 +190,7 @@ def bt_values(text):
 
 def bt_report(text, actions, end, is_json=False):
     spec = TracingSpec((), (), (), (), (encoded(text),), (), types=types_of(text))
-    report = BtReport(spec, Options(), end, Names(text), Ending({}, is_json, 1000))
+    report = BtReport(spec, Options(), Showing(end, Names(text)), Ending({}, is_json, 1000))
     probe = Probe(7, text, text, text, text, Internal(""))
     data = record(1, encoded(text))
     for action in actions:
@@ -234,7 +235,7 @@ def bt_messages(text, where):
 
     def steps(end):
         yield from bt_report(text, actions, os.open(os.devnull, os.O_WRONLY))
-        report = BtReport(TracingSpec((), (), (), (), (), ()), Options(), 1, NoNames(), Ending({}))
+        report = BtReport(TracingSpec((), (), (), (), (), ()), Options(), Showing(1, NoNames()), Ending({}))
         yield lambda: (report.gone(text), report.missing(text), report.refusal(None, text))
 
     return written(where, steps, into=2)
