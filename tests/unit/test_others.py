@@ -14,7 +14,7 @@ import pytest
 from support.files.served_files import serving
 from support.machine.access import missing
 
-from sonde import others, untrusted
+from sonde import others, reader, untrusted
 
 FEW_SECONDS = 20
 """Far more than reads take that do not hang: without the deadline they take for ever."""
@@ -28,6 +28,11 @@ served = pytest.mark.skipif(
 def _readers_end(monkeypatch):
     # What hangs hangs however long one waits, and a reader that wants to run is waited for.
     monkeypatch.setattr(others, "_LONG", 0.15)
+    # Tests mount and unmount, and each is to see that.
+    others.close()
+    monkeypatch.setattr(others._readers, "_mounts_due", 0.0)
+    for each in (others, reader):
+        monkeypatch.setattr(each, "_MOUNTS_AGAIN", 0.0)
     yield
     others.close()
 
@@ -85,7 +90,7 @@ def test_a_process_with_the_number_of_a_silent_one_is_read(tmp_path, content, mo
 
 
 @served
-def test_a_served_file_is_read_through_a_copy_and_one_that_is_silent_is_not_waited_for(tmp_path, content, monkeypatch):
+def test_a_served_file_is_read_through_a_copy_and_one_that_is_silent_is_not_waited_for(tmp_path, content):
     with serving(tmp_path / "mount", 1 << 20, good=content) as point:
         descriptor = untrusted.open_regular(str(point / "good"))
         assert os.readlink(f"/proc/self/fd/{descriptor}").startswith("/memfd:")
@@ -96,9 +101,6 @@ def test_a_served_file_is_read_through_a_copy_and_one_that_is_silent_is_not_wait
             untrusted.open_regular(str(point / "good"), 1000)
         assert caught.value.errno == errno.EFBIG
     with serving(tmp_path / "other", 0, slow=content, unseen__stat=content) as point:
-        # Those who have asked before know what was mounted then.
-        others.close()
-        monkeypatch.setattr(others._readers, "_mounts_due", 0.0)
         with pytest.raises(TimeoutError):
             untrusted.read_start(str(point / "unseen"), 10)
         for path in (point / "slow", point / "unseen", point):
