@@ -231,3 +231,16 @@ def test_a_cache_in_another_users_home_is_none(tmp_path, monkeypatch, large, cou
     assert len(counted) == 2
     assert len([*(precious / "unwind").iterdir()]) == 5
     assert [each.name for each in (home / ".cache").iterdir()] == (["sonde"] if way == "link" else [])
+
+
+def test_a_home_that_is_missing_is_not_made(tmp_path, monkeypatch, large, counted):
+    home = tmp_path / "home"
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setenv("HOME", str(home))
+    for _ in range(2):
+        assert kept(large, None) == unwind_rows(large)
+    assert len(counted) == 2
+    assert not home.exists()
+    home.mkdir()
+    kept(large, None)
+    assert list((home / ".cache/sonde/unwind").iterdir())

@@ -112,6 +112,9 @@ def _write(directory: str, name: str, rows: UnwindRows) -> None:
     """Whole or not at all. Raises OSError."""
     from sonde.written_files import Folder  # as above
 
+    if not os.environ.get("XDG_CACHE_HOME") and not os.path.isdir(os.path.expanduser("~")):
+        # As service accounts have it: nobody's home is made for the sake of a cache.
+        return
     data = _SIZES.pack(*map(len, rows)) + b"".join(rows)
     with Folder(directory, is_private=True) as folder:
         folder.replace(name, _checksum(data) + data)
