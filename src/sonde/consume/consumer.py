@@ -57,6 +57,10 @@ _FAULT = tuple(
     Field(HEADER_SIZE + offset, size, "int", signed)
     for offset, size, signed in ((0, 4, False), (4, 4, False), (8, 8, True), (16, 8, False), (24, 8, False))
 )
+_TURN = 0.1
+"""Seconds in which records are shown before others have their turn: a table of many stacks takes longer than that, and
+more of them may be waiting in the rings."""
+
 STATUS_RATE = 1.0
 """Seconds between two looks at the drop counters, DTrace's default statusrate."""
 
@@ -113,7 +117,8 @@ class Consumer:
     `set_option` carries out setopt(). `label` names symbols, so that keys shown alike are one. `status_rate` is in
     seconds. `kept_as`: what clear and trunc take away is to be had from `everything`, by the keys that this gives for
     those of an aggregation. `canonical`: stacks of processes that are shown alike are one. `ending`: commands that wait
-    when it has come are dropped, but for the first; None where all are to be run.
+    when it has come are dropped, but for the first; None where all are to be run. `between` is called now and then
+    between two records where there is much to be shown: what else happens does not wait until all is.
     """
 
     def __init__(
@@ -128,6 +133,7 @@ class Consumer:
         kept_as: KeptAs | None = None,
         canonical: Canonical | None = None,
         ending: EndOfTracing | None = None,
+        between: Callable[[], None] | None = None,
     ) -> None:
         self.exit_status: int | None = None
         self.records = 0
@@ -143,6 +149,8 @@ class Consumer:
         self._sink = sink
         self._set_option = set_option
         self._waiting = _waiting(spec, ending)
+        self._between = between
+        self._turn = 0.0
         self._layouts = {layout.number: layout for layout in spec.records}
         self._passive = {layout.number for layout in spec.records if is_passive(layout)}
         self._aggregations = _aggregations(spec, tracing, options, label, kept_as, canonical)
@@ -165,6 +173,7 @@ class Consumer:
     def poll(self) -> None:
         """Take everything that stands in the rings and show it."""
         self._keep_aggregations_fresh()
+        self._turn = time.monotonic() + _TURN
         for ring in self._tracing.rings:
             data = ring.read()
             size = len(data)
@@ -208,8 +217,8 @@ class Consumer:
         return self._aggregations.everything(index, contents) if self._aggregations else {}
 
     def processes(self, read: Callable[[str], list[tuple[bytes, bytes]]]) -> set[int]:
-        """The processes of which stacks or addresses may be shown yet, but for those in the rings (`consume/held.py`);
-        `read` gives what is in a map."""
+        """The processes of which stacks or addresses may be shown yet (`consume/held.py`); `read` gives what is in a
+        map."""
         from sonde.consume import held  # an import that most runs do without
 
         spec = self._spec
@@ -218,7 +227,7 @@ class Consumer:
         for number, each in enumerate(spec.aggregations if self._aggregations else ()):
             assert self._aggregations is not None
             found |= held.in_keys(each.keys, self._aggregations.held(number))
-        for records in self._speculations.kept():
+        for records in (*self._speculations.kept(), *(ring.unread() for ring in self._tracing.rings)):
             found |= held.in_records(self._layouts, memoryview(records))
         return found
 
@@ -269,10 +278,18 @@ class Consumer:
             elif number in passive:
                 show(layouts[number], view, stride)
                 self.records += len(view) // stride
+                self._take_turns(committed)
             else:
                 for each in range(0, len(view), stride):
                     self._act(number, view[each : each + stride])
                     self.records += 1
+                    self._take_turns(committed)
+
+    def _take_turns(self, committed: bool) -> None:
+        """Let others do their work where records have been shown for a while; not amid one that commits others."""
+        if self._between is not None and not committed and time.monotonic() >= self._turn:
+            self._between()
+            self._turn = time.monotonic() + _TURN
 
     def _values(self, fields: tuple[Field, ...], data: memoryview) -> tuple[Any, ...]:
         """The values of fields in one record."""

@@ -42,6 +42,10 @@ class _ReplayedRing:
     def advance(self, size: int) -> None:
         pass
 
+    def unread(self) -> memoryview:
+        """None: nobody asks whose stacks are on their way in a recording."""
+        return memoryview(b"")
+
 
 class Replay:
     """A `Tracing` that gives what a raw file has recorded, to be driven by `replay`. Raises RawFileError.

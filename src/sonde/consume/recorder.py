@@ -32,6 +32,7 @@ class _RecordedRing:
         self._number = number
         self._recorder = recorder
         self.advance = ring.advance
+        self.unread = ring.unread
 
     def read(self) -> memoryview:
         data = self._ring.read()

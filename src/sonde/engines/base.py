@@ -32,6 +32,10 @@ class Ring(Protocol):
     def advance(self, size: int) -> None:
         """Give `size` bytes back to the producers."""
 
+    def unread(self) -> memoryview:
+        """All records that have not been given back, in any order: a look at them changes nothing that `read` has
+        given."""
+
 
 class ProcessEvents(Protocol):
     """What processes map, execute and make, and their ends. `lost` counts what could not be noted."""

@@ -56,6 +56,11 @@ class MergedRing:
             reader.advance()
         return memoryview(self._ready)
 
+    def unread(self) -> memoryview:
+        """All records that there are, of whatever time."""
+        found = (run for reader in self._readers for run in runs(reader.unread(), self._places))
+        return memoryview(b"".join([self._ready, *(each for run in (*self._later, *found) for each in run.images())]))
+
     def _unread(self) -> Iterator[SampleRun]:
         """What the rings have, one after the other."""
         for number, reader in enumerate(self._readers):

@@ -128,7 +128,7 @@ class Session:
             spec, source, self._captures or self._report, self._shown, setting(options, self._shown),
             self._report.label,
             options.number("statusrate") / SECOND, None if watcher is None else watcher.kept_as,
-            self._python.canonical, self,
+            self._python.canonical, self, self._look_around,
         )  # fmt: skip
 
     def _recorded(self, recorders: Sequence[WriteBlock]) -> Tracing:
@@ -251,6 +251,13 @@ class Session:
     def _held(self) -> set[int]:
         """The processes whose stacks may still be shown."""
         return self._consumer.processes(self._tracing.read_map)
+
+    def _look_around(self) -> None:
+        """Take up what has changed around programs, and give up what was kept of processes that have ended."""
+        self._surroundings.poll()
+        if self._sampling.sink is None:
+            # Samples are taken when records have been shown.
+            self._surroundings.release(self._held)
 
     def _start(self) -> None:
         self._adopt_descendants()

@@ -58,6 +58,10 @@ class MixedRing:
         else:
             self._read_from.advance(size)
 
+    def unread(self) -> memoryview:
+        """All records of both."""
+        return memoryview(b"".join((self._ready, self._images.unread(), self._buffer.unread())))
+
     @property
     def has_data(self) -> bool:
         """Whether there is anything to read, without looking at what it is."""

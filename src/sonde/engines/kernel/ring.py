@@ -47,6 +47,10 @@ class KernelRing:
         start = begin & self._mask
         return self._data[start : start + end - begin]
 
+    def unread(self) -> memoryview:
+        """The same as `read`, which changes nothing."""
+        return self.read()
+
     def _committed(self, begin: int) -> int:
         """The position of the first record that is not committed yet.
 

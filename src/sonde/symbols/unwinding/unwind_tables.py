@@ -29,6 +29,7 @@ from sonde.model.named_maps import (
 )
 from sonde.model.python_frames import PYTHON_RUNTIMES
 from sonde.model.units import SECOND
+from sonde.recent import Recent
 from sonde.symbols.mappings import VDSO, Mapping, parse_maps
 from sonde.symbols.objects import Objects, root_of
 from sonde.symbols.process_events import Exited, Forked, Mapped, ProcessEvent
@@ -52,8 +53,19 @@ _SOON, _PATIENCE, _IDLE = 0.005, 1.0, 0.03
 """Seconds between two looks at what programs want: when tracing has just begun or something was wanted within
 `_PATIENCE`, and later."""
 
-_SLICE = 0.01
-"""Seconds that are spent on tables before records are looked for again."""
+_SLICE, _PART, _LONGEST_SLICE = 0.01, 0.1, 0.25
+"""Seconds that are spent on tables before records are looked for again; where showing these has taken long, that part
+of the time, up to the third."""
+
+_AT_ONCE = 8
+"""Objects whose tables are made by turns, at most: each has a part of its own in memory meanwhile."""
+
+_MOST_WAITING = 512
+"""Objects whose tables are to be made, each with an open file, half of them for what programs have met: others are
+asked for when they are met again."""
+
+_MOST_WITHOUT = 1 << 14
+"""Objects without tables that are known to have none."""
 
 _FEW = 4
 """Steps in which programs get an object's descriptions, or a small object is done."""
@@ -106,10 +118,12 @@ class UnwindTables:
         )
         self._objects = Objects(proc)
         self._known: dict[_Key, int] = {}
+        """Those that have tables: as many as there is room for."""
+        self._without: Recent[_Key, bool] = Recent(_MOST_WITHOUT)
         self._waiting: dict[_Key, list[bytes]] = {}
         """Files that get the number of an object when its tables are made."""
         self._met: set[_Key] = set()
-        """What programs have met, or traced processes have mapped; all else may be met."""
+        """Those of them that programs have met, or traced processes have mapped; all else may be met."""
         self._hurried: deque[_Job] = deque()
         self._urgent: deque[_Job] = deque()
         self._jobs: deque[_Job] = deque()
@@ -117,6 +131,7 @@ class UnwindTables:
         and of those whose descriptions they have."""
         self._processes = _Processes(room, write, remove)
         self._due = 0.0
+        self._worked = time.monotonic()
         self._seen = 0
         self._active = time.monotonic()
         self._again: dict[int, float] = {}
@@ -191,7 +206,9 @@ class UnwindTables:
         if cut != self._seen:
             self._seen, self._active = cut, time.monotonic()
             self.answer()
-        self._work(time.monotonic() + _SLICE)
+        now = time.monotonic()
+        self._work(now + min(max(_SLICE, _PART * (now - self._worked)), _LONGEST_SLICE))
+        self._worked = time.monotonic()
 
     def answer(self) -> None:
         """Look at what programs have wanted to know more of."""
@@ -239,7 +256,7 @@ class UnwindTables:
         if not self.is_by_process:
             for mapping in (*mappings, *self._needed(pid, mappings)):
                 self.expect(pid, mapping, True)
-            while any(each not in self._known for each in self._waiting):
+            while any(self._number_of(each) is None for each in self._waiting):
                 self._step()
         elif not self._processes.has(pid, mappings):
             entries = [self._entry(pid, each) for each in mappings]
@@ -282,16 +299,23 @@ class UnwindTables:
             self._write(UNWIND_FILES, key, struct.pack("<I", NONE))
             return
         known = _key(mapping, file)
-        if known in self._known:
-            self._write(UNWIND_FILES, key, struct.pack("<I", self._known[known]))
-        if known not in self._waiting and known not in self._known:
+        number = self._number_of(known)
+        if number is not None:
+            self._write(UNWIND_FILES, key, struct.pack("<I", number))
+        if known not in self._waiting:
+            if number is not None or len(self._waiting) >= (_MOST_WAITING if is_met else _MOST_WAITING // 2):
+                return
             self._waiting[known] = []
             self._urgent.append(_Job(known, self._made(known, file)))
-        if key not in self._waiting.get(known, (key,)):
+        if key not in self._waiting[known]:
             self._waiting[known].append(key)
         if is_met and known not in self._met:
             self._met.add(known)
             self._hurry(known)
+
+    def _number_of(self, known: _Key) -> int | None:
+        """The number by which programs know an object, None if they are yet to know."""
+        return NONE if self._without.get(known) else self._known.get(known)
 
     def _hurry(self, known: _Key) -> None:
         """What programs have met comes before what they may meet."""
@@ -311,6 +335,7 @@ class UnwindTables:
                 if end.value != NONE or known in self._met:
                     self._tell(known, end.value)
                 self._waiting.pop(known, None)
+                self._met.discard(known)
                 return int(end.value)
             if number != NONE:
                 self._tell(known, number)
@@ -318,8 +343,11 @@ class UnwindTables:
 
     def _tell(self, known: _Key, number: int) -> None:
         """Programs are to know an object by its number, from here on."""
-        if self._known.get(known) != number:
-            self._known[known] = number
+        if self._number_of(known) != number:
+            if number == NONE:
+                self._without.put(known, True)
+            else:
+                self._known[known] = number
             for key in self._waiting.get(known, ()):
                 self._write(UNWIND_FILES, key, struct.pack("<I", number))
 
@@ -333,7 +361,7 @@ class UnwindTables:
         is_known = next(job.steps, None)
         if is_known is not None:
             rest = self._hurried if job.object in self._met else self._urgent
-            (self._jobs if is_known else rest).append(job)
+            (self._jobs if is_known else rest).insert(_AT_ONCE - 1, job)
 
     def _entry(self, pid: int, mapping: Mapping) -> bytes:
         bias = mapping.start - mapping.offset & (1 << 64) - 1
@@ -346,11 +374,12 @@ class UnwindTables:
         if file is None:
             return NONE
         known = _key(mapping, file)
-        if known not in self._known:
+        number = self._number_of(known)
+        if number is None:
             self._met.add(known)
-            making = self._made(known, file)
-            deque(making, maxlen=0)
-        return self._known[known]
+            deque(self._made(known, file), maxlen=0)
+            number = self._number_of(known)
+        return number or NONE
 
 
 class _Processes:
