@@ -37,6 +37,7 @@ def test_slices(path, slices):
     assert len(found) == SIZE
     for start, stop in slices:
         assert found[start:stop] == CONTENT[start:stop]
+        assert found.costs.buffered == sum(map(len, found._blocks.values())) <= 8 << 14
 
 
 def test_find(path):

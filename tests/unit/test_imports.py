@@ -43,8 +43,8 @@ ALLOWED = {
     "codegen": {"model", "arch", "bpf", "formats.bpf_ring"},
     "runtime": {"model", "arch", "bpf", "formats", "machine"},
     "engines": {
-        "model", "arch", "bpf", "children", "directory_walk", "formats", "inherited", "launch", "machine", "runtime",
-        "symbols", "written_files",
+        "model", "arch", "bpf", "children", "directory_walk", "formats", "inherited", "launch", "machine", "recent",
+        "runtime", "symbols", "written_files",
     },
     "consume": {"model", "engines.base", "formats", "notation"},
     "report": {"model", "bpf.maps", "children", "consume", "formats", "inherited", "recent", "written_files"},

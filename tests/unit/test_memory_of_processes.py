@@ -9,10 +9,11 @@ import sys
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.files.records import Session, conversions, record
 
-from sonde.consume import held
+from sonde.consume import consumer, held
 from sonde.consume.options import Options
-from sonde.model.records import Field, PrintfAction, RecordLayout
+from sonde.model.records import AggregationSpec, Field, PrintaAction, PrintfAction, RecordLayout, TruncAction
 from sonde.report import stack
 from sonde.report.stack import Addresses
 from sonde.symbols import symbolizer
@@ -162,6 +163,84 @@ def test_names_and_texts_of_nine_hundred_processes_take_as_much_as_of_three_hund
             blocks.append(sys.getallocatedblocks())
     names.close()
     assert abs(blocks[1] - blocks[0]) < 12_000, blocks
+
+
+LINES, TICK = 1, 2
+STACK_KEY = Field(0, 56, "ustack")
+
+
+def raw_stack(pid, number):
+    return struct.pack("<7Q", word(pid, number), PAGE * (number + 1000), *bytes(5))
+
+
+class Meanwhile:
+    """A session in which processes come and go, counted or shown, between any two records that are shown."""
+
+    def __init__(self, monkeypatch):
+        monkeypatch.setattr(consumer, "_TURN", 0)
+        self.images = Images(spare=20)
+        self.names = SystemSymbolizer(processes=ProcessNames(images=self.images, proc=""))
+        counts = AggregationSpec("s", "count", (), (STACK_KEY,), 56, 1, "map", replaceable=True)
+        layouts = (
+            (LINES, 72, (PrintfAction(conversions(("", "k")), (Field(16, 56, "ustack"),)),)),
+            (TICK, 16, (PrintaAction(None, (0,)), TruncAction(0, None))),
+        )
+        self.session = Session(layouts, (counts,), symbolizer=self.names, quiet=True, between=self.turn)
+        self.most = self.number = 0
+
+    def run(self, count):
+        """So many processes from beginning to end: the stacks that they were seen with."""
+        found = []
+        for _ in range(count):
+            self.number += 1
+            pid = 100 + self.number % 50
+            run(self.names.take, pid, self.number)
+            self.names.take(Exited(0, pid))
+            found.append(raw_stack(pid, self.number))
+        return found
+
+    def turn(self):
+        self.names.release(lambda: self.session.consumer.processes(self.session.tracing.read_map))
+        self.most = max(self.most, len(self.images))
+
+    def count(self, processes):
+        self.session.tracing.maps["map"] = dict.fromkeys(self.run(processes), struct.pack("<Q", 1))
+
+
+def test_what_ends_while_tables_are_shown_is_given_up_meanwhile(monkeypatch):
+    """However many tables wait in the rings: the last ones take as long as all before them."""
+    meanwhile = Meanwhile(monkeypatch)
+    turn = meanwhile.session.consumer._between
+
+    def also_count():
+        turn()
+        meanwhile.count(5)
+
+    meanwhile.session.consumer._between = also_count
+    text = meanwhile.session.poll(*[record(TICK)] * 200)
+    assert text.count("`") == 5 * 199
+    assert meanwhile.number == 1000
+    assert meanwhile.most < 60
+    assert meanwhile.images.forgotten == 0
+
+
+def test_records_on_their_way_keep_what_has_ended(monkeypatch):
+    meanwhile = Meanwhile(monkeypatch)
+    stacks = meanwhile.run(300)
+    text = meanwhile.session.poll(*(record(LINES, each) for each in stacks))
+    assert text.count("`") == 300
+    assert len(meanwhile.images) >= 300
+    meanwhile.run(10)
+    meanwhile.turn()
+    assert len(meanwhile.images) < 25
+
+
+def test_nobody_has_a_turn_amid_what_is_committed(monkeypatch):
+    meanwhile, turns = Meanwhile(monkeypatch), []
+    meanwhile.session.consumer._between = lambda: turns.append(1)
+    stacks = meanwhile.run(3)
+    meanwhile.session.consumer._drain(memoryview(b"".join(record(LINES, each) for each in stacks)), committed=True)
+    assert not turns
 
 
 USTACK, USYM = Field(8, 56, "ustack"), Field(64, 16, "user_symbol")

@@ -37,6 +37,8 @@ class Buffer:
             found.append(data)
         return memoryview(b"".join(found))
 
+    unread = read
+
     def advance(self, size):
         self.position += size
         while size:
@@ -45,6 +47,16 @@ class Buffer:
     @property
     def has_data(self):
         return self.produced != self.position
+
+
+def bodies(data):
+    """Who wrote each record, and which of his it is."""
+    found, position = [], 0
+    while position < len(data):
+        (length,) = struct.unpack_from("=I", data, position)
+        found.append(bytes(data[position + 8 : position + 24]))
+        position += 8 + length
+    return found
 
 
 class Machine:
@@ -105,11 +117,13 @@ class Machine:
 
     def look(self):
         data = bytes(self.ring.read())
-        position = 0
-        while position < len(data):
-            (length,) = struct.unpack_from("=I", data, position)
-            self.seen.append(data[position + 8 : position + 24])
-            position += 8 + length
+        for _ in range(self.chosen.randrange(40)):
+            self.step(self.chosen.randrange(CPUS))
+        there = sorted(bodies(self.ring.unread()))
+        assert all(each in there for each in bodies(data))
+        # Images that wait for what is in the ring buffer are there as well.
+        assert sorted(bodies(self.ring.unread())) == there
+        self.seen += bodies(data)
         self.ring.advance(len(data))
 
 
@@ -125,8 +139,10 @@ def test_each_cpus_records_are_in_its_order_and_all_there(seed):
             if machine.under_way[cpu] is not None:
                 machine.step(cpu)
     machine.now += 1
+    machine.chosen.randrange = lambda most: 0
     machine.look()
     assert not machine.ring.has_data
+    assert not len(machine.ring.unread())
     for cpu in range(CPUS):
         # A record that found no room gives its number to the next.
         own = [number for each, number in map(struct.Struct("=QQ").unpack, machine.seen) if each == cpu]

@@ -48,6 +48,12 @@ def test_records(kind, misc, body, expected):
     assert decode(PerfRecord(kind, misc, memoryview(body))) == expected
 
 
+def test_what_processes_have_mapped_of_one_file_shares_its_names():
+    first, second = (decode(PerfRecord(MMAP2, 2, memoryview(mapped(b"/bin/x", pid=pid)))).mapping for pid in (7, 8))
+    assert first.path is second.path
+    assert first.device is second.device
+
+
 class Told:
     """A source that tells what it is given."""
 

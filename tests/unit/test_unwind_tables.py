@@ -4,6 +4,7 @@ import os
 import struct
 import subprocess
 import sys
+from collections import Counter
 
 import pytest
 from support.symbols.made_unwind_rows import unwind_rows
@@ -25,7 +26,7 @@ from sonde.model.named_maps import (
 from sonde.symbols.elf.file import ElfFile
 from sonde.symbols.mappings import parse_maps
 from sonde.symbols.process_events import Exited, Forked, Mapped
-from sonde.symbols.unwinding import unwind_objects
+from sonde.symbols.unwinding import unwind_objects, unwind_tables
 from sonde.symbols.unwinding.unwind_objects import Pages
 from sonde.symbols.unwinding.unwind_tables import UnwindTables
 
@@ -280,6 +281,58 @@ def test_what_may_be_met_leaves_room_for_what_is_met(maps, process):
     settled(tables)
     assert maps.object(maps.file(b"a" * 24)) == tuple(unwind_rows(ElfFile.open(left[0].path)))
     assert tables.lost == 0
+
+
+def test_few_tables_are_half_made_at_a_time(maps, process, monkeypatch):
+    """Each of them is in memory, as much as its object is large."""
+    monkeypatch.setattr(unwind_tables, "_AT_ONCE", 2)
+    monkeypatch.setenv("HOME", "/nonexistent")
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    tables = of(maps, BY_FILE)
+    for each in objects_of(process):
+        tables.expect(process, each)
+    assert len(tables._urgent) > 4
+    steps, most = Counter(), 0
+    while queue := tables._hurried or tables._urgent or tables._jobs:
+        steps[queue[0].object] += 1
+        tables._step()
+        # Those that programs know by their descriptions are as many as have room for these.
+        begun = (
+            sum(steps[each.object] > 0 for each in tables._urgent),
+            sum(steps[each.object] > 1 for each in tables._jobs),
+        )
+        most = max(most, *begun)
+    assert 0 < most <= 2
+
+
+def test_objects_that_found_no_room_among_those_that_wait_are_asked_for_again(maps, process, monkeypatch):
+    monkeypatch.setattr(unwind_tables, "_MOST_WAITING", 4)
+    tables, mappings = of(maps, BY_FILE), objects_of(process)
+    files = {each.path for each in mappings}
+    for each in mappings:
+        tables.expect(process, each)
+    assert len(tables._waiting) == 2
+    for _ in files:
+        for each in mappings:
+            tables.expect(process, each, True)
+        assert len(tables._waiting) <= 4
+        settled(tables)
+    assert all(maps.file(name_of(each)) for each in mappings)
+    assert not tables._waiting
+    assert not tables._met
+
+
+def test_objects_without_tables_are_known_up_to_a_number(maps, process, monkeypatch):
+    monkeypatch.setattr(unwind_tables, "_MOST_WITHOUT", 4)
+    tables, mappings = of(maps, {**BY_FILE, UNWIND_OBJECTS: 1}), objects_of(process)
+    assert len({each.path for each in mappings}) > 4
+    for _ in range(2):
+        for each in mappings:
+            tables.expect(process, each, True)
+        settled(tables)
+    assert not tables._known
+    assert len(tables._without) <= 4
+    assert {maps.file(name_of(each)) for each in mappings} == {0}
 
 
 def test_pages_that_were_lent_are_used_again(maps, monkeypatch):

@@ -102,3 +102,14 @@ def test_time_counts_only_while_an_object_is_read_and_answers_are_worth_some():
     costs.allow(-1000)
     with costs, pytest.raises(CostError):
         costs.check()
+
+
+def test_what_is_kept_of_a_file_is_known_and_goes_with_the_window():
+    costs = Costs()
+    it = window(bytes(100), before=bytes(3), costs=costs)
+    for at in (0, 90, 40, 91):
+        assert it[at] == 0
+        assert costs.buffered == sum(map(len, it._blocks.values()))
+        assert 0 < costs.buffered <= 32
+    it = None
+    assert costs.buffered == 0

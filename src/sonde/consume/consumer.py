@@ -227,7 +227,8 @@ class Consumer:
         for number, each in enumerate(spec.aggregations if self._aggregations else ()):
             assert self._aggregations is not None
             found |= held.in_keys(each.keys, self._aggregations.held(number))
-        for records in (*self._speculations.kept(), *(ring.unread() for ring in self._tracing.rings)):
+        kept: list[bytearray | memoryview] = [*self._speculations.kept()]
+        for records in kept + [ring.unread() for ring in self._tracing.rings]:
             found |= held.in_records(self._layouts, memoryview(records))
         return found
 

@@ -26,7 +26,7 @@ are."""
 
 _MOST_UNREADABLE = 1 << 14
 _MOST_HELD = 128 << 20
-"""Bytes of the tables of all objects that are kept beside those of the one that is read."""
+"""Bytes of all objects' tables, and of parts of their files, that are kept beside those of the one that is read."""
 
 
 class _Key(NamedTuple):
@@ -44,10 +44,14 @@ def _key(mapping: Mapping) -> _Key:
 
 class Objects:
     """Files are looked for where they still are: under their path, if that is still the same file, or through the
-    process, if that still runs. `is_file` says whether what is at a path is a mapping's file."""
+    process, if that still runs. `is_file` says whether what is at a path is a mapping's file, `most` how many bytes are
+    kept of all."""
 
-    def __init__(self, proc: str = "/proc", is_file: Callable[[str, Mapping], bool] | None = None) -> None:
+    def __init__(
+        self, proc: str = "/proc", is_file: Callable[[str, Mapping], bool] | None = None, most: int | None = None
+    ) -> None:
         self._proc = proc
+        self._most = _MOST_HELD if most is None else most
         self._is_file = is_file or _has_inode
         self._opened: OrderedDict[_Key, ElfFile] = OrderedDict()
         self._unreadable: set[_Key] = set()
@@ -126,12 +130,13 @@ class Objects:
 
     def _held(self, key: _Key) -> int:
         names = self._names.get(key)
-        return self._opened[key].costs.taken + (names.inline_costs.taken if names else 0)
+        costs = self._opened[key].costs
+        return costs.taken + costs.buffered + (names.inline_costs.taken if names else 0)
 
     def _make_room(self) -> None:
         """Close the files that have not been asked for longest, but not the last one."""
         held = sum(map(self._held, self._opened))
-        while len(self._opened) > _MOST_OPEN or (held > _MOST_HELD and len(self._opened) > 1):
+        while len(self._opened) > _MOST_OPEN or (held > self._most and len(self._opened) > 1):
             key, gone = next(iter(self._opened.items()))
             taken = self._held(key)
             self._note(key, gone)

@@ -52,6 +52,8 @@ class FakeRing:
     def advance(self, size: int) -> None:
         self.data = self.data[size:]
 
+    unread = read
+
 
 class FakeTracing:
     """Rings that tests fill, and maps of {raw key: value bytes}."""
@@ -113,6 +115,7 @@ class Session:
         quiet: bool = False,
         testing: bool = False,
         options: Options | None = None,
+        between: Callable[[], None] | None = None,
     ) -> None:
         self.spec = TracingSpec(
             (MapSpec(SPECULATIONS, ARRAY, 4, 8, 8),),
@@ -134,7 +137,7 @@ class Session:
             self.spec, self.options, self.file.fileno(), self.errors, symbolizer=symbolizer, program="dtrace"
         )
         self.consumer = Consumer(
-            self.spec, self.tracing, self.report, self.options, self._set_option, self.report.label
+            self.spec, self.tracing, self.report, self.options, self._set_option, self.report.label, between=between
         )
 
     def _set_option(self, name: str, value: str) -> str | None:

@@ -10,6 +10,7 @@ import struct
 
 from sonde.formats import perf_events as perf
 from sonde.formats.perf_ring import PerfRecord
+from sonde.recent import Recent
 from sonde.symbols.mappings import Mapping
 from sonde.symbols.process_events import Executed, Exited, Forked, Mapped, ProcessEvent
 
@@ -25,6 +26,12 @@ _PAIR = struct.Struct("=II")
 _TIME = struct.Struct("=Q")
 _TRAILER = 16
 _EXECUTABLE = 4
+
+_MOST_FILES = 1 << 12
+"""Files whose names and numbers are one object each, however many processes have them mapped."""
+
+_files: Recent[tuple[bytes, int, int, int], tuple[str, str, int]] = Recent(_MOST_FILES)
+"""By the bytes of the name, major, minor and inode: path, device and inode."""
 
 
 def decode(record: PerfRecord) -> ProcessEvent | None:
@@ -47,10 +54,13 @@ def _mapped(body: memoryview) -> Mapped | None:
     pid, _, start, length, offset, major, minor, inode, generation, protection, _ = _MAPPED.unpack_from(body)
     if not protection & _EXECUTABLE:
         return None
-    name = bytes(body[_MAPPED.size : -_TRAILER]).partition(b"\0")[0]
-    path = "" if name == b"//anon" else os.fsdecode(name)
-    device = f"{major:02x}:{minor:02x}"
+    key = bytes(body[_MAPPED.size : -_TRAILER]).partition(b"\0")[0], major, minor, inode
+    path, device, inode = _files.get(key) or _files.put(key, _file(*key))
     return Mapped(_time(body), pid, Mapping(start, start + length, offset, device, inode, path, True, generation))
+
+
+def _file(name: bytes, major: int, minor: int, inode: int) -> tuple[str, str, int]:
+    return "" if name == b"//anon" else os.fsdecode(name), f"{major:02x}:{minor:02x}", inode
 
 
 def _time(body: memoryview) -> int:

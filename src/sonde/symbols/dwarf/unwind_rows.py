@@ -105,7 +105,8 @@ class _Table:
         self._states: dict[State, int] = {}
         self._starts: dict[int, State] = {}
         self._known: dict[tuple[int, bytes], list[tuple[int, int]]] = {}
-        self._rows: list[int] = []
+        # A million of them, in many objects at a time: as numbers of Python they would take five times as much.
+        self._rows = array("Q")
         self.noted = 0
 
     def grown(self) -> int:
@@ -167,7 +168,7 @@ class _Table:
 
     def laid_out(self) -> Generator[None, None, UnwindRows]:
         """One row for each change; where one function's code ends and another's begins the latter counts."""
-        self._rows.sort()
+        self._rows = array("Q", sorted(self._rows))
         yield
         rows, blocks = array("I"), array("I")
         placed, current = -1, 0

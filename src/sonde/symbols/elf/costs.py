@@ -20,7 +20,7 @@ SPEED = 4 << 20
 class Costs:
     """Those of an object and of the files that belong to it: `with costs:` is around what reads them."""
 
-    __slots__ = ("_began", "_bytes", "_depth", "_seconds", "reason", "taken")
+    __slots__ = ("_began", "_bytes", "_depth", "_seconds", "buffered", "reason", "taken")
 
     def __init__(self, seconds: float = SECONDS, size: int = BYTES) -> None:
         self._seconds = seconds
@@ -29,6 +29,8 @@ class Costs:
         self._began = 0.0
         self.taken = 0
         """Bytes of memory that are kept of it, about."""
+        self.buffered = 0
+        """Bytes of the files themselves that are kept since they may be asked for again."""
         self.reason = ""
         """Why the object was given up, "" if it was not."""
 

@@ -74,8 +74,9 @@ class FileBytes:
         found = self._blocks.get(start)
         if found is None:
             if len(self._blocks) >= _BLOCKS:
-                self._blocks.popitem(last=False)
+                self.costs.buffered -= len(self._blocks.popitem(last=False)[1])
             found = self._blocks[start] = self.piece(start, _BLOCK)
+            self.costs.buffered += len(found)
         return found
 
     def piece(self, start: int, size: int) -> bytes:
@@ -122,6 +123,9 @@ class Window:
 
     def __len__(self) -> int:
         return self._size
+
+    def __del__(self) -> None:
+        self._file.costs.buffered -= sum(map(len, self._blocks.values()))
 
     if TYPE_CHECKING:
 
@@ -214,11 +218,13 @@ class Window:
         first = at - at % _WINDOW_BLOCK
         found = self._blocks.get(first)
         if found is None:
+            costs = self._file.costs
             if len(self._blocks) >= _WINDOW_BLOCKS:
-                self._blocks.popitem(last=False)
+                costs.buffered -= len(self._blocks.popitem(last=False)[1])
             size = min(_WINDOW_BLOCK, self._size - first)
             # Of a file that was made shorter the rest is as a hole.
             found = self._blocks[first] = self._file.piece(self._start + first, size).ljust(size, b"\0")
+            costs.buffered += size
         self._begin, self._data = first, found
 
 

@@ -64,6 +64,9 @@ _MOST_WAITING = 512
 """Objects whose tables are to be made, each with an open file, half of them for what programs have met: others are
 asked for when they are met again."""
 
+_MOST_OF_FILES = 32 << 20
+"""Bytes of open files that are kept: a file whose tables are made is asked for no more than its number."""
+
 _MOST_WITHOUT = 1 << 14
 """Objects without tables that are known to have none."""
 
@@ -116,7 +119,7 @@ class UnwindTables:
             write,
             not self.is_by_process,
         )
-        self._objects = Objects(proc)
+        self._objects = Objects(proc, most=_MOST_OF_FILES)
         self._known: dict[_Key, int] = {}
         """Those that have tables: as many as there is room for."""
         self._without: Recent[_Key, bool] = Recent(_MOST_WITHOUT)
