@@ -3,11 +3,14 @@ interval's resident set, and the slope of a line through them. The status is 1 w
 what was counted is not what has happened.
 
     python3 tools/memory_slope.py --processes 200000
+    python3 tools/memory_slope.py --processes 200000 --own
     python3 tools/memory_slope.py --processes 20000 --engine embedded
     python3 tools/memory_slope.py --events 200000 --minutes 30
 
-The first two print and truncate stacks of all system calls each second; the kernel engine does so of all processes, as
-root, the embedded one of those that are started, as anybody. The third counts calls of getppid(2) of one process,
+All but the last print and truncate stacks of all system calls each second; the kernel engine does so of all processes,
+as root, the embedded one of those that are started, as anybody. What is kept of files that processes have mapped has a
+bound that a machine on which others compile and run programs reaches late: with `--own` the stacks are those of the
+processes that are started, though all are followed. The last counts calls of getppid(2) of one process,
 which makes so many a second, prints and clears them each second, and compares their sum with the number of the calls.
 """
 
@@ -23,6 +26,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 _STACKS = "syscall:::entry { @s[ustack(6)] = count(); } tick-1s { printa(@s); trunc(@s); }"
+_OWN = _STACKS.replace("{", '/execname == "true"/ {', 1)
 _COUNTS = """syscall::getppid:entry /pid == $target/ { @c[probefunc, tid] = count(); }
 tick-1s { printa("%s %d %@d\\n", @c); clear(@c); }
 END { printa("%s %d %@d\\n", @c); }"""
@@ -63,6 +67,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="how the memory of a session grows")
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--processes", type=int, default=0, help="so many short processes")
+    parser.add_argument("--own", action="store_true", help="stacks of the processes that are started alone")
     what.add_argument("--events", type=int, default=0, help="so many events a second")
     parser.add_argument("--minutes", type=float, default=30.0, help="of events (default: 30)")
     parser.add_argument("--engine", choices=("kernel", "embedded"), default="kernel")
@@ -85,7 +90,7 @@ def _measured(given: argparse.Namespace, workload: Sequence[str], shown: Path) -
         "-o",
         str(shown) if given.events else "/dev/null",
     ]
-    command += ["-n", _COUNTS if given.events else _STACKS]
+    command += ["-n", _COUNTS if given.events else _OWN if given.own else _STACKS]
     if not is_beside:
         command += ["-c", _quoted(workload)]
     session = subprocess.Popen(command)
