@@ -98,12 +98,14 @@ def _measured(given: argparse.Namespace, workload: Sequence[str], shown: Path) -
     began = time.monotonic()
     found: list[tuple[float, float]] = []
     try:
-        while (beside or session).poll() is None:
+        while (beside or session).poll() is None and session.poll() is None:
             time.sleep(given.interval)
             size, others = _resident(session.pid)
             if size:
                 found.append((time.monotonic() - began, size))
                 print(f"{found[-1][0]:6.0f} s  {size:7.1f} MiB  (processes of its own: {others:.1f} MiB)", flush=True)
+        if session.poll() is not None and (beside is not None or session.returncode):
+            sys.exit(f"the session has ended by itself, with status {session.returncode}")
     finally:
         if beside is not None:
             beside.terminate()
