@@ -299,7 +299,7 @@ def test_raw_refuses_other_files(tmp_path):
     assert run("raw", str(tmp_path / "nothing")).stderr.endswith("No such file or directory\n")
 
 
-@pytest.mark.share(1)
+@pytest.mark.long
 @pytest.mark.parametrize(
     "words", [["--engine", "kernel", "-l"], ["--help"], ["doctor"], ["-e", "--disasm", "-n", "BEGIN"]]
 )
@@ -309,6 +309,7 @@ def test_an_output_that_takes_no_more_is_one_message(words):
     assert (done.returncode, done.stderr) == (1, "sonde: No space left on device\n")
 
 
+@pytest.mark.long
 def test_a_reader_that_goes_away_is_no_message():
     done = subprocess.run(
         f"'{SONDE}' --engine kernel -l | head -1", shell=True, capture_output=True, text=True, env=environment()

@@ -64,6 +64,7 @@ def test_an_ability_lacks_the_first_of_a_group_of_which_there_is_none(found):
     assert functions.missing == there["fentry"]
 
 
+@pytest.mark.share(1)
 @needs("CAP_SETUID")
 @pytest.mark.parametrize("words", [(), ("-v",)])
 def test_without_privilege_the_cause_is_the_privilege(words):

@@ -13,7 +13,7 @@ def run(*words, text=""):
     return subprocess.run([SONDE, *words], capture_output=True, text=True, input=text)
 
 
-@pytest.mark.share(7)
+@pytest.mark.share(1)
 @pytest.mark.parametrize(
     ("text", "says"),
     [

@@ -34,6 +34,7 @@ def test_it_imports_more_than_the_numbers_below():
     assert int(start(0).stdout) > 100
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("number", [1, 2, 3, 7, 19, 41, 67, 101])
 def test_an_interrupted_import_says_nothing(number):
     done = start(number)

@@ -72,7 +72,7 @@ def test_every_command_has_a_manual():
     assert set(NAMES) - {"help"} == set(next(each for each in OTHERS if each.name == "help").operands)
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(1)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_command_shows_its_manual(name):
     shown = run("help", name)
@@ -97,6 +97,7 @@ def test_options_behind_two_dashes_are_the_commands_own(tmp_path):
     assert "Usage" not in done.stdout
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(
     ("words", "heading"),
     [
@@ -167,7 +168,7 @@ def test_bash_completes(tmp_path):
     assert completed("-n", "sl", directory=tmp_path) == []
 
 
-@pytest.mark.share(6)
+@pytest.mark.share(3)
 @pytest.mark.parametrize("command", ALL, ids=lambda each: each.name or "tracing")
 def test_bash_knows_every_option(command):
     words = [command.name] if command.name else []

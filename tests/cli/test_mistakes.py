@@ -53,7 +53,7 @@ def blocks():
         yield pytest.param(marked.replace("⏎", "\n"), cause.strip(), repaired.replace("⏎", "\n"), marks=marks)
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(1)
 @pytest.mark.parametrize(("marked", "cause", "repaired"), list(blocks()))
 def test_a_mistake_is_told_with_its_place_its_cause_and_a_remedy_that_compiles(marked, cause, repaired):
     start, end = marked.index("«"), marked.index("»") - 1
@@ -94,7 +94,7 @@ def test_a_clause_that_cannot_be_read_does_not_hide_the_next():
     assert [each.error.tag for each in found.listed] == ["D_SYNTAX", "D_PDESC_ZERO", "D_IDENT_UNDEF"]
 
 
-@pytest.mark.share(10)
+@pytest.mark.share(8)
 @pytest.mark.parametrize(
     "use",
     [
@@ -163,7 +163,7 @@ def pasted(message, *more):
     return run(*words[1:], *more)
 
 
-@pytest.mark.share(8)
+@pytest.mark.share(5)
 @pytest.mark.parametrize(
     ("words", "told", "line"),
     [

@@ -134,7 +134,7 @@ STATES = [
 ]
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(3)
 @pytest.mark.parametrize("state", STATES, ids=lambda each: each.__name__)
 @pytest.mark.parametrize("options", [(), ("-O",)], ids=["plain", "-O"])
 def test_compiled_modules_count_as_they_do_for_python(compiled, state, options):

@@ -33,7 +33,7 @@ READERS = {
 }
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(2)
 @pytest.mark.parametrize("reader", READERS)
 @pytest.mark.parametrize("kind", ["directory", "device", "FIFO", "sparse"])
 def test_what_cannot_be_read_is_one_message(reader, kind, tmp_path):
@@ -54,7 +54,7 @@ def test_what_cannot_be_read_is_one_message(reader, kind, tmp_path):
     assert 1 <= len(done.stderr.strip().split("\n")) <= 5
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(2)
 @pytest.mark.parametrize("kind", ["device", "FIFO", "sparse"])
 @pytest.mark.parametrize("name", ["file.bt", "file.h"])
 def test_an_import_that_cannot_be_read_is_one_message_at_its_place(name, kind, tmp_path):

@@ -83,7 +83,7 @@ def test_a_program():
     assert done.stdout == "11\n"
 
 
-@pytest.mark.share(5)
+@pytest.mark.share(4)
 @pytest.mark.parametrize(
     ("words", "status", "says"),
     [

@@ -87,6 +87,7 @@ def run(command, *words, status=0):
     return done
 
 
+@pytest.mark.long
 def test_the_distribution_has_another_name_than_the_command(wheel):
     found = metadata(wheel)
     assert (found["Name"], found["Version"]) == ("sonde-trace", __version__)
@@ -138,7 +139,7 @@ def test_the_smallest_program_runs(command):
     assert done.stdout.strip() == "2"
 
 
-@pytest.mark.share(1)
+@pytest.mark.long
 def test_a_command_is_traced(command):
     text = "syscall::write:entry /pid == $target/ { @[probefunc] = count(); }"
     done = run(command, "--engine", "embedded", "-qc", "echo hello", "-n", text)
@@ -176,6 +177,7 @@ def test_names_of_cpp_are_shown(zipped):
     assert (done.stdout, done.stderr) == (expected.stdout, expected.stderr)
 
 
+@pytest.mark.long
 def test_a_mistake_has_its_status_and_its_name(zipped, tmp_path):
     done = run(isolated(str(zipped)), "-e", "-n", "BEGIN { nonsense; }", status=1)
     assert done.stderr.startswith("sonde: ")

@@ -70,6 +70,7 @@ def traced(*words):
     return done
 
 
+@pytest.mark.long
 def test_all_formats_tell_the_same(engine, program, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     outputs = (
@@ -107,6 +108,7 @@ def test_all_formats_tell_the_same(engine, program, tmp_path, monkeypatch):
     ]  # fmt: skip
 
 
+@pytest.mark.long
 def test_what_is_cleared_is_in_the_picture(engine, program, tmp_path):
     """A picture is of the whole run, whatever the program prints."""
     clauses = TRACED + "syscall::close:return /pid == $target && ++n % 5 == 0/ { trunc(@); } END { trunc(@); }"
@@ -228,6 +230,7 @@ def test_a_file_that_cannot_be_compared_with_is_told(tmp_path, monkeypatch):
     assert os.listdir(tmp_path) == ["a.txt"]
 
 
+@pytest.mark.long
 def test_stacks_that_may_be_cut_off_are_told(engine, program, tmp_path):
     clauses = LEAF + "{ @[ustack()] = count(); }"
     path = tmp_path / "x.html"
@@ -250,6 +253,7 @@ def test_what_has_no_pictures_says_so(words, message):
     assert (done.returncode, done.stderr.splitlines()[0]) == (1, f"sonde: {message}")
 
 
+@pytest.mark.long
 def test_a_file_that_takes_no_more_is_told_and_the_others_are_written(program, tmp_path):
     words = ("--folded", "/dev/full", "--speedscope", str(tmp_path / "a.json"))
     done = run("--engine", "embedded", "-c", program, "-n", TRACED, *words)
@@ -272,6 +276,7 @@ def test_a_saved_program_has_pictures(tmp_path, monkeypatch):
     assert data_of(tmp_path / "b.html")["title"] == "Heat map of @q"
 
 
+@pytest.mark.long
 def test_a_trace_that_fails_leaves_a_file_as_it_was(tmp_path):
     (tmp_path / "old.txt").write_text("main 1\n")
     words = ("--folded", str(tmp_path / "old.txt"), "--speedscope", str(tmp_path / "new.json"))

@@ -41,6 +41,7 @@ def test_the_package_has_the_entry_point():
     assert found.value == "sonde.pytest_plugin"
 
 
+@pytest.mark.long
 def test_cases_are_tests(run_pytest, tmp_path):
     files = {"w.d": SCRIPT, "w.sonde.toml": CASES, "test_other.py": "def test_other(): pass\n"}
     done = run_pytest("-rs", "-v", "--junitxml", "found.xml", files=files)
@@ -57,6 +58,7 @@ def test_cases_are_tests(run_pytest, tmp_path):
     assert names == ["test_other", "good", "bad", "left-out"]
 
 
+@pytest.mark.long
 def test_cases_are_chosen_as_any_tests(run_pytest):
     done = run_pytest("w.sonde.toml::good", files={"w.d": SCRIPT, "w.sonde.toml": CASES})
     assert "1 passed" in done.stdout
@@ -65,6 +67,7 @@ def test_cases_are_chosen_as_any_tests(run_pytest):
     )
 
 
+@pytest.mark.long
 def test_a_file_that_makes_no_sense_is_an_error_of_one_message(run_pytest):
     done = run_pytest("-q", files={"w.d": SCRIPT, "w.sonde.toml": "[a]\ncomand = 1\n"})
     assert done.returncode == 2
@@ -126,6 +129,7 @@ def test_own(sonde):
 """
 
 
+@pytest.mark.long
 def test_the_fixture_runs_scripts(run_pytest):
     """Scripts are found beside the test, wherever pytest was started."""
     done = run_pytest(

@@ -28,7 +28,7 @@ def recording(tmp_path, monkeypatch):
     return sorted(os.listdir())
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(1)
 @pytest.mark.parametrize("words", [[], ["-w"], ["-o", "shown"], ["-F"]])
 def test_raw_shows_what_it_does_not_do(recording, words):
     done = run("raw", "-q", *words, "file.raw")

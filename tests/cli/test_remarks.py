@@ -14,7 +14,7 @@ def test_a_text_between_single_quotes_is_remarked_on():
     assert (done.returncode, done.stderr) == (0, REMARK)
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(2)
 @pytest.mark.parametrize("constant", ["'h'", "'\\n'", "'\\0'", '"it\'s"', "/* it's, it's */ 1"])
 def test_characters_are_not_remarked_on(constant):
     assert run("-e", "-n", f"BEGIN {{ trace({constant}); }}").stderr == ""
@@ -24,7 +24,7 @@ def test_tests_of_dtrace_see_no_remarks():
     assert run("-e", "-n", "BEGIN { trace('hello'); }", _DTRACE_TESTING="t").stderr == ""
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(2)
 @pytest.mark.parametrize(
     ("command", "sign"),
     [
@@ -44,7 +44,7 @@ def test_signs_beside_quoted_ones_are_remarked_on(command, sign):
     assert f"-c starts no shell: echo is given {sign} as a word\n" in run("-e", "-n", "BEGIN", "-c", command).stderr
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(2)
 @pytest.mark.parametrize(
     "command",
     [

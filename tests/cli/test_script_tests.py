@@ -222,6 +222,7 @@ def test_a_file_that_makes_no_sense_is_told_and_the_rest_runs(tested):
     assert lines(done)[-1] == "1 passed, 2 files in error"
 
 
+@pytest.mark.long
 def test_cases_are_chosen_by_their_names(tested):
     files = {
         "w.d": COUNTED,
@@ -235,7 +236,7 @@ def test_cases_are_chosen_by_their_names(tested):
     assert none.stderr.startswith("sonde: nothing to test: no case has that in its name")
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(1)
 @pytest.mark.parametrize("words", [["-k"], ["--engine"], ["--engine", "x"], ["-z"], ["--updat"]])
 def test_a_wrong_command_line(words):
     done = run("test", *words)
@@ -279,6 +280,7 @@ hello $TMPDIR
     assert sorted(os.listdir(tmp_path)) == ["w.d", "w.sonde.toml"]
 
 
+@pytest.mark.long
 def test_packets(tested, tmp_path):
     file = Pcapng().interface("eth0", resolution=9)
     for number in range(7):
@@ -290,6 +292,7 @@ def test_packets(tested, tmp_path):
     assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("engine", ["embedded", "kernel"])
 def test_a_recording(tested, tmp_path, engine):
     """Run as often as one likes, without a process and without root."""
@@ -325,6 +328,7 @@ def test_what_is_shown_twice_is_compared_as_it_was_last(tested):
     assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.long
 def test_output_is_written_anew(tested, tmp_path):
     case = "command = \"sh -c 'echo one'\"\noutput = '''\nof {{pid}}\nsh 7\n'''\n"
     done = tested("--update", files={"w.d": COUNTED, "w.sonde.toml": case})

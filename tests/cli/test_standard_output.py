@@ -46,7 +46,7 @@ def output_of(option, where):
     ).stdout
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(1)
 @needs("CAP_BPF", "CAP_PERFMON")
 @pytest.mark.parametrize("option", CASES)
 def test_a_dash_is_the_standard_output(option, tmp_path):
@@ -85,6 +85,7 @@ def test_a_program_prints_drawn_stacks_where_it_says_so(tmp_path):
     assert "+0x" in run("-qn", STACKS + ' END { printa("%k %@d\\n", @); }', *words).stdout
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(
     ("words", "says"),
     [

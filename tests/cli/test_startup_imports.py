@@ -45,6 +45,7 @@ def imported(*words):
     return set(done.stdout.splitlines()[-1].split())
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("program", ["BEGIN { exit(0); }", "syscall:::entry { @[execname] = count(); }"])
 def test_no_heavy_module_is_imported(program):
     loaded = imported("--dry-run", "-q", "-n", program)
@@ -63,6 +64,7 @@ MOST_OF_BT = 216
 """As of MODULES, for a program of bpftrace's language."""
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize(
     "words", [("--engine", "embedded", "-c", "true", "-qn", COUNT), ("--dry-run", "-qn", "BEGIN { exit(0); }")]
 )

@@ -51,6 +51,7 @@ def test_random_bytes_decide_nothing(seed, place):
         assert list(against.differences(first, against.by_strace(place, [seed, "1500"]), True)) == []
 
 
+@pytest.mark.long
 def test_a_program_of_the_system_makes_the_same_calls(place):
     calls, failed, problems = against.compare(place, ["exec", "ls", "-lR", "/usr/include/linux"], ["calls"])
     assert calls > 100

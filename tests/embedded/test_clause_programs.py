@@ -56,13 +56,13 @@ def steps(text):
     return [each.steps for each in verified(text)]
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(2)
 @pytest.mark.parametrize("seed", range(16))
 def test_random_programs_are_accepted(seed):
     assert max(steps(program(random.Random(seed)))) < MOST_STEPS
 
 
-@pytest.mark.share(1)
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [195, 297, 482, 584])
 def test_loops_among_conditions_are_not_followed_once_a_path(seed):
     """Programs that loop and compare strings, with many numbers on the stack that nothing reads any more."""
@@ -73,7 +73,7 @@ def test_loops_among_conditions_are_not_followed_once_a_path(seed):
 STRINGS = ("lltostr(this->i)", 'strstr("key=value", gt)', "gt", '"k"', "cleanpath(probefunc)", 'substr("abcdef", 2)')
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(2)
 @pytest.mark.parametrize("first", STRINGS)
 def test_strings_joined_in_loops_add_to_addresses(first):
     joined = " ".join(f'strjoin({first}, "-"), strjoin({second}, strjoin("+", {first})),' for second in STRINGS[:3])
@@ -98,7 +98,7 @@ FORMS = {
 }
 
 
-@pytest.mark.share(1)
+@pytest.mark.long
 @pytest.mark.parametrize("form", FORMS)
 def test_steps_grow_with_the_statements(form):
     """Twice the statements are not four times the work."""

@@ -73,7 +73,7 @@ def results(text):
         }
 
 
-@pytest.mark.share(1)
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(RUNS))
 def test_results_are_those_of_programs_of_their_own(seed, monkeypatch):
     text = some_program(random.Random(f"general probes {seed}"))
@@ -189,7 +189,7 @@ int main(void)
 """
 
 
-@pytest.mark.share(1)
+@pytest.mark.long
 @pytest.mark.parametrize("probe", FOLLOWING)
 def test_clauses_of_probes_that_follow_from_others_stand_once(probe):
     """Their adapters look at the condition."""

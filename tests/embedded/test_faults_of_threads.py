@@ -53,6 +53,7 @@ def test_each_thread_counts_so_far(count):
     assert every // count - 8 <= one <= every // count + 1
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("other", ["cpc:::page_faults-user-1", "perf:software::faults-100"])
 def test_what_is_not_told_apart_is_refused(other):
     text = f"cpc:::page_faults-all-1 {{ @ = count(); }} {other} {{ @ = count(); }}"
@@ -77,6 +78,7 @@ def test_objects_handle_faults(compiler):
     assert int(output.split()[-1]) >= PAGES
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("event", ["context-switches", "cpu-migrations"])
 def test_what_happens_in_the_kernel_is_refused_where_it_is_not_permitted(event):
     with open("/proc/sys/kernel/perf_event_paranoid") as file:

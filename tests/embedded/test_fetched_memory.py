@@ -106,6 +106,7 @@ class _Watched:
         return first, records
 
 
+@pytest.mark.long
 def test_the_guardian_fetches_what_can_be_read():
     fetches = tuple(EntryFetch(argument, size) for argument, size in zip((1, 2, 1), SIZES, strict=True))
     expected = []
@@ -175,7 +176,7 @@ def _run(how, program):
     return subprocess.run(command, capture_output=True, text=True, check=True)
 
 
-@pytest.mark.share(1)
+@pytest.mark.long
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_held_and_fetched_are_the_same(program):
     held, fetched = _run("held", program), _run("fetched", program)

@@ -48,6 +48,7 @@ def test_headers_of_frames_that_end_anywhere(tmp_path, direction, names):
     assert [line.split() for line in done.stdout.strip().splitlines()] == expected
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("options", [(), ("-xxdp=native",)])
 def test_packets_in_any_number_of_pieces_are_captured_whole_with_their_times(tmp_path, options):
     """From none but the head to some that do not fit one packet's pages; a record has 64 KiB."""
@@ -156,7 +157,7 @@ def test_what_stands_behind_damage_is_told_as_not_seen(tmp_path):
     assert "the packet before it was used" in " ".join(done.stderr.split())
 
 
-@pytest.mark.share(5)
+@pytest.mark.share(3)
 @pytest.mark.parametrize(
     ("words", "text"),
     [

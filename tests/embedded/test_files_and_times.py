@@ -152,6 +152,7 @@ os.wait()
 """
 
 
+@pytest.mark.long
 def test_cpu_times_of_threads(tmp_path):
     """A thread's own time, without that in which it sleeps; a child begins anew."""
     text = 'syscall::getpgid:entry { printf("%d %d\\n", (int)arg0, vtimestamp); }'
@@ -166,6 +167,7 @@ def test_cpu_times_of_threads(tmp_path):
     assert found[9][0] < 50_000_000
 
 
+@pytest.mark.long
 def test_times_of_a_process_that_was_there_begin_with_tracing(tmp_path):
     program = "import ctypes, signal, time\nwhile time.thread_time() < 0.5: pass\n"
     program += "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])\nprint('ready', flush=True)\n"

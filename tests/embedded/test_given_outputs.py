@@ -29,6 +29,7 @@ def test_a_file_of_which_nobody_else_knows_stays_open(tmp_path):
     assert [(tmp_path / each).read_text() for each in ("first", "other")] == ["traced\n\n", ""]
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("as_number", [False, True])
 def test_closing_it_does_not_lead_elsewhere(tmp_path, as_number):
     with open(tmp_path / "first", "w") as file:

@@ -85,6 +85,7 @@ def test_time_goes_on_and_entries_precede_their_returns(seccomp):
     assert all((a.kind, b.kind) == (stops.ENTRY, stops.RETURN) and a.value == b.a for a, b in pairs)
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("seccomp", [True, False])
 def test_a_held_thread_has_its_registers_and_memory_read_and_changed(seccomp):
     seen = []

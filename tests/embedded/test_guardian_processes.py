@@ -373,6 +373,7 @@ int main(void) {
 """
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize(("calls", "answer"), [({}, b"free\n"), ({GETPID: ENTRY}, b"stopped\n")])
 def test_calls_of_a_process_stop_where_any_is_wanted(calls, answer):
     """A stop is a switch. What happens otherwise is told whether or not."""

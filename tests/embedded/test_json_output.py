@@ -83,6 +83,7 @@ def test_a_pragma_asks_for_it_and_a_function_may_have_the_name():
     assert b"json" in sonde("-l", "-f", ":json").stderr
 
 
+@pytest.mark.long
 def test_floating_point_numbers_are_numbers_wherever_they_are_recorded(tmp_path):
     """As trace(), printf() and print() show them; a table has them in columns of their type."""
     program = r"""

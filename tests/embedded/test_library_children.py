@@ -29,6 +29,7 @@ def child_signal():
     signal.signal(signal.SIGCHLD, before)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_command_that_outlives_its_run_leaves_no_zombie(engine):
     before = children()
@@ -83,6 +84,7 @@ def test_children_whose_end_nobody_hears_of(engine, child_signal):
     assert run.command_status is None
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("engine", ENGINES)
 def test_runs_wait_for_no_child_of_somebody_else(engine):
     own = [subprocess.Popen(["sh", "-c", f"sleep 0.0{number}; exit {number}"]) for number in range(8)]

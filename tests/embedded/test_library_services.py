@@ -80,6 +80,7 @@ def test_a_wait_that_is_cancelled_takes_no_event_along(engine):
     assert len(numbers) >= 30
 
 
+@pytest.mark.long
 @packages.needs("gcc")
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_flood_of_events_leaves_other_tasks_their_turns(engine):

@@ -172,6 +172,7 @@ def test_in_order_with_what_the_guardian_tells(source, threads, each):
     assert sorted(told.values()) == [each] * threads
 
 
+@pytest.mark.long
 def test_a_killed_notifier_is_replaced_and_nothing_is_lost():
     tracees = Tracees(slots=64)
     try:

@@ -104,7 +104,7 @@ os.wait()
 """
 
 
-@pytest.mark.share(1)
+@pytest.mark.long
 @pytest.mark.parametrize("compiler", BOTH)
 def test_programs_of_four_types_call_general_ones(compiler):
     workload = shlex.join([sys.executable, "-c", FORKS])

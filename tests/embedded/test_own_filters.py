@@ -139,7 +139,7 @@ CASES = [(action, plan, how) for action in ACTIONS if "trace" in action for plan
 ]
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(1)
 @pytest.mark.parametrize(("action", "plan", "how"), CASES)
 def test_a_filter_says_what_it_says_alone(action, plan, how, capfd):
     words = [program(FILTERED), how, f"{ACTIONS[action]:x}"]

@@ -52,6 +52,7 @@ def pieces_of(packet):
     return b"".join(map(bytes, (packet.head, *packet.pages))) + b"".join(map(pieces_of, packet.fragments))
 
 
+@pytest.mark.long
 @settings(max_examples=50)
 @given(packets())
 def test_a_packet_is_head_pages_and_fragment_list_or_buffer_and_fragments(packet):

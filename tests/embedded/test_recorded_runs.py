@@ -74,6 +74,7 @@ int main() { int s = open("/nowhere", 0) * 0; for (int i = 0; i < 7; i++) s += w
 """
 
 
+@pytest.mark.long
 def test_functions_of_a_process_that_is_gone(tmp_path):
     packages.require("gcc")
     source, program, path = tmp_path / "work.c", tmp_path / "work", str(tmp_path / "it.rec")
@@ -131,6 +132,7 @@ def test_names_and_identities_are_recorded_though_no_program_asks_for_them(tmp_p
     assert found["getppid"] == found["wait4"] == (Path(sys.executable).name[:15], gid)
 
 
+@pytest.mark.long
 def test_what_is_missing_is_told_once(tmp_path):
     path = str(tmp_path / "it.rec")
     sonde("--engine", "embedded", "--record", path, "-n", "syscall::openat: {}", "-c", WORK)
@@ -141,6 +143,7 @@ def test_what_is_missing_is_told_once(tmp_path):
     assert all(each.startswith("sonde: the recording does not hold ") for each in told)
 
 
+@pytest.mark.long
 def test_what_no_script_asked_for_is_there_with_record_reads(tmp_path):
     packages.require("gcc")
     source, program, path = tmp_path / "work.c", tmp_path / "work", str(tmp_path / "it.rec")

@@ -42,6 +42,7 @@ def test_they_are_listed(file):
         assert expected in names
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize(
     ("description", "expected"),
     [

@@ -31,6 +31,7 @@ SEC("tracepoint/syscalls/sys_enter_getppid") int on_call(void *context)
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("compiler", BOTH)
 @pytest.mark.parametrize("count", [37, 20011])
 def test_what_is_committed_is_shown_in_order_and_the_rest_is_counted(compiler, count):
@@ -52,6 +53,7 @@ def test_what_is_committed_is_shown_in_order_and_the_rest_is_counted(compiler, c
 UNCHECKED = SLOTS.replace("    if (!event) {\n        full++;\n        return 0;\n    }\n", "")
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("compiler", BOTH)
 def test_a_slot_that_may_be_none_is_refused(compiler):
     command = shlex.join([sys.executable, "-c", CALLS.format(1)])

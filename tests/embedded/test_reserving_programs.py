@@ -46,6 +46,7 @@ def world_with_events(sample_type):
     return world, events, event
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_program_stores_into_its_slot(kind):
     world, events, event = world_with_events(KINDS[kind])

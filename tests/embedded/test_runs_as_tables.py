@@ -28,6 +28,7 @@ def run_of(recording, output):
     return sonde.trace(PROGRAM, engine="embedded", options={"replay": recording}, output=output)
 
 
+@pytest.mark.long
 def test_both_ways_give_one_table(recording):
     tables = []
     for output in (None, "arrow"):
@@ -47,6 +48,7 @@ def _plain(row):
     return {name: value for name, value in row.items() if name != "time" or row["event"] == "record"}
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("output", [None, "arrow"])
 def test_readers_of_arrow_take_runs_and_aggregations(recording, output):
     with run_of(recording, output) as run:

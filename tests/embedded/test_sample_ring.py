@@ -102,7 +102,7 @@ def run(program):
     return samples, [line.split() for line in lines if line.strip() and line not in samples]
 
 
-@pytest.mark.share(1)
+@pytest.mark.long
 @pytest.mark.parametrize("probe", ["profile-199", "cpc:::cpu_clock-all-5000000", "perf:::task_clock-u-5000000"])
 def test_samples_are_those_that_the_predicate_admits(probe):
     """Of the children alone, as many as were counted, with their names."""
@@ -115,6 +115,7 @@ def test_samples_are_those_that_the_predicate_admits(probe):
     assert all(line.split()[0].startswith("python") for line in samples)
 
 
+@pytest.mark.long
 def test_the_sample_is_args_0():
     _, rows = run("cpc:::cpu_clock-all-5000000 { @[args[0]->period, args[0]->ip == arg1, args[0]->addr] = count(); }")
     assert [row[:3] for row in rows] == [["5000000", "1", "0"]]

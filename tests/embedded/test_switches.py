@@ -82,7 +82,7 @@ def counts(text):
     return found
 
 
-@pytest.mark.share(1)
+@pytest.mark.long
 @pytest.mark.parametrize("seccomp", ["yes", "no"])
 def test_each_switch_is_told_as_the_kernel_counts_it(tmp_path, seccomp):
     """getrusage(2) has the numbers; behind it a thread leaves its CPU a few more times, the last time for good. The one
@@ -128,7 +128,7 @@ def test_times_are_those_of_the_switches(tmp_path):
     assert sum(sorted(slept)[:40]) < 40 * 40_000_000
 
 
-@pytest.mark.share(1)
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("probes", "times"), [("sched:::off-cpu, sched:::on-cpu", 60), ("profile-997", 30)], ids=["switches", "samples"]
 )
@@ -181,7 +181,7 @@ def test_a_thread_that_gets_a_cpu_runs():
     assert done.stdout.split()[0] == str(ord("R"))
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(1)
 @pytest.mark.parametrize("asked", ["arg0", "args[0]->pr_lwpid", "args[1]->pr_pid"])
 def test_who_runs_next_is_not_known(asked):
     done = sonde(*ENGINE, "-qn", f"sched:::off-cpu {{ trace({asked}); }}", "-c", "false", status=1)
@@ -189,7 +189,7 @@ def test_who_runs_next_is_not_known(asked):
     assert "the kernel engine" in " ".join(done.stderr.split())
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(1)
 @pytest.mark.parametrize("name", ["sleep", "wakeup", "enqueue", "remain-cpu", "tick", "change-pri"])
 def test_probes_that_users_are_not_told_of_are_refused_with_the_reason(name):
     done = sonde(*ENGINE, "-qn", f"sched:::{name} {{ }}", "-c", "false", status=1)

@@ -122,6 +122,7 @@ PLANS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("plan", PLANS)
 def test_calls_of_a_command_begin_behind_a_signal(plan, tmp_path):
     report = tmp_path / "report"
@@ -137,6 +138,7 @@ def test_calls_of_a_command_begin_behind_a_signal(plan, tmp_path):
     assert report.read_text() == EXPECTED
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("plan", PLANS)
 def test_calls_of_a_process_begin_behind_a_signal(plan, tmp_path):
     report = tmp_path / "report"

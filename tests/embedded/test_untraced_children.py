@@ -34,6 +34,7 @@ PROBES = {
 """What is to be counted."""
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("seccomp", ["on", "off"])
 @pytest.mark.parametrize("text", PROBES)
 def test_untraced_children_are_traced_and_well(text, seccomp):

@@ -34,7 +34,7 @@ def calls_made(words, with_children):
     return threads * (calls + extra + with_children * 10 * children)
 
 
-@pytest.mark.share(1)
+@pytest.mark.long
 @pytest.mark.parametrize("words", ["8 700 0 0 0", "8 500 0 25 0", "8 300 50 0 0", "8 700 0 0 1", "4 300 40 30 1"])
 def test_every_call_is_told_once(words):
     """By many threads at once, by threads that start and end, with fork, and with a signal each millisecond."""
@@ -110,7 +110,7 @@ int main(void)
 """
 
 
-@pytest.mark.share(1)
+@pytest.mark.long
 @pytest.mark.parametrize("text", [COUNT, COUNT.replace("count()", "count(); @stack[ustackdepth] = count()")])
 @pytest.mark.parametrize("options", [(), ("-xseccomp=no",)])
 def test_a_breakpoint_of_the_process_that_a_function_returns_to_is_its_own(text, options):
@@ -391,7 +391,7 @@ int main(void)
 """
 
 
-@pytest.mark.share(1)
+@pytest.mark.long
 @pytest.mark.parametrize("more", ["", "@s[ustackdepth > 0] = count();"])
 def test_strings_are_those_of_the_moment(more):
     """Fetched while the thread stands, up to where memory ends; or read where the thread is held."""
@@ -402,6 +402,7 @@ def test_strings_are_those_of_the_moment(more):
     assert found == {"last": "1", "name 0": "100", "name 1": "100", "name 2": "100"}
 
 
+@pytest.mark.long
 def test_examples_of_functions_and_lines():
     """Programs of examples/ on a function's calls and on a variable at a line."""
     binary = program(CALLED, "-g")

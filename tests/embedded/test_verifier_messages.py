@@ -170,7 +170,7 @@ PROGRAMS = (
 )  # fmt: skip
 
 
-@pytest.mark.share(9)
+@pytest.mark.share(6)
 @pytest.mark.parametrize("text", PROGRAMS)
 def test_what_sonde_compiles_is_accepted(text):
     made = spec(text)

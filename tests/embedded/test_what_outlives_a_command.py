@@ -40,6 +40,7 @@ def seconds_until(path, limit=20):
     return time.monotonic() - begin
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("options", [[], ["-xseccomp=no"]])
 def test_what_goes_on_behind_the_command_is_told(options, tmp_path):
     done = sonde(*ENGINE, *options, "-n", COUNT, "-c", shlex.join([program(DAEMON), str(tmp_path / "end")]))
@@ -51,6 +52,7 @@ def test_what_goes_on_behind_the_command_is_told(options, tmp_path):
     assert seconds_until(tmp_path / "end") < 20
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("options", [[], ["-xseccomp=no"]])
 def test_or_it_is_followed_to_its_end(options, tmp_path):
     words = [*ENGINE, *options, "-xfollow=all", "-xexit=command", "-n", COUNT]

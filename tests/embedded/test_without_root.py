@@ -32,7 +32,7 @@ def test_one_line_says_why_with_q_too():
     assert (done.stdout.split(), done.stderr) == (["here"], WHY)
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(1)
 @pytest.mark.parametrize("words", [["--engine", "embedded"], ["-x", "engine=embedded"], ["--engine=embedded"]])
 def test_who_asks_for_it_is_told_nothing(words):
     done = sonde(*words, "-qn", "BEGIN { trace(cpu); exit(0); }")
@@ -64,7 +64,7 @@ def test_the_kernel_is_refused_in_one_message():
     assert "--engine embedded" in done.stderr
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(1)
 @pytest.mark.parametrize(
     "text",
     [
@@ -95,7 +95,7 @@ def test_what_only_the_kernel_has_is_refused_with_what_would_help(text):
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(1)
 @pytest.mark.parametrize("member", ["pr_start.tv_sec", "pr_time.tv_nsec", "pr_nice", "pr_clname"])
 def test_a_member_that_the_engine_cannot_tell_is_refused_where_it_is_written(member):
     text = f"BEGIN {{ trace(curlwpsinfo->{member}); }}"

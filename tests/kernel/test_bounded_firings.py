@@ -100,7 +100,7 @@ def made(name, count, engine):
     return load_words(path, Words(), None, engine).spec
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(1)
 @packages.needs("clang")
 @pytest.mark.parametrize(("engine", "name"), CASES)
 def test_more_than_a_firing_may_take_is_refused(engine, name):
@@ -114,6 +114,7 @@ def test_more_than_a_firing_may_take_is_refused(engine, name):
     assert refusal_of_work(made(name, above, engine), engine, 0) == ("", "")
 
 
+@pytest.mark.share(2)
 @packages.needs("clang")
 @pytest.mark.parametrize("name", [*MECHANISMS, *IN_THE_KERNEL])
 def test_the_kernel_takes_both(name):

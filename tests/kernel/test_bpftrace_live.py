@@ -159,7 +159,7 @@ def test_timers_and_system():
     assert done.stdout == "3\n1\n\n\n@n: 3\n"
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(1)
 @pytest.mark.parametrize(
     ("words", "told"),
     [
@@ -288,6 +288,7 @@ def test_strings_that_are_cut_say_so(engine, monkeypatch):
     assert "/etc/pa_and more|" in sonde(*words).stdout
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("engine", ENGINES)
 def test_arrays_of_strings_are_joined_and_numbers_named(engine):
     program = """

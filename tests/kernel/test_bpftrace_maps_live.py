@@ -186,6 +186,7 @@ def test_rows_of_a_divided_histogram_are_all_shown(engine):
     assert run(engine, program)[0] == rows
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_elements_are_divided_as_in_c(form):
     values = (-7, -6, 0, 5, 7, -(1 << 40))

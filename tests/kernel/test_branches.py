@@ -154,7 +154,7 @@ PROBES = (
 )  # fmt: skip
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(1)
 @pytest.mark.parametrize("probe", PROBES)
 def test_every_kind_of_program_may_loop(probe):
     """The verifier accepts it; whether it fires is others' business."""
@@ -163,7 +163,7 @@ def test_every_kind_of_program_may_loop(probe):
     sonde("-qn", program)
 
 
-@pytest.mark.share(6)
+@pytest.mark.share(5)
 @pytest.mark.parametrize("seed", range(24))
 def test_random_programs(seed):
     """Records, globals and sums are those of an interpreter; a loop that is too long ends the clause."""

@@ -51,7 +51,7 @@ def instructions(spec):
     return sum(len(program.code) // 8 for program in spec.programs)
 
 
-@pytest.mark.share(7)
+@pytest.mark.share(6)
 @pytest.mark.parametrize(("d", "bt"), PAIRS, ids=[bt for _, bt in PAIRS])
 def test_a_program_has_as_many_instructions_as_its_form_in_d(d, bt):
     """At most 5 in 100 more."""

@@ -11,7 +11,7 @@ def bt(*words, status=0, **more):
     return sonde("bt", *words, status=status, **more)
 
 
-@pytest.mark.share(5)
+@pytest.mark.share(3)
 @pytest.mark.parametrize(
     ("words", "first"),
     [
@@ -57,7 +57,7 @@ def test_usage_is_a_line_of_its_own():
     assert "USAGE:" in bt("-e", "begin { }", "--aa", status=1).stderr.splitlines()
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(1)
 @pytest.mark.parametrize(
     ("words", "printed"),
     [
@@ -71,7 +71,7 @@ def test_parameters_and_options_of_the_program(words, printed):
     assert bt("-e", f"begin {{ {program} }}", *words).stdout.splitlines()[0] == printed
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(2)
 @pytest.mark.parametrize(
     ("words", "told"),
     [
@@ -102,7 +102,7 @@ def test_lists_of_probes_and_their_arguments():
     assert "    struct sk_buff * skb" in blocks["rawtracepoint:vmlinux:consume_skb"].split("\n")
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(1)
 @pytest.mark.parametrize(
     ("search", "some"),
     [

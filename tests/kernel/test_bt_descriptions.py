@@ -45,6 +45,7 @@ def test_a_wildcard_of_types_is_each_type_that_has_such_probes():
     assert found == {"tracepoint"}
 
 
+@pytest.mark.long
 def test_calls_of_two_forms_have_their_own_arguments():
     """Programs of two clauses that no call has both of, each with many branches, load quickly."""
     text = "t:syscalls:sys_enter_exec* { join(args.argv); }"

@@ -33,7 +33,7 @@ def test_scripts_headers_and_folders_are_a_part_of_the_program(folder):
     assert "\nend { printf(" in done.stderr
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(1)
 @pytest.mark.parametrize(
     ("file", "text", "told"),
     [

@@ -21,7 +21,7 @@ def test_processes_have_their_names():
     assert bt(program.replace("'", '"')).stdout.strip() == f"{name}|kthreadd|bpftrace"
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(1)
 @pytest.mark.parametrize("number", [-1, 0, 4_000_000, 1 << 40])
 def test_a_process_that_is_not_there_has_none(number):
     done = bt(f"begin {{ print(comm({number})); }}")
@@ -29,6 +29,7 @@ def test_a_process_that_is_not_there_has_none(number):
     assert re.fullmatch(rf"stdin:1:15-\d+: WARNING: No such process \(pid={number}\)\n", done.stderr)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(
     ("call", "shown"),
     [

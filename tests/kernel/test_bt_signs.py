@@ -86,6 +86,7 @@ def test_programs_compare_them_as_what_they_are(engine):
     assert told.split() == ["10110|18446744073709551614"]
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize(
     ("kind", "rows"), [("uint64", ["@[2]: 3", "@[1]: 18446744073709551615"]), ("int64", ["@[1]: -1", "@[2]: 3"])]
 )

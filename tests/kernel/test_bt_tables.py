@@ -37,6 +37,7 @@ def rows(path):
     return polars.read_parquet(path).drop("time").rows(named=True)
 
 
+@pytest.mark.long
 def test_tables_have_what_the_program_shows(command, tmp_path):
     path = tmp_path / "asks.parquet"
     done = sonde("bt", "-q", "-o", str(path), "-e", PROGRAM, "-c", command)
@@ -66,6 +67,7 @@ def test_tables_have_what_the_program_shows(command, tmp_path):
     assert counted == {"kstack(2)": stacks[0], "count": 101}
 
 
+@pytest.mark.long
 def test_a_stream_has_the_same_records(command, tmp_path):
     path = tmp_path / "asks.arrow"
     sonde("bt", "-q", "-o", str(path), "-e", PROGRAM, "-c", command)
@@ -74,6 +76,7 @@ def test_a_stream_has_the_same_records(command, tmp_path):
     assert pa.ipc.open_stream(tmp_path / "asks.calls.arrow").read_all().column("count").to_pylist() == [101]
 
 
+@pytest.mark.long
 def test_a_name_with_a_slash_is_a_folder_of_parts(command, tmp_path):
     path = tmp_path / "asks.parquet"
     sonde("bt", "-q", "-o", f"{path}/", "-e", PROGRAM, "-c", command)
@@ -118,6 +121,7 @@ def test_maps_are_events_where_the_program_shows_them(command):
     assert [each.rows for each in shown if each.names == ("_",)] == [{(0,): (library.Count((101,)),)}]
 
 
+@pytest.mark.long
 def test_the_kernel_s_stack_is_that_of_the_text(command, tmp_path):
     """What stands between the probed code and the program is no part of it, in D neither."""
     program = 'syscall::getpgid:entry /execname == "asks"/ { stack(2); exit(0); }'

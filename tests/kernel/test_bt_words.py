@@ -37,6 +37,7 @@ def test_every_word_is_one_or_the_other():
         assert value != word or word not in numbers or str(numbers[word]) == word
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(
     ("words", "given"),
     [
@@ -86,6 +87,7 @@ def test_addresses_have_no_sign():
     assert bt("-q", "-e", program).stdout.split() == ["0xfffffffe", "0xff", "0xffffffffffffffff"]
 
 
+@pytest.mark.long
 def test_a_word_of_a_list_is_a_type_or_a_name():
     listed = bt("-l", "sys_enter_getpid").stdout
     assert listed == bt("-l", "*:sys_enter_getpid").stdout == "tracepoint:syscalls:sys_enter_getpid\n"

@@ -57,6 +57,7 @@ def tshark(path, *fields):
     return [line.split("\t") for line in done.stdout.splitlines()]
 
 
+@pytest.mark.long
 def test_tshark_reads_packets_and_comments_live_and_from_a_recording(net, tmp_path):
     """Of lengths that differ and others that do not, with values of the clause, and bytes to the last one."""
     path, raw, again = (tmp_path / name for name in ("out.pcapng", "raw", "again.pcapng"))
@@ -145,6 +146,7 @@ def limit_files():
     resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))
 
 
+@pytest.mark.long
 def test_a_file_that_takes_no_more_ends_the_trace_and_is_whole(net, tmp_path):
     """As a full disk: a part of a block may have been written when it is refused."""
     path = tmp_path / "out.pcapng"

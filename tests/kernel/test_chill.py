@@ -30,6 +30,7 @@ def test_what_is_too_long_is_a_fault_at_once(engine, time):
     assert "fault 3\n" in done.stdout
 
 
+@pytest.mark.long
 def test_a_cpu_waits_half_a_second_in_each():
     """The third is refused within the second, and allowed in the next one."""
     program = """

@@ -3,6 +3,7 @@
 import os
 from bisect import bisect_right
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.d.d_run import Run
@@ -40,6 +41,7 @@ def words(function, numbers, keyed=False, increment=None):
         return found
 
 
+@pytest.mark.long
 @relaxed
 @given(values, st.booleans())
 def test_sums(numbers, keyed):

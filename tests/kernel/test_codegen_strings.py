@@ -75,6 +75,7 @@ def test_comparisons_are_those_of_characters(pairs, data):
     assert run(declared, form, contents) == wanted, expressions
 
 
+@pytest.mark.long
 @relaxed
 @given(strings, strings, st.integers(-45, 45), st.integers(-45, 45), st.sampled_from((256, 20, 7)))
 def test_subroutines_give_what_the_model_gives(a, b, start, length, strsize):
@@ -108,6 +109,7 @@ def test_lengths(a, strsize):
     assert run("string a;", form, {"a": a}, strsize=strsize) == wanted
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("scope", ["", "self->", "this->", "k[1] = 1; a[7]"])
 def test_a_shorter_string_leaves_nothing_of_the_longer_one(scope):
     """Assigning twice: zeros behind the second string, in variables of every scope and in the record."""
@@ -142,7 +144,7 @@ def test_characters_of_strings():
     assert run("string a;", body) == [ord("e"), ord("o"), 0]
 
 
-@pytest.mark.share(8)
+@pytest.mark.share(5)
 @pytest.mark.parametrize(
     ("expression", "is_true"),
     [

@@ -173,6 +173,7 @@ SEC("tracepoint/syscalls/sys_enter_getpid") int walks(void *context)
 """
 
 
+@pytest.mark.long
 def test_a_place_inside_an_inlined_copy_shows_both_functions(tmp_path):
     program = build(tmp_path, "attempts", ATTEMPTS, "-g", "-O2")
     script = "pid$target::malloc:entry /arg0 == 11223344/ { ustack(2); }"
@@ -247,6 +248,7 @@ def test_stacks_and_queues_are_maps_without_the_kernel(compiler, tmp_path):
     assert {"runtime.maps.queue", "runtime.maps.stack_trace", "runtime.maps.jhash"} <= found
 
 
+@pytest.mark.long
 def test_a_file_of_packets(tmp_path):
     (tmp_path / "packets.pcap").write_bytes(pcap([(1, 0, bytes(60), 60)]))
     script = 'packet::ingress: { @ = count(); } END { printa("%@d packets", @); }'

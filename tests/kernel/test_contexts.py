@@ -47,6 +47,7 @@ def offsets(kind):
     return [offset for offset in TYPES[kind] if not (is_packet and offset in absent)]
 
 
+@pytest.mark.share(6)
 @pytest.mark.parametrize("kind", TYPES, ids=lambda kind: programs.NAMES[kind])
 def test_reads_are_those_of_the_kernel(kind):
     different = [

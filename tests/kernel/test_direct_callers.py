@@ -105,7 +105,7 @@ def test_the_stack_goes_on_behind_the_caller(chain):
         assert [each[2 : each.index("outer") + 1] for each in stacks] == 2 * [("outer",), 4 * ("again",) + ("outer",)]
 
 
-@pytest.mark.share(1)
+@pytest.mark.long
 def test_depth_and_keys_count_the_caller(chain):
     text = "pid$target:a.out:leaf:entry { @[ustackdepth > 1] = count(); @k[ustack(2)] = count(); }"
     lines = [line.split() for line in sonde("-qc", chain, "-n", text).stdout.splitlines() if line.strip()]

@@ -15,6 +15,7 @@ TICKS = 1000
 """The most that a second of the kernel may have (CONFIG_HZ)."""
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize(
     ("helper", "second"),
     [("ktime_get_ns", 10**9), ("ktime_get_boot_ns", 10**9), ("ktime_get_tai_ns", 10**9), ("jiffies64", TICKS)],

@@ -83,7 +83,7 @@ STEPS = st.lists(
 )
 
 
-@pytest.mark.share(9)
+@pytest.mark.share(7)
 @pytest.mark.parametrize("flags", [0, maps.F_NO_PREALLOC])
 @pytest.mark.parametrize("kind", [*HASHES, *ROOMY, *ARRAYS])
 @given(steps=STEPS)

@@ -135,7 +135,7 @@ out:
 """
 
 
-@pytest.mark.share(9)
+@pytest.mark.share(7)
 @pytest.mark.parametrize(
     "template",
     [

@@ -21,6 +21,7 @@ def first_line(process):
     return line
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_runs_end_prints_aggregations_and_leaves_with_0(number):
     process = start("-qn", TICK + " tick-50ms { @left = count(); }")
@@ -109,6 +110,7 @@ def test_the_end_of_the_command_is_the_end():
     assert done.stdout.split()[-1] == "end"
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(
     ("command", "message"),
     [

@@ -39,7 +39,7 @@ def load():
         tracing.close()
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(1)
 @pytest.mark.parametrize("kind", [maps.HASH, maps.LRU_HASH])
 @pytest.mark.parametrize("batches", [True, False])
 def test_hash_maps_are_read_whole(load, kind, batches, monkeypatch):

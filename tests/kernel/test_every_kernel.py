@@ -69,6 +69,7 @@ def test_writing_to_the_process_works_or_is_refused_in_words():
                 raise
 
 
+@pytest.mark.long
 def test_a_clause_with_every_variable():
     statements = [s for s in everything.supported(everything.variables(), "") if "ipl" not in s]
     assert len(statements) > 30
@@ -173,6 +174,7 @@ def test_speculations():
         assert not run.lost()
 
 
+@pytest.mark.long
 def test_many_arrays_and_aggregations():
     """More than a program may have maps."""
     update = "".join(f"@a{n}[{n}] = sum({n}); b{n}[{n}] = {n}; " for n in range(45))

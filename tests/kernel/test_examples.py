@@ -62,6 +62,7 @@ def test_processes(tmp_path):
     assert forked == executed & forked == ended & forked
 
 
+@pytest.mark.long
 def test_hot_stacks(tmp_path):
     workload = """
 end = time.monotonic() + 0.5
@@ -76,6 +77,7 @@ while time.monotonic() < end: os.read(source, 1 << 20)
     assert any(frame.startswith("vmlinux`") and "read" in frame for frame in frames)
 
 
+@pytest.mark.long
 def test_cpu_flame(tmp_path):
     """The picture has what END has taken from the output."""
     workload = """

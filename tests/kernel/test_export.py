@@ -193,6 +193,7 @@ def test_clients_that_take_nothing_do_not_hold_up_tracing(reader):
         assert found["sonde_export_lost_total", ("kind", "records")] == 0
 
 
+@pytest.mark.long
 def test_the_language_is_known_wherever_the_program_stands(tmp_path):
     script = tmp_path / "count.bt"
     script.write_text("begin { @ = count(); exit(); }")

@@ -120,6 +120,7 @@ def test_all_descend_from_nobody(number):
     sonde("-qn", program, status=7)
 
 
+@pytest.mark.long
 def test_saved_programs_ask_for_the_process_of_their_run(tmp_path):
     (tmp_path / "command.py").write_text(COMMAND)
     saved = str(tmp_path / "saved")

@@ -26,7 +26,7 @@ BEGIN_FAULTS = [
 ]
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(1)
 @pytest.mark.parametrize(("statement", "code", "value"), BEGIN_FAULTS)
 def test_error_clauses_see_the_kind_and_the_value(statement, code, value):
     """arg1 is the probe, arg4 the fault, arg5 the address or index; the clause's other actions do not show."""

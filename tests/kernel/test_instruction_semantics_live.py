@@ -15,7 +15,7 @@ TOGETHER = 24
 KNOWN = [case for case in CASES if case.in_kernel]
 
 
-@pytest.mark.share(6)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("first", range(0, len(KNOWN), TOGETHER))
 def test_instructions_in_the_kernel(first):
     cases = KNOWN[first : first + TOGETHER]

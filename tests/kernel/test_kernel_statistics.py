@@ -155,6 +155,7 @@ def traced(program, provider, arguments=""):
     return counted, [line for line in lines if ": " not in line]
 
 
+@pytest.mark.long
 def test_page_faults_are_those_the_kernel_counts_for_the_thread(tmp_path):
     counted, printed = traced(build(tmp_path, "memory", HEAD + MEMORY), "vminfo")
     assert counted["as_fault"] == (int(printed[0]), int(printed[0]))
@@ -162,11 +163,13 @@ def test_page_faults_are_those_the_kernel_counts_for_the_thread(tmp_path):
     assert counted["prot_fault"] == (211, 211)
 
 
+@pytest.mark.long
 def test_major_faults(tmp_path):
     counted, printed = traced(build(tmp_path, "faults", HEAD + FAULTS), "vminfo", arguments=f"{tmp_path}/file")
     assert counted.get("maj_fault", (0,))[0] == int(printed[0])
 
 
+@pytest.mark.long
 def test_pages_that_go_to_a_disk_and_come_from_it(tmp_path):
     """Past the page cache: their pages are of no file."""
     program = build(tmp_path, "disk", HEAD + DISK)
@@ -184,6 +187,7 @@ def test_pages_that_go_to_a_disk_and_come_from_it(tmp_path):
     assert "fspgout" not in counted
 
 
+@pytest.mark.long
 def test_pages_of_files(tmp_path):
     """What a fresh mapping of a file reads is of the file, as much as the kernel has read."""
     program = build(tmp_path, "faults", HEAD + FAULTS)
@@ -193,6 +197,7 @@ def test_pages_of_files(tmp_path):
         assert counted["fspgin"][1] >= int(printed[0])
 
 
+@pytest.mark.long
 def test_calls_and_bytes(tmp_path):
     counted, _ = traced(build(tmp_path, "calls", HEAD + CALLS), "sysinfo")
     assert counted["sysread"] == (109, 109)

@@ -37,6 +37,7 @@ def test_a_clause_longer_than_a_jump_reaches():
         assert run.values() == [[sum(range(450))]]
 
 
+@pytest.mark.long
 def test_more_aggregations_than_a_program_may_have_maps():
     """With and without keys, of several functions; each has its own values, and is cleared and truncated alone."""
     functions = ("count()", "sum(7)", "max(9)", "quantize(3)", "count()")
@@ -67,7 +68,7 @@ def test_aggregations_of_too_many_sizes_are_one_message():
 NUMBERS = range(24)
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(3)
 @pytest.mark.parametrize(
     "form",
     [
@@ -87,7 +88,7 @@ def test_what_is_set_on_one_of_two_paths_does_not_double_them(form):
         assert run.begin().globals()["more"] == (1 << 7) - 1
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(1)
 @pytest.mark.parametrize("seed", range(12))
 def test_random_clauses_are_taken(seed):
     """Those of which the embedded engine's verifier is shown that it copes with them."""

@@ -53,6 +53,7 @@ def test_an_object_is_run_as_often_as_wanted(path):
         assert (run.exit_status, run.command_status) == (0, 0)
 
 
+@pytest.mark.share(1)
 def test_a_program_is_left_out(path):
     script = sonde.load_object(path, variables={"target": "$target"}, programs={"event": False})
     assert list(script.programs) == ["raw_entry"]
@@ -68,6 +69,7 @@ def test_an_object_is_stopped_by_its_clock_and_by_its_block(path):
     assert run.exit_status == 0
 
 
+@pytest.mark.share(1)
 def test_what_an_object_writes_goes_to_a_file(path, tmp_path):
     script = sonde.load_object(path, variables={"target": "$target", "wanted": 1})
     with open(tmp_path / "out", "wb") as file, script.run(GETPPIDS, output=file) as run:
@@ -89,6 +91,7 @@ def test_objects_that_cannot_be_used(path, tmp_path):
 STATEMENTS = "syscall::getppid:entry /pid == $target/ { @calls[probefunc] = count(); trace(pid); }"
 
 
+@pytest.mark.long
 def test_files_of_a_run_are_those_of_the_command(tmp_path):
     """What --raw, --folded and `record` write, and events besides."""
     raw, folded, recording = (str(tmp_path / each) for each in ("raw", "folded", "perf.data"))

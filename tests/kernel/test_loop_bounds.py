@@ -75,6 +75,7 @@ COSTLY = {
 """Bodies, and as how many turns a turn of theirs counts."""
 
 
+@pytest.mark.share(5)
 @pytest.mark.parametrize("body", COSTLY)
 def test_a_costly_turn_counts_as_several(body):
     text = f'string s, t; BEGIN {{ s = "x"; for (;;) {{ n++; {body} }} }}'

@@ -229,6 +229,7 @@ has so many that the text ends."""
 PREDICATES = ("", " && n % 2", " && strlen(copyinstr(arg1)) % 2", " && self->s < 9", " && !this->t")
 
 
+@pytest.mark.long
 @long_run(12)
 @given(st.lists(st.tuples(st.sampled_from(PREDICATES), st.lists(st.sampled_from(EFFECTS), min_size=1, max_size=7)),
                 min_size=1, max_size=4))  # fmt: skip

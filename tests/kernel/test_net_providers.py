@@ -189,6 +189,7 @@ def test_the_states_of_a_connection_follow_each_other(net):
     assert ("syn-received", "established", "close-wait", "last-ack", "closed") in names
 
 
+@pytest.mark.long
 def test_what_a_connection_knows_of_itself(net):
     """Window scales, segment size, round trip and timeout are those of getsockopt(TCP_INFO)."""
     text = """tcp:::send /args[4]->tcp_dport == 8030 && args[2]->ip_plength > 900/ {

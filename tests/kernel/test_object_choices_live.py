@@ -79,7 +79,7 @@ TRACING = (("-n", "BEGIN { exit(0); }"), ("--spec", "absent"))
 """Where --record names the file of a recording if there is no object."""
 
 
-@pytest.mark.share(5)
+@pytest.mark.share(3)
 @pytest.mark.parametrize(
     ("option", "words"),
     [(option, words) for option in ("--map", "--program", "--attach", "--record") for words in OTHERS]
@@ -335,7 +335,7 @@ def test_records_are_shown_by_structures_of_the_dwarf():
     assert "plain: 16 bytes" in shown
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(1)
 @packages.needs("clang")
 @pytest.mark.parametrize(
     ("record", "words"),
@@ -456,7 +456,7 @@ SEC("tracepoint/syscalls/sys_enter_getppid") int program(void *context)
 """
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(1)
 @pytest.mark.parametrize(
     ("size", "words", "cause"),
     [

@@ -246,7 +246,7 @@ def test_a_place_smaller_than_its_size_is_refused(compiler, engine, program):
         assert "the kernel refuses program on_work" in run(source, compiler, program, status=1).stderr
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(1)
 @pytest.mark.parametrize(
     ("source", "said"),
     [

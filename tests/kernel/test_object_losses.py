@@ -115,6 +115,7 @@ SEC("raw_tp/sched_process_exit") int raw(u64 *context) { second++; return 0; }
 """
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("words", [(), ("--program", "raw=off")], ids=["both", "one"])
 def test_programs_that_count_one_event_twice_are_named(words):
     packages.require("gcc")

@@ -344,7 +344,7 @@ def test_any_number_of_variables_arrives_as_one_structure(compiler, program):
     assert [each for each in lines if each.startswith("much")] == [f"much {100 + n} {70 + n} 0" for n in range(3)]
 
 
-@pytest.mark.share(1)
+@pytest.mark.long
 @pytest.mark.parametrize("compiler", BOTH)
 def test_the_structure_that_vars_declares_has_the_space_and_a_smaller_one_has_not(compiler, program):
     """The declaration is made, compiled and filled; a member less, or one that is too small, is refused with it."""

@@ -47,6 +47,7 @@ def thrown(times):
     return {"throw": times, "catch": times + again, "rethrow": again}
 
 
+@pytest.mark.long
 def test_exceptions_of_all_processes(tmp_path):
     """libstdc++ by a glob, in a program that runs before sonde and one that starts while it traces."""
     packages.require("g++")
@@ -87,6 +88,7 @@ other: ret
     return assembler(code + more) + COUNTED
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("more", [0, 311])
 def test_as_many_sites_as_there_is_room_for(tmp_path, more):
     """Those beyond it do not fire, and are told."""
@@ -184,6 +186,7 @@ def damaged(data, chance):
     return bytes(found)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(3))
 def test_damaged_notes(counted, tmp_path, seed):
     """40 programs: each ends as it does without sonde, though a note may lead into the middle of an instruction."""

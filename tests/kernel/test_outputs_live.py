@@ -39,7 +39,7 @@ RUNS = [
 ]
 
 
-@pytest.mark.share(1)
+@pytest.mark.long
 @pytest.mark.parametrize(("script", "engine"), RUNS)
 def test_a_script_shows_the_same(script, engine, compiled, tmp_path):
     ways = ("ringbuf", "perf") if engine == "kernel" else ("ringbuf", "perf", "perf-reserve")
@@ -153,6 +153,7 @@ int main()
 """
 
 
+@pytest.mark.long
 def test_firings_within_each_other_keep_their_records(tmp_path):
     """The programs of a process's threads are preempted for each other's and interrupted by those of a timer, in the
     middle of records that are built."""

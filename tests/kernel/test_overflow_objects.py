@@ -131,6 +131,7 @@ SEC("perf_event/1999hz") int tick(void *c) { __sync_fetch_and_add(&ran, 1); retu
 WORKING = Path(__file__).parents[1] / "programs" / "working_children.py"
 
 
+@pytest.mark.long
 def test_a_clock_may_be_the_processes_own():
     words = ["-xscope=processes", "-xsamplesize=4m", "--dump", "-c", shlex.join([sys.executable, "-IS", str(WORKING)])]
     done = sonde("--object", compiled(CLOCK), *words)
@@ -190,6 +191,7 @@ def test_a_program_decides_which_trace_events_are_sampled(tmp_path):
     assert values(done)["all"] >= 606
 
 
+@pytest.mark.long
 @needs_perf
 def test_each_nth_trace_event_is_a_sample_with_its_record(tmp_path):
     """100 of 1009 calls by one thread on one CPU are sampled, and perf knows their records."""
@@ -255,7 +257,7 @@ def test_what_lets_no_sample_through_is_not_recorded(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(1)
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
@@ -271,6 +273,7 @@ def test_what_is_not_kept_of_an_object_is_refused(tmp_path, words, reason):
     assert not (tmp_path / "f").exists()
 
 
+@pytest.mark.long
 def test_a_python_program_records_what_an_object_lets_through(touching, tmp_path):
     file = tmp_path / "p.data"
     with load_object(compiled(FAULTS)).run(shlex.split(touching), recording=file) as run:
@@ -288,6 +291,7 @@ def test_the_example_samples_the_faults_of_data(touching, compiler):
     assert values(done)["code"] > 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("engine", ["kernel", "embedded"])
 def test_the_example_handles_a_clock_on_both_engines(engine):
     """What is attached elsewhere lets through what it counts there."""

@@ -69,7 +69,7 @@ def net():
         yield found
 
 
-@pytest.mark.share(1)
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("program", "direction", "options"),
     [
@@ -119,6 +119,7 @@ def test_the_example_shows_head_and_packet_or_writes_them_to_a_file(net, tmp_pat
     assert name == net.right
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("compiler", BOTH)
 def test_the_example_takes_packets_of_a_file(tmp_path, compiler):
     given, out = tmp_path / "given", tmp_path / "out.pcapng"
@@ -173,7 +174,7 @@ def test_results_of_xdp_end_a_packets_way_on_the_embedded_engine(tmp_path):
     assert found == {"drops=off": len(FRAMES), "drops=on": 0}
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(1)
 @pytest.mark.parametrize(
     ("options", "text"),
     [

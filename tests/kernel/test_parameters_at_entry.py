@@ -68,6 +68,7 @@ def source(functions):
     return "\n".join([*lines, "int main(void) {", *calls, "return 0; }"]) + "\n"
 
 
+@pytest.mark.long
 def test_every_parameter_has_the_value_that_was_given(tmp_path):
     random_ = random.Random(20)
     functions = [signature(random_) for _ in range(FUNCTIONS)]
@@ -122,6 +123,7 @@ int main() {
 """
 
 
+@pytest.mark.long
 @packages.needs("g++")
 @pytest.mark.parametrize("flags", [("-O0",), ("-O2",), ("-O0", "-gdwarf-4"), ("-O2", "-gdwarf-4")])
 def test_methods_references_and_objects_that_are_not_copied(tmp_path, flags):
@@ -157,6 +159,7 @@ fn main() {
 """
 
 
+@pytest.mark.share(1)
 @packages.needs("rustc")
 @pytest.mark.parametrize("level", [0, 2])
 def test_parameters_of_rust(tmp_path, level):

@@ -82,7 +82,7 @@ def test_counts_are_those_of_perf_script(recorded):
     assert found == expected
 
 
-@pytest.mark.share(1)
+@pytest.mark.long
 def test_fields_are_those_that_perf_shows(recorded):
     switches = [text for _, _, _, event, text in theirs(recorded) if event == "sched:sched_switch"]
     expected = []
@@ -96,7 +96,7 @@ def test_fields_are_those_that_perf_shows(recorded):
     assert expected
 
 
-@pytest.mark.share(1)
+@pytest.mark.long
 def test_arguments_and_results_of_calls_are_those_that_perf_shows(recorded):
     told = [text for _, _, _, event, text in theirs(recorded) if event == "syscalls:sys_enter_openat"]
     expected = [[str(int(each, 16) & 0xFFFFFFFF) for each in re.findall(r"\w+: (0x[0-9a-f]+)", text)] for text in told]
@@ -108,7 +108,7 @@ def test_arguments_and_results_of_calls_are_those_that_perf_shows(recorded):
     assert [value & (1 << 64) - 1 for value in found] == [int(each, 16) for each in results]
 
 
-@pytest.mark.share(1)
+@pytest.mark.long
 def test_stacks_have_the_frames_that_perf_shows(recorded):
     """By the objects that they are in, of which one that is none has no name."""
     words = ["perf", "script", "-i", recorded, "-F", "event,ip,dso"]
@@ -148,6 +148,7 @@ def test_schedulers_and_processes_probes_follow_from_the_events(recorded):
     assert found == expected | {("exec", name): count for name, count in execs.items()}
 
 
+@pytest.mark.long
 def test_samples_of_the_clock_fire_profile_probes(tmp_path):
     path = str(tmp_path / "perf.data")
     loop = ["sh", "-c", "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done"]
@@ -168,6 +169,7 @@ def test_samples_of_the_clock_fire_profile_probes(tmp_path):
     assert "profile-999" in message
 
 
+@pytest.mark.long
 def test_what_sonde_has_recorded_is_replayed(tmp_path):
     path = str(tmp_path / "perf.data")
     loop = "sh -c 'i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done'"

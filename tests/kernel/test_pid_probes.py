@@ -214,7 +214,7 @@ def test_all_threads_fire(tmp_path):
     assert counts == {("entry",): 4000, ("return",): 4000}
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(1)
 @pytest.mark.parametrize(
     ("description", "tag"),
     [
@@ -270,6 +270,7 @@ def test_killed_tracer_leaves_nothing(program):
         process.wait()
 
 
+@pytest.mark.long
 def test_a_thousand_functions(program):
     """All functions of the C library that are called are counted, with `entry` and `return` alike."""
     text = "pid$target:libc:*:entry, pid$target:libc:*:return { @[probename] = count(); }"

@@ -82,7 +82,7 @@ def test_what_is_missing_is_said_once(given, missing, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(1)
 @pytest.mark.parametrize(
     ("given", "hook", "missing"),
     [((), "auto", "CAP_NET_RAW"), (("net_raw",), "auto", None), (("net_admin",), "auto", None),

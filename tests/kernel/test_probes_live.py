@@ -167,6 +167,7 @@ def test_without_tracefs_every_event_is_there_as_a_raw_tracepoint(registry, with
     assert {probe.name for probe in registry.match("sdt", "", "", "")} <= names
 
 
+@pytest.mark.long
 @needs_bpftool
 def test_types_are_those_bpftool_shows():
     output = bpftool()

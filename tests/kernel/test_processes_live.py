@@ -75,6 +75,7 @@ def lines(tmp_path_factory):
     return done.stdout.splitlines(), told.read_text().splitlines(), program, str(file)
 
 
+@pytest.mark.long
 def test_identities(lines):
     traced, told, *_ = lines
     assert traced[0] == told[0]
@@ -120,12 +121,14 @@ def test_the_command_line_of_another_process_is_its_name():
     assert done.stdout.strip() == "sh -c /bin/sleep 0; :|sh"
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("member", ["pr_size", "pr_rssize", "pr_pctcpu"])
 def test_what_linux_does_not_tell_has_no_translation(member):
     done = sonde("-xerrtags", "-en", f"BEGIN {{ trace(curpsinfo->{member}); }}", status=1)
     assert "D_XLATE_NOCONV" in done.stderr
 
 
+@pytest.mark.long
 def test_noresolve_shows_objects_and_offsets(tmp_path):
     """The offset is the address that the program was linked at: behind the symbol's, by a call's length."""
     text = (

@@ -22,6 +22,7 @@ def kinds(text):
     return Counter(name_of(program.kind) for program in compilation(text).spec().programs)
 
 
+@pytest.mark.share(9)
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

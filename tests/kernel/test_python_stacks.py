@@ -159,7 +159,7 @@ for each in threads: each.join()
 """
 
 
-@pytest.mark.share(1)
+@pytest.mark.long
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("version", VERSIONS)
 def test_each_thread_has_its_own_functions(version, engine, tmp_path):
@@ -202,7 +202,7 @@ thread.join()
 """
 
 
-@pytest.mark.share(1)
+@pytest.mark.long
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("version", VERSIONS)
 def test_an_interpreter_within_another(version, engine, tmp_path):
@@ -225,6 +225,7 @@ def test_the_interpreters_own_frames_on_demand():
     assert not any("<module>" in each for each in lines)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_version_that_is_not_known_says_so_in_one_frame(engine):
     python = interpreter("3.8")

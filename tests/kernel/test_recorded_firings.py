@@ -83,7 +83,7 @@ OWN = {
 """Scripts whose replay is compared with the session."""
 
 
-@pytest.mark.share(1)
+@pytest.mark.long
 @pytest.mark.parametrize("name", OWN)
 def test_a_replay_shows_what_the_session_has_shown(tmp_path, name):
     status = 3 if name == "an end of its own" else 0
@@ -179,6 +179,7 @@ def replay(recording, script, status=0):
     return sonde("-q", "--replay", recording, "-n", script, status=status)
 
 
+@pytest.mark.long
 def test_another_script_finds_strings_that_the_first_one_read(recording):
     shown = replay(recording, 'syscall::openat:entry /execname == "cat"/ { @[copyinstr(arg1)] = count(); }').stdout
     assert re.search(r"/nowhere +7\n", shown)
@@ -217,6 +218,7 @@ def test_stacks_that_were_not_kept_are_named(recording):
     assert "record with --record-reads" in unwrapped(done.stderr)
 
 
+@pytest.mark.long
 def test_what_is_missing_is_told_once_and_a_true_fault_as_ever(recording):
     clauses = (
         "trace(copyinstr(arg2));", "trace(*(int *)copyin(arg0, 4));", "ustack(); stack(); trace(ucaller);",
@@ -251,6 +253,7 @@ def test_a_trace_event_fires_whether_its_record_is_looked_at_or_not(tmp_path):
     assert "does not hold the record of the trace event" in replay(path, event + "/args->pid/ {}").stderr
 
 
+@pytest.mark.long
 def test_a_recording_is_replayed_with_the_types_of_another_kernel(tmp_path):
     path, types = str(tmp_path / "it.rec"), tmp_path / "other.btf"
     types.write_bytes(Path("/sys/kernel/btf/vmlinux").read_bytes())
@@ -259,12 +262,14 @@ def test_a_recording_is_replayed_with_the_types_of_another_kernel(tmp_path):
     assert sonde("-q", "--replay", path, "-k", str(types), "-n", script).stdout == live
 
 
+@pytest.mark.long
 def test_what_a_recording_holds_is_listed(recording):
     shown = sonde("--replay", recording, "-l").stdout
     assert "openat" in shown
     assert "execve" not in shown
 
 
+@pytest.mark.long
 def test_pseudonyms_are_consistent(tmp_path):
     path = str(tmp_path / "it.rec")
     script = 'syscall::openat:entry /execname == "cat"/ { @[copyinstr(arg1)] = count(); }'
@@ -323,6 +328,7 @@ def test_a_spec_file_is_not_recorded_in_silence(tmp_path):
     assert "--record is for running" in unwrapped(done.stderr)
 
 
+@pytest.mark.long
 def test_a_spec_file_of_the_embedded_engine_is_recorded(tmp_path):
     spec, path = str(tmp_path / "it.spec"), str(tmp_path / "it.rec")
     script = 'syscall::openat:entry /execname == "cat"/ { @[copyinstr(arg1)] = count(); }'
@@ -390,6 +396,7 @@ def test_a_burst_finds_room_in_the_ring_of_a_recording(tmp_path):
     assert replay(path, script).stdout == live.stdout
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("engine", ["kernel", "embedded"])
 def test_a_reader_that_goes_away_leaves_a_whole_recording(tmp_path, engine):
     """As SIGPIPE ends who records nothing, with all that was recorded until then and the end of a recording."""

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 
+import pytest
 from support.command.command import SONDE, sonde, start, table
 from support.machine import packages
 from support.machine.activity import busy
@@ -45,6 +46,7 @@ def family(tmp_path):
     return sys.executable, str(script)
 
 
+@pytest.mark.long
 @needs_perf
 def test_perf_finds_as_many_samples_as_the_program_counted(tmp_path):
     """Of a process and all that it starts, those that a predicate admits, to the last one, with none lost; and their
@@ -62,6 +64,7 @@ def test_perf_finds_as_many_samples_as_the_program_counted(tmp_path):
     assert "libc" in perf("buildid-list", "-i", str(file))
 
 
+@pytest.mark.long
 @needs_perf
 def test_callers_are_recorded_on_request(tmp_path):
     file = tmp_path / "p.data"
@@ -90,6 +93,7 @@ def test_records_of_programs_travel_in_the_file(tmp_path):
     assert not again.stderr
 
 
+@pytest.mark.long
 def test_a_recording_that_is_killed_can_be_read(tmp_path):
     """Up to the last round that was written; by perf without a complaint."""
     file = tmp_path / "p.data"
@@ -113,6 +117,7 @@ def test_a_recording_that_is_killed_can_be_read(tmp_path):
         assert perf("script", "-i", str(file)).count("sonde:") >= 19
 
 
+@pytest.mark.long
 def test_a_full_disk_ends_the_recording(tmp_path):
     """The limit on a file's size stands in for it: what was written by then can be read."""
     file = tmp_path / "p.data"
@@ -133,6 +138,7 @@ def test_a_full_disk_ends_the_recording(tmp_path):
     assert len(numbers) > 10
 
 
+@pytest.mark.long
 def test_losses_are_in_the_file_and_told(tmp_path):
     """Of rings that are far too small."""
     file = tmp_path / "p.data"

@@ -76,6 +76,7 @@ WRITERS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("writer", WRITERS)
 def test_a_capture_is_replayed(tmp_path, writer):
     packages.require("tshark")
@@ -87,6 +88,7 @@ def test_a_capture_is_replayed(tmp_path, writer):
     assert replayed(path) == expected
 
 
+@pytest.mark.long
 def test_what_sonde_has_captured_is_replayed(tmp_path):
     packages.require("tshark")
     path = str(tmp_path / "capture.pcapng")

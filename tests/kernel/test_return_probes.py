@@ -114,7 +114,7 @@ def test_the_other_languages_say_the_same(engine, jumps):
             list(run)
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(1)
 @packages.needs("clang")
 @pytest.mark.parametrize(("section", "reason"), [
     ("uretprobe/{}:f.cold", "f.cold has no return probe: it is not called"),

@@ -40,6 +40,7 @@ def losses(messages):
     return sum(int(number) for number in re.findall(r"(\d+) drops?", messages))
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize(
     "options",
     [("-b4k",), ("-b4k", "-xrings=cpu"), ("-b100k",), (), *(("-xoutput=perf", f"-b{size}") for size in ("4k", "100k"))],
@@ -58,6 +59,7 @@ def test_lines_and_losses_are_all_calls(tmp_path, options):
     assert [line for line in out.splitlines() if line.strip()] == [*lines, "all 100000"], "no line is of something else"
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("output", ["ringbuf", "perf"])
 def test_exit_happens_though_the_ring_is_full(tmp_path, output):
     """A clause whose record is lost still calls exit()."""

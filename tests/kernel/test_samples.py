@@ -29,6 +29,7 @@ class Sampled:
         return len(self.samples) + self.lost
 
 
+@pytest.mark.long
 def test_samples_of_a_process_and_what_it_starts_are_as_many_as_the_program_counted():
     """Of all its descendants, though nothing but the first process was there when tracing began."""
     text = "profile-1999 { @[pid] = count(); sample(); }"
@@ -71,6 +72,7 @@ def test_who_lets_samples_through_counts_no_more_than_who_does_not(tmp_path, eve
     assert counted[""] > 301 // 8
 
 
+@pytest.mark.long
 def test_a_predicate_is_a_filter_of_samples():
     """Two clauses let samples through, by different predicates; what neither does is dropped."""
     text = """profile-1999 { @["all"] = count(); this->wanted = 0; }
@@ -82,6 +84,7 @@ def test_a_predicate_is_a_filter_of_samples():
     assert not [pid for _, pid, _, _ in done.samples if int(pid) % 3 == 2]
 
 
+@pytest.mark.long
 def test_two_clocks_of_one_program_are_told_apart_in_children():
     """What a process starts inherits no cookie."""
     text = "profile-?99 { @[probename] = count(); sample(); }"
@@ -93,6 +96,7 @@ def test_two_clocks_of_one_program_are_told_apart_in_children():
         assert done.table == {(name,): names.count(name) for name in set(names)}
 
 
+@pytest.mark.long
 def test_samples_of_the_whole_system_are_as_many_as_the_program_counted():
     """Without the option profile-n is DTrace's, -c or not."""
     text = "profile-499 { @ = count(); sample(); }"
@@ -100,6 +104,7 @@ def test_samples_of_the_whole_system_are_as_many_as_the_program_counted():
     assert len(done) == done.table[()]
 
 
+@pytest.mark.long
 def test_a_sample_is_let_through_from_a_loop():
     """A loop is a function of its own, whose decision has to come back."""
     text = """profile-1999 { for (this->i = 0; this->i < 4; this->i++) { if (this->i == 2 && pid % 2) sample(); } }

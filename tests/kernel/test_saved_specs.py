@@ -96,6 +96,7 @@ def directory(tmp_path):
     return str(where)
 
 
+@pytest.mark.long
 def test_a_directory_with_events_and_symbols(tmp_path, directory):
     """The fields of a trace event, and an address of the kernel, which is found where the program is loaded."""
     program = """sdt:sched::sched_process_exit /args[1] > 0/
@@ -120,6 +121,7 @@ def test_a_directory_without_events_has_the_tracepoints_of_its_types(tmp_path):
         assert sonde("--spec", path).stdout.strip() == "1"
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("content", [None, b"", b"no BTF at all"])
 def test_what_has_no_types(tmp_path, content):
     path = tmp_path / "wrong"

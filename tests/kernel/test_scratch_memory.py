@@ -73,6 +73,7 @@ def programs(draw):
     return model
 
 
+@pytest.mark.long
 @relaxed
 @given(programs(), st.integers(1, 3))
 def test_stores_and_loads_are_those_of_memory(model, blocks):
@@ -116,7 +117,7 @@ FAULTS = [
 ]  # fmt: skip
 
 
-@pytest.mark.share(19)
+@pytest.mark.share(12)
 @pytest.mark.parametrize(("statements", "code"), FAULTS)
 def test_what_is_not_allocated_is_out_of_reach(statements, code):
     """One fault, and the statements behind it do not run."""

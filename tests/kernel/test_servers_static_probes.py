@@ -72,6 +72,7 @@ class Server:
         assert self.process.returncode == 0
 
 
+@pytest.mark.long
 def test_postgresql(tmp_path_factory):
     found = sorted(glob.glob("/usr/lib/postgresql/*/bin"))
     if not found:

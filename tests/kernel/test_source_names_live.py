@@ -49,6 +49,7 @@ def program(tmp_path_factory):
     return str(directory / "server")
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("name", CALLS)
 def test_functions_by_their_names_in_the_source(program, name):
     done = sonde("-q", "-c", program, "-n", f'pid$target:a.out:{name}:entry {{ printf("%s\\n", probefunc); }}')

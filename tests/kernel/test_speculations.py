@@ -102,6 +102,7 @@ def test_speculating_without_recording_speculates_the_line_itself():
     assert [line.split()[1:] for line in lines[1:] if line] == [["1", ":BEGIN"]] * 2
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("size", [200, 2000])
 def test_strings_of_any_length_may_be_speculative(size):
     text = (

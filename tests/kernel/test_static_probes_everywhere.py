@@ -110,6 +110,7 @@ class Tracer:
         return table("\n".join(self.lines))
 
 
+@pytest.mark.long
 def test_of_processes_that_run_and_start(counted):
     """Each has its own provider; from a file that is known, a process is traced from its first instruction on."""
     with Held(counted, 30) as one, Held(counted, 40) as two:
@@ -141,6 +142,7 @@ def test_of_a_file_that_nobody_had_run(counted):
     assert f"{counted} was first mapped while tracing: its probes fire from" in tracer.messages
 
 
+@pytest.mark.long
 def test_of_a_library_that_is_loaded_later(worker, tmp_path):
     """By dlopen(), in a process that runs, of a file that nobody had mapped."""
     library = build(tmp_path, "libwork.so", WORK, "-shared", "-fPIC")
@@ -184,6 +186,7 @@ def test_of_a_library_that_the_command_loads_later(worker, tmp_path):
     assert "does not match any probes" in sonde("-qn", text, "-c", f"{host} {library}", status=1).stderr
 
 
+@pytest.mark.long
 def test_listing_names_the_process(counted):
     with Held(counted, 1) as one, Held(counted, 1) as two:
         shown = sonde("-l", "-n", "tally*:c*ted::").stdout
@@ -199,7 +202,7 @@ def test_listing_names_the_process(counted):
         assert "matched 5 probes" in sonde("-n", "tally*:::, BEGIN { exit(0); }").stderr
 
 
-@pytest.mark.share(1)
+@pytest.mark.long
 @pytest.mark.parametrize("description", ["tally*", "*all*", "t?l[kl]y*", "*"])
 def test_globs_that_match_every_process(counted, description):
     with Held(counted, 7) as held, Tracer(f"{description}:counted::unit-done {{ @[probeprov] = count(); }}") as tracer:
@@ -247,6 +250,7 @@ def test_names_in_expressions_and_keys(counted):
     assert tracer.counts == {("counted:unit", str(len(f"tally{held.pid}"))): 5, ("unit-done", "1"): 5}
 
 
+@pytest.mark.long
 def test_with_probes_of_the_kernel(counted):
     """A description may match both; each has its own arguments and names."""
     with Held(counted, 3) as held:
@@ -263,7 +267,7 @@ FOUND_BY_ROWS = {
 }
 
 
-@pytest.mark.share(1)
+@pytest.mark.long
 @pytest.mark.parametrize("half", [0, 1])
 def test_every_form_of_operand(tmp_path, half):
     """But for those that only a program of the site's own could compute: they are a fault."""
@@ -363,6 +367,7 @@ def test_below_overlays_a_file_is_one(tmp_path, counted):
     assert tracer.counts == {(f"tally{each.pid}", "unit"): 6 for each in processes}
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not os.path.exists("/dev/fuse"), reason="the kernel has no FUSE")
 def test_a_program_that_another_process_serves_has_them(tmp_path, counted):
     """They are put into the file itself, not into the copy that it is read by."""
@@ -434,7 +439,7 @@ INTERPRETERS = {
 }  # fmt: skip
 
 
-@pytest.mark.share(1)
+@pytest.mark.long
 @pytest.mark.parametrize("name", INTERPRETERS)
 def test_interpreters(tmp_path, name):
     """Of a distribution, started before and after sonde: each call is counted once."""

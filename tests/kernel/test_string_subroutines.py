@@ -33,6 +33,7 @@ def run(request):
         yield loaded
 
 
+@pytest.mark.share(1)
 @often
 @given(st.data())
 def test_they_give_what_the_model_gives(run, data):
@@ -61,6 +62,7 @@ def test_they_give_what_the_model_gives(run, data):
     assert [each.partition(b"\0")[0] for each in got] == [each[:size] for each in wanted]
 
 
+@pytest.mark.long
 @often
 @given(st.lists(st.sampled_from((0, 0, 0, 0, 0xFFFF, 1, 0x7F00, 0x214)), min_size=8, max_size=8))
 def test_addresses(groups):

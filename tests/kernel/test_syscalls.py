@@ -155,6 +155,7 @@ def test_fork_and_exec_keep_and_change_what_they_should(workload):
     assert sorted(table(out).values()) == [13, 13, 13, 35, 39]
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize(
     ("call", "probe"), [("args->filename", "syscall::openat:entry"), ("args->ret", "syscall::openat:return")]
 )

@@ -39,7 +39,7 @@ def strtoll(whole, base):
     return value - (1 << 64) if value >> 63 else value
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(1)
 @often
 @given(st.data())
 def test_letters_and_digits(letters, data):

@@ -33,6 +33,7 @@ def busy(directory, cpus):
             process.wait()
 
 
+@pytest.mark.long
 def test_profile_fires_on_each_cpu_and_tick_on_one(tmp_path):
     """At their rates over a second in which every CPU works."""
     cpus = [cpu for cpu in online_cpus() if cpu in os.sched_getaffinity(0)]
@@ -48,6 +49,7 @@ def test_profile_fires_on_each_cpu_and_tick_on_one(tmp_path):
     assert len([key for key in seen if key[0] == "tick"]) == 1
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(
     ("name", "least", "most"), [("tick-2ms", 350, 505), ("tick-400hz", 280, 405), ("tick-20000us", 35, 51)]
 )

@@ -90,7 +90,7 @@ def plain(frames):
     return named[: end + 1]
 
 
-@pytest.mark.share(1)
+@pytest.mark.long
 @pytest.mark.parametrize(
     "flags", [("-O2",), ("-O3", "-static"), ("-O2", "-no-pie"), ("-O2", "-static-pie")], ids=" ".join
 )
@@ -318,7 +318,7 @@ int main() {
 )
 
 
-@pytest.mark.share(1)
+@pytest.mark.long
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("flags", ["-O2 -fomit-frame-pointer", "-O0", "-O2 -fno-omit-frame-pointer"])
 @pytest.mark.parametrize("way", ["ustack(30)", 'printf("%x", ucaller)'])
@@ -436,6 +436,7 @@ main()
 """
 
 
+@pytest.mark.long
 def test_kernels_that_have_mappings_elsewhere(tmp_path):
     """Before Linux 6.1 programs search what the session has noted of each process."""
     program = build(tmp_path, "program", PROGRAM, "-O2", "-fomit-frame-pointer")

@@ -79,6 +79,7 @@ def ours(command, directory):
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", THERE)
 def test_as_perf_has_it(name, tmp_path):
     packages.require("perf")

@@ -69,6 +69,7 @@ def of_go(tmp_path_factory):
     return str(directory / "server")
 
 
+@pytest.mark.long
 def test_exceptions_get_past_the_returns_of_patterns(throwing):
     probes = ",".join(f"pid$target:{each}::return" for each in ("libstdc*", "libgcc_s*", "a.out"))
     text = f"{probes} {{ @[probefunc] = count(); }}"
@@ -97,6 +98,7 @@ def test_returns_of_go_are_refused(of_go):
     assert sonde("-qn", "pid$target:a.out:main.*:entry { trace(1); }", "-c", of_go).stdout.strip() == "1"
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("pattern", ["main.??Server?.Serve", "main.*Serve", "github.com?some?thing.Do", "*thing.Do"])
 def test_names_of_go_are_named_by_patterns(of_go, pattern):
     """Descriptions have no parentheses and slashes: `?` stands for one of them."""

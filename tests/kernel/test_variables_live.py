@@ -43,6 +43,7 @@ def memory(tracing, name):
         return int(re.search(r"^memlock:\s*(\d+)$", file.read(), re.M)[1])
 
 
+@pytest.mark.long
 def test_each_thread_begins_with_zeros(tmp_path):
     """20,000 short threads, none of which finds what another left; nothing is dropped and no memory stays."""
     program = build(tmp_path, "threads", THREADS, "-pthread")
@@ -106,6 +107,7 @@ def test_firings_nested_in_others_have_memory_of_their_own(tmp_path):
     assert list(seen) == [("timer:",)]
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("name", ["tick-1ms", "profile-1999"])
 def test_a_global_counts_every_firing_of_one_probe(name):
     """A timer counts itself both ways."""

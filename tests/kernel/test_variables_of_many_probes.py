@@ -31,6 +31,7 @@ def printed(program, text):
     return [line for line in sonde("-q", "-c", program, "-n", text).stdout.splitlines() if line]
 
 
+@pytest.mark.long
 def test_a_clause_takes_all_the_variables_there_are(tmp_path):
     """Forty arguments and a hundred local variables, more than any kernel has registers for."""
     program = build(tmp_path, "many", MANY, "-g", "-O0")
@@ -48,6 +49,7 @@ def alike(request, tmp_path_factory):
     return build(tmp_path_factory.mktemp("alike"), "alike", ALIKE, "-g", request.param)
 
 
+@pytest.mark.share(1)
 def test_a_glob_of_functions_that_have_it_elsewhere(alike):
     text = 'pid$target:a.out:work_*:entry { printf("%s %d\\n", probefunc, args->count != 0); }'
     assert sorted(printed(alike, text)) == ["work_one 1", "work_three 1", "work_two 1"]
@@ -81,6 +83,7 @@ def test_what_is_at_an_address_is_not_the_address(tmp_path):
     assert second.endswith(" 1")
 
 
+@pytest.mark.share(1)
 def test_types_that_differ_are_named(alike):
     text = "pid$target:a.out:work_*:entry { trace(args->count * 2); }"
     message = sonde("-q", "-c", alike, "-n", text, status=1).stderr
@@ -88,6 +91,7 @@ def test_types_that_differ_are_named(alike):
     assert ":work_three:entry" in message
 
 
+@pytest.mark.share(1)
 def test_copies_of_inlined_code_have_their_own_places(alike):
     line = next(number for number, text in enumerate(ALIKE.splitlines(), 1) if "INLINED" in text)
     text = f'pid$target:a.out:alike.c@{line}: {{ printf("%d\\n", locals->product); }}'
@@ -123,6 +127,7 @@ int main(void) {
 """
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("model", ["global-dynamic", "initial-exec"])
 def test_data_of_a_library(tmp_path, model):
     """Its threads' own, whichever way the library finds them; its static data; what the program has a copy of."""

@@ -94,7 +94,7 @@ def test_nothing_is_shown_drawn_and_worth_zero(name):
         assert histogram(described, zero)
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(1)
 @pytest.mark.parametrize("name", sorted(FUNCTIONS))
 @given(st.data())
 def test_values_become_one_in_any_order_and_are_taken_back(name, data):

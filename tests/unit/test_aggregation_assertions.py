@@ -109,6 +109,7 @@ def test_nothing_else_is_an_assertion(text):
         holds(text)
 
 
+@pytest.mark.long
 @given(
     st.lists(
         st.sampled_from(

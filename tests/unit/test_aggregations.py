@@ -290,7 +290,7 @@ def test_extremes_in_a_map_that_cannot_be_replaced(function, plan):
     play(function, True, False, plan, racing=False)
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(1)
 @settings(max_examples=40)
 @pytest.mark.parametrize("replaceable", [True, False])
 @pytest.mark.parametrize("function", ["count", "sum", "avg", "stddev", "lquantize"])

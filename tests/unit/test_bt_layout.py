@@ -138,7 +138,7 @@ def test_a_program_is_laid_out():
     assert laid_out(NEAT) == NEAT
 
 
-@pytest.mark.share(7)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("seed", range(60))
 def test_random_programs_say_the_same(seed):
     text = bt_programs.made(seed, 3).text

@@ -19,7 +19,7 @@ def test_a_damaged_program_has_one_mistake():
         assert not problem, (seed, mutated(seed)[:1000], problem)
 
 
-@pytest.mark.share(8)
+@pytest.mark.share(3)
 @pytest.mark.parametrize(
     "text",
     [

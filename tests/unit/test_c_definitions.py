@@ -279,6 +279,7 @@ def test_a_macro_is_not_expanded_in_what_it_stands_for():
     assert known.macro("A") == "A"
 
 
+@pytest.mark.long
 def test_a_macro_that_stands_for_too_much_is_a_mistake_where_it_is_used():
     doubled = "".join(f"#define A{at + 1} A{at} + A{at}\n" for at in range(40))
     known = known_of(f"#define A0 1\n{doubled}begin {{ }}")

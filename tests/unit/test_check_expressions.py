@@ -67,6 +67,7 @@ def test_constants_are_folded(text: str, value: int) -> None:
     assert constant(text) == value
 
 
+@pytest.mark.long
 @given(st.integers(0, 2**31 - 1), st.integers(1, 2**31 - 1))
 def test_division_and_remainder_agree(a: int, b: int) -> None:
     assert constant(f"(-{a} / {b}) * {b} + (-{a} % {b}) == -{a}") == 1
@@ -315,6 +316,7 @@ def test_what_a_constant_chooses_keeps_its_type() -> None:
     assert expression('1 ? "text" : curthread').type == STRING
 
 
+@pytest.mark.long
 def test_the_predicate_may_be_chosen() -> None:
     (clause,) = check(f"{OPTION} BEGIN /OPT ? pid == 1 : zonename/ {{ }}").clauses
     assert isinstance(clause.predicate, Binary)

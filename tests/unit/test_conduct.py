@@ -238,6 +238,7 @@ CHANGES = (
 )
 
 
+@pytest.mark.share(149)
 @pytest.mark.parametrize("number", range(1, len(NAMES)))
 def test_helpers_that_are_not_known_to_observe_do(number):
     code = [call(number), mov_imm(0, 0), exit_()]
@@ -273,7 +274,7 @@ def test_commands_do():
 DESTRUCTIVE = ("system(", "freopen(", "raise(", "stop(", "copyout")
 
 
-@pytest.mark.share(1)
+@pytest.mark.long
 @pytest.mark.parametrize("text", {**PROGRAMS, **SAVED}.values())
 def test_what_is_compiled_from_d_needs_what_its_source_does(text):
     reason = harm(spec(text))

@@ -6,6 +6,7 @@ import re
 from functools import cache
 from pathlib import Path
 
+import pytest
 from support.source.parsed import parsed
 
 import sonde
@@ -99,6 +100,7 @@ def modules():
     return {".".join(path.relative_to(ROOT).with_suffix("").parts): parsed(path) for path in sorted(ROOT.rglob("*.py"))}
 
 
+@pytest.mark.long
 def test_numbers_stand_in_their_home_alone():
     found = {
         (name, value): line
@@ -138,6 +140,7 @@ def is_paging(node):
     return value_of(node) is None and bool(re.search(form, ast.unparse(node)))
 
 
+@pytest.mark.long
 def test_pages_are_counted_by_their_constants():
     found = {name for name, tree in modules().items() for node in ast.walk(tree) if is_paging(node)}
     assert not found
@@ -151,6 +154,7 @@ def is_rounding(node):
     return bool(re.search(r"\+ (7|15)\)? & (~7|-8)$", ast.unparse(node)))
 
 
+@pytest.mark.long
 def test_sizes_are_rounded_in_one_way():
     found = {name for name, tree in modules().items() for node in ast.walk(tree) if is_rounding(node)}
     assert not found
@@ -160,6 +164,7 @@ def test_sizes_are_rounded_in_one_way():
     ]  # fmt: skip
 
 
+@pytest.mark.long
 def test_the_header_of_perf_records_is_one():
     found = {
         name

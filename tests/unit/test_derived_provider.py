@@ -169,7 +169,7 @@ def every_definition():
                     yield pytest.param(other._replace(shown=each.shown), id=f"{provider_name}:{name}:{other.event}")
 
 
-@pytest.mark.share(177)
+@pytest.mark.share(104)
 @pytest.mark.parametrize("definition", list(every_definition()))
 def test_definitions_are_d(definition):
     for text in (definition.condition, *(value.text for value in definition.values)):

@@ -65,6 +65,7 @@ def silent(probes):
     return tuple(each._replace(firing=Internal("")) for each in probes)
 
 
+@pytest.mark.share(5)
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("write", [describe, first_description])
 def test_what_is_described_comes_back(name, write):

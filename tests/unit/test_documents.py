@@ -25,6 +25,7 @@ def anchors(path):
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
+@pytest.mark.share(25)
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
 def test_links_lead_somewhere(path):
     for target in re.findall(r"\]\(([^)\s]+)\)", path.read_text()):
@@ -50,7 +51,7 @@ def missing(text):
             yield name
 
 
-@pytest.mark.share(9)
+@pytest.mark.share(5)
 @pytest.mark.parametrize("path", OF_THE_HOUSE, ids=lambda path: path.name)
 def test_files_that_the_pages_of_the_house_name_are_there(path):
     assert not list(missing(path.read_text()))
@@ -72,7 +73,7 @@ OF_THE_KERNEL = {"SECCOMP_RET_USER_NOTIF", "WAIT_KILLABLE_RECV"}
 """What the kernel calls so, and sonde otherwise."""
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(1)
 @pytest.mark.parametrize("path", OF_THE_HOUSE, ids=lambda path: path.name)
 def test_names_that_the_pages_of_the_house_use_are_there(path):
     named = re.findall(r"`([A-Za-z_][\w.]*)(?:\(\))?`", path.read_text())
@@ -142,6 +143,7 @@ def test_every_function_is_in_the_reference(name):
     assert re.search(rf"`{name}[`(]", REFERENCE)
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("name", sorted(builtins.NAMES))
 def test_every_variable_is_in_the_reference(name):
     assert f"`{name}`" in REFERENCE or f"`{name}[" in REFERENCE or re.fullmatch(r"arg\d", name)

@@ -281,6 +281,7 @@ def test_cut_off_files_are_refused():
         _ = ElfFile(head).segments
 
 
+@pytest.mark.share(2)
 @needs_compiler
 @pytest.mark.parametrize("flags", [["-Wl,-z,lazy"], ["-Wl,-z,now"], ["-fcf-protection=full", "-Wl,-z,ibtplt"]])
 def test_entries_of_linkage_tables(tmp_path, flags):

@@ -166,6 +166,7 @@ def test_no_value_commands_a_terminal_or_begins_a_line(sink, quiet):
     assert text
 
 
+@pytest.mark.share(58)
 @pytest.mark.parametrize("sink", ROWS)
 @pytest.mark.parametrize("options", [{}, {"inlines": True}, {"noresolve": True}, {"flowindent": True}], ids=str)
 @pytest.mark.parametrize("where", ["terminal", "pipe"])

@@ -80,6 +80,7 @@ EXPECTED = st.lists(st.one_of(st.just(GAP), st.lists(st.sampled_from(PIECES), ma
 SHOWN = st.lists(st.text("ab7", max_size=3), max_size=7)
 
 
+@pytest.mark.long
 @given(EXPECTED, SHOWN)
 @settings(max_examples=400, derandomize=True)
 def test_lines_match_as_one_regular_expression_would(expected, shown):
@@ -97,6 +98,7 @@ def test_lines_match_as_one_regular_expression_would(expected, shown):
     assert all(step.sign == KEPT for step in alignment(lines, shown)) is wanted
 
 
+@pytest.mark.long
 @given(EXPECTED, SHOWN)
 @settings(max_examples=400, derandomize=True)
 def test_an_alignment_loses_no_line(expected, shown):

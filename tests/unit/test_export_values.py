@@ -2,6 +2,7 @@
 
 from types import SimpleNamespace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families as families
@@ -94,6 +95,7 @@ def test_a_label_set_stays_what_it_was(looks, most):
         before = now
 
 
+@pytest.mark.long
 @given(st.lists(st.dictionaries(st.integers(-(2**62), 2**62), st.integers(1, 99), max_size=8), min_size=1, max_size=3))
 def test_buckets_of_histograms_are_cumulative_and_none_goes_away(looks):
     made, exposition, counted, known = maker(spec("quantize", keys=0)), Exposition(), {}, set()

@@ -158,6 +158,7 @@ def data_of(attributes, text):
     return json.loads(zlib.decompress(base64.b64decode(text)))
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("count", [1, 5000])
 def test_a_page_holds_hostile_names_as_data(count):
     """Whether the data stand as JSON or, where they are many, deflated."""

@@ -254,6 +254,7 @@ def test_source_says_nothing_of_values(data):
     assert written(lambda: tables(tame, names, few)) == written(lambda: tables(hostile, called, many))
 
 
+@pytest.mark.long
 @given(TEXT, TEXT, st.text(max_size=8), st.sampled_from(NASTY) | st.text(max_size=8))
 def test_texts_of_formats_come_out_as_they_are(before, behind, first, second):
     """printf("<before>%s<between>%s<behind>", ...) as bytes: the second string is one of the spec's."""

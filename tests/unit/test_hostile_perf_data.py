@@ -138,6 +138,7 @@ def test_firings_end_with_one_error_or_fewer(tmp_path):
     assert min(found, refused, damaged_) > 10
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("seed", range(2))
 def test_the_command_ends_with_one_message_or_none(tmp_path, capfd, seed):
     path = tmp_path / "file"

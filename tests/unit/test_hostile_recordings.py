@@ -89,6 +89,7 @@ def watched(path, chance_of):
     return refused, told
 
 
+@pytest.mark.long
 def test_damaged_raw_files_are_read_or_refused_in_words(recordings, tmp_path):
     chance = random.Random(17)
     names = list(recordings)

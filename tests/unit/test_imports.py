@@ -142,7 +142,7 @@ def is_allowed(name, imported):
     )
 
 
-@pytest.mark.share(14)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("package", sorted({package_of(name) for name in modules()}))
 def test_a_package_imports_only_what_lies_below_it(package):
     assert package in ALLOWED, f"say what {package} may import"
@@ -228,6 +228,7 @@ def test_there_are_no_circles_of_packages():
     assert circle(graph) == []
 
 
+@pytest.mark.long
 def test_the_standard_library_and_pyelftools_are_enough():
     """What `pip install` has to bring: one package, and that in one module alone, which opens debug information. What
     pytest loads has pytest, what makes tables has pyarrow, what makes metrics prometheus_client, what is in

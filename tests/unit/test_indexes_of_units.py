@@ -72,7 +72,7 @@ def test_names_are_found_in_the_units_that_have_them(program):
         assert information.variables(name), name
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(1)
 def test_every_instruction_is_of_the_function_that_its_symbol_says(program):
     information, again = open_information(program), open_information(program)
     names = {
@@ -121,7 +121,7 @@ def places_of(name, strings):
     return places
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(1)
 def test_an_index_leaves_out_units_without_the_name(program):
     information = open_information(program)
     index = information.main.name_index

@@ -61,6 +61,7 @@ def kept(file, directory):
             return end.value
 
 
+@pytest.mark.long
 def test_they_are_made_once(tmp_path, large, another, counted):
     directory = str(tmp_path / "sonde" / "unwind")
     found = [kept(large, directory) for _ in range(3)]
@@ -174,7 +175,7 @@ def test_all_that_rows_are_made_of_is_in_the_name(large, part):
 is_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can make files of other users")
 
 
-@pytest.mark.share(1)
+@pytest.mark.long
 @is_root
 @pytest.mark.parametrize("whose", ["his", "everybody's"])
 def test_files_of_others_push_nothing_out(tmp_path, monkeypatch, large, counted, whose):

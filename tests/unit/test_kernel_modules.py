@@ -52,6 +52,7 @@ def relocatable(folder, *flags):
     return folder / "module.ko"
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("flags", [("-gdwarf-5",), ("-gdwarf-4",), ("-gz",), ("-O0",)], ids=" ".join)
 def test_a_relocatable_file_is_as_the_linker_links_it(tmp_path, flags):
     """Each section of debug information, byte for byte."""
@@ -126,7 +127,7 @@ def objects(request, tmp_path):
     return installed(tmp_path, request.param)
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(2)
 def test_places_and_variables_of_a_module(objects, tmp_path):
     places = KernelPlaces(objects, str(tmp_path / "kallsyms"))
     (probe,) = places.match(Pattern("fbt", "my_mod", f"module.c@{LOOP}", ""))
@@ -144,7 +145,7 @@ def test_places_and_variables_of_a_module(objects, tmp_path):
     assert address == KernelAddress(f"my_mod`{symbol}", hidden - home.loaded.file.find(symbol)[0].address)
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(3)
 @pytest.mark.parametrize(
     ("function", "name", "why"),
     [("listed", "0", "NOKPROBE_SYMBOL"), ("quiet", "0", "noinstr"), ("begin", "0", "runs once, at the beginning")],
@@ -156,7 +157,7 @@ def test_sections_of_a_module_tell_what_cannot_be_probed(objects, tmp_path, func
     assert why in error.value.hint
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(3)
 def test_data_per_cpu_of_a_module_are_refused(objects, tmp_path):
     places = KernelPlaces(objects, str(tmp_path / "kallsyms"))
     (probe,) = places.match(Pattern("fbt", "", "work", "0"))

@@ -77,7 +77,7 @@ def test_a_mistake_is_told_where_the_run_is_made(given, kind, text):
             make(**given)
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(2)
 @pytest.mark.parametrize("duration", [0, 1e-9, 0.01, Fraction(1, 100), Decimal("0.01"), False])
 def test_durations_are_numbers_of_any_kind(duration):
     with sonde.trace("tick-1h { }", duration=duration, engine="embedded") as run:

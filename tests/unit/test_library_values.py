@@ -49,7 +49,7 @@ def test_each_function_that_comes_to_a_number_is_computed_here():
     assert set(TRUTH) == FUNCTIONS.keys() - set(HISTOGRAMS)
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(1)
 @given(_LIST)
 @pytest.mark.parametrize("function", sorted(TRUTH))
 def test_numbers_are_those_of_the_values(function, values):

@@ -144,6 +144,7 @@ def test_what_is_executed_now_is_forgotten_with_its_process():
     assert len(current._of) < 100
 
 
+@pytest.mark.long
 def test_names_and_texts_of_nine_hundred_processes_take_as_much_as_of_three_hundred(monkeypatch):
     monkeypatch.setattr(stack, "_MOST_BYTES", 60_000)
     monkeypatch.setattr(symbolizer, "_MOST_OF_USER", 200)

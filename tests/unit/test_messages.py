@@ -46,7 +46,7 @@ def told(program):
     return "", 0, ""
 
 
-@pytest.mark.share(23)
+@pytest.mark.share(10)
 @pytest.mark.parametrize("tag", sorted(BY_TAG))
 def test_dtrace_says_the_same(tag):
     wrong = [

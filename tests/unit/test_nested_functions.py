@@ -131,7 +131,7 @@ def test_statics_of_a_function_are_in_each_inlined_copy(tmp_path):
     assert places[0] == places[1] != ()
 
 
-@pytest.mark.share(1)
+@pytest.mark.long
 @needs_gdb
 @pytest.mark.parametrize("level", ["-O0", "-O2"])
 def test_values_within_functions_are_those_gdb_prints(level, tmp_path):

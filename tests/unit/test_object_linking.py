@@ -254,6 +254,7 @@ def test_maps_and_data_of_a_compiled_object(compiler):
     assert len(program.map_references) >= 3
 
 
+@pytest.mark.share(5)
 @pytest.mark.parametrize("compiler", BOTH)
 @pytest.mark.parametrize(
     ("member", "what"),
@@ -286,7 +287,7 @@ SEC("uprobe.multi/libc.so.6:getppid") int many(void *c) { return 0; }
 """
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(1)
 @pytest.mark.parametrize(
     ("source", "has_links", "linked"),
     [

@@ -306,6 +306,7 @@ def test_each_key_can_be_looked_at(opened):
     assert window.run(rows) == ["0", "0", "7"]
 
 
+@pytest.mark.long
 def test_steps_are_as_in_the_static_view(opened):
     window = opened(HEAT)
     least = [0.03, 0.1, 0.11, 7, 3601]

@@ -122,7 +122,7 @@ def test_errors_show_where_they_are(text: str, near: str) -> None:
     assert (caught.value.tag, caught.value.text) == ("D_SYNTAX", f"syntax error near {near}")
 
 
-@pytest.mark.share(13)
+@pytest.mark.share(9)
 @pytest.mark.parametrize(
     "text",
     [

@@ -214,7 +214,7 @@ def test_any_tokens_are_a_program_or_an_error(text: str) -> None:
     read("BEGIN {" + text + "}")
 
 
-@pytest.mark.share(9)
+@pytest.mark.share(5)
 @pytest.mark.parametrize(
     "unit", ['"', "'", "/ ", "/*/", "#", "\n#\n", "$1", "a`", "@", '#pragma D "\\"', "9", "\\", ".", "x:"]
 )

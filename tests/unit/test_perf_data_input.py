@@ -77,6 +77,7 @@ def test_the_same_is_read_however_it_was_written(form):
         assert file.build_ids[0].path == "/bin/program"
 
 
+@pytest.mark.long
 def test_a_file_that_ends_behind_its_data_is_damaged_wherever_it_is_cut():
     """Its samples are all there, and what is said of them is not, in part or at all."""
     whole = written("file")

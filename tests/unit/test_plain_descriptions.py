@@ -131,6 +131,7 @@ def compared(path, count, chance):
     return len(places), unknown
 
 
+@pytest.mark.long
 def test_the_rules_are_those_of_the_rows():
     """In all objects of this process that have plain descriptions: none is wrong, few are not known."""
     chance, places, unknown, objects = random.Random(1), 0, 0, 0

@@ -52,6 +52,7 @@ def known():
     return causes.Causes()
 
 
+@pytest.mark.share(8)
 @pytest.mark.parametrize("message", MESSAGES)
 def test_causes_of_messages(message, known):
     assert known.of_messages(message) == [causes.Failure(*MESSAGES[message])]
@@ -151,6 +152,7 @@ def within(seconds, holds):
     return holds()
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize(("name", "text"), [("s.d", "END { }\n"), ("s", "#!/bin/sh\ndtrace -n 'END { }' | cat\n:\n")])
 def test_nothing_outlives_a_killed_tool(tmp_path, name, text):
     (tmp_path / name).write_text(text)

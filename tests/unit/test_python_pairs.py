@@ -10,7 +10,7 @@ def test_there_are_thirty():
     assert len(COMPILED) >= 30
 
 
-@pytest.mark.share(10)
+@pytest.mark.share(5)
 @pytest.mark.parametrize("name", COMPILED)
 def test_a_pair_is_of_equal_length(name):
     """Within 2 in 100."""

@@ -38,6 +38,7 @@ def known(path):
     return layout_of(file, file.find_exported("_PyRuntime").address)
 
 
+@pytest.mark.share(5)
 @pytest.mark.parametrize("version", [*VERSIONS, DISTRIBUTIONS])
 def test_versions_are_known(version):
     number, path = file_of(version)
@@ -57,7 +58,7 @@ def test_layouts_are_those_of_the_debug_information(version):
     assert known(path) == told
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(3)
 @pytest.mark.parametrize("version", VERSIONS)
 def test_stripped_interpreters_are_as_others(version, tmp_path):
     packages.require("gcc")
@@ -84,7 +85,7 @@ def changed(path, to, **words):
     return known(str(to))
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(1)
 @pytest.mark.parametrize(
     ("words", "version", "remark"),
     [

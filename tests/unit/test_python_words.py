@@ -71,7 +71,7 @@ def test_all_names_are_there():
     assert all(not keyword.iskeyword(spelled(name)) for name in FUNCTIONS)
 
 
-@pytest.mark.share(7)
+@pytest.mark.share(6)
 @pytest.mark.parametrize("name", sorted(FUNCTIONS.keys() - PYTHONS - WRITING))
 def test_a_call_is_the_same_in_both_languages(name, tmp_path):
     in_d, in_python = call_of(name)

@@ -35,6 +35,7 @@ CXX = {
 }
 
 
+@pytest.mark.share(1)
 @needs_gcc
 @pytest.mark.parametrize("level", ["-O0", "-O2"])
 def test_functions_of_cxx(level):
@@ -43,6 +44,7 @@ def test_functions_of_cxx(level):
         assert sorted(map(name_of, information.functions(name))) == expected, name
 
 
+@pytest.mark.share(2)
 @needs_gcc
 @pytest.mark.parametrize("flags", [("-O0",), ("-O2", "-gdwarf-4"), ("-O2", "-gsplit-dwarf")], ids="_".join)
 def test_variables_of_cxx(flags):
@@ -55,6 +57,7 @@ def test_variables_of_cxx(flags):
     assert points.globals_named("count") == ()
 
 
+@pytest.mark.share(1)
 @needs_rust
 @pytest.mark.parametrize("level", [0, 2])
 def test_functions_of_rust(level):

@@ -123,7 +123,7 @@ PROGRAMS = [
 ]
 
 
-@pytest.mark.share(2)
+@pytest.mark.long
 @pytest.mark.parametrize("words", PROGRAMS, ids=["stacks", "slots", "list", "verify"])
 def test_what_a_command_calls_is_reached(sources, reachability, words):
     """Else the graph has no edge where there is one, and would have used code deleted."""

@@ -2,6 +2,7 @@
 
 import struct
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -45,6 +46,7 @@ TABLES = st.dictionaries(st.integers(0, 1023), st.integers(1, 15), max_size=200)
 )
 
 
+@pytest.mark.long
 @given(TABLES)
 def test_what_is_wanted_is_traced_and_all_else_allowed(calls):
     program = filter_for(calls)
@@ -54,6 +56,7 @@ def test_what_is_wanted_is_traced_and_all_else_allowed(calls):
         assert run(program, NATIVE, number) == expected
 
 
+@pytest.mark.long
 @given(TABLES, st.frozensets(st.integers(0, 1023)))
 def test_what_is_notified_is_not_traced(calls, chosen):
     notified = chosen & set(calls) - {PRCTL, SECCOMP}
@@ -72,6 +75,7 @@ def test_calls_of_other_architectures_are_allowed(calls, number):
     assert run(program, NATIVE, number | X32) == ALLOW
 
 
+@pytest.mark.long
 @given(TABLES, st.integers(0, 7), st.sampled_from((0, 3, 0xFFFF_FFFF)), st.sampled_from((4, 5, 6)), st.booleans())
 def test_what_maps_code_or_concerns_breakpoints_is_traced(calls, protection, file, first, concerns_breakpoints):
     """For breakpoints what maps a file, too, or changes what SIGTRAP does."""

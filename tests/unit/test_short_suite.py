@@ -74,6 +74,7 @@ def limits(tree):
                     yield node.lineno
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("look", [sleeps, clocks, limits])
 def test_no_test_of_the_short_suite_depends_on_time(look):
     found = {
@@ -85,6 +86,7 @@ def test_no_test_of_the_short_suite_depends_on_time(look):
     assert sorted(found) == []
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize(
     ("look", "text"),
     [

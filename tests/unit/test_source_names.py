@@ -53,7 +53,7 @@ def meant(symbols, name):
     return found
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(1)
 @pytest.mark.parametrize(
     ("name", "expected"),
     [

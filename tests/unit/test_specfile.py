@@ -46,7 +46,7 @@ def content(made, **changes):
     return file._replace(**changes)
 
 
-@pytest.mark.share(6)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("strsize", [16, 256, 4096])
 @pytest.mark.parametrize("rings", [False, True])
@@ -180,7 +180,7 @@ def test_every_value_is_checked():
         assert reason(signed_again(data)), path
 
 
-@pytest.mark.share(7)
+@pytest.mark.share(5)
 @pytest.mark.parametrize(
     ("path", "value"),
     [

@@ -90,6 +90,7 @@ HEADERS = (
 )
 
 
+@pytest.mark.share(6)
 @pytest.mark.parametrize("header", HEADERS)
 def test_headers_of_this_system(header):
     """Everything a header declares is taken."""

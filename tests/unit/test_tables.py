@@ -44,6 +44,7 @@ def batches_of(spec):
     return made
 
 
+@pytest.mark.long
 @given(drawn_records())
 def test_rows_are_those_of_the_records(drawn):
     """Two ways from the same bytes: columns at once, and the library's events one by one."""

@@ -132,6 +132,7 @@ def test_what_is_nested_too_deep_is_not_shown():
     assert len(lines) == 11 + 1 + 11
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("kind", ["struct", "array"])
 def test_a_description_that_multiplies_itself_ends_soon(kind):
     """A recording's types are whatever its writer likes: 300 members to the power of nine, or elements without size."""

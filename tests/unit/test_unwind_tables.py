@@ -146,6 +146,7 @@ def test_files_of_a_process(maps, process):
     assert (tables.lost, tables.cut) == (0, 0)
 
 
+@pytest.mark.long
 def test_files_of_processes_that_run_already(maps, process):
     """Programs know them before they have met one, as far as there is time, and without waiting for their rows."""
     tables = of(maps, BY_FILE)

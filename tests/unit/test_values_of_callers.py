@@ -60,6 +60,7 @@ def built(directory, flags):
     return str(directory / "program")
 
 
+@pytest.mark.share(1)
 @needs_gdb
 @pytest.mark.parametrize("flags", WAYS, ids=lambda flags: "_".join(flags) or "plain")
 def test_values_of_callers_are_those_gdb_prints(flags, tmp_path):

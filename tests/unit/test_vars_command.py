@@ -44,7 +44,7 @@ def test_a_variable_is_said_to_be_gone_and_where_it_lives(capfd):
     assert "doubled" not in out
 
 
-@pytest.mark.share(5)
+@pytest.mark.share(3)
 @pytest.mark.parametrize("flags", [("-O0",), ("-O2",)])
 @pytest.mark.parametrize("name", ["eight", "loop", "main", "chained"])
 def test_the_structure_is_laid_out_as_the_compiler_does(tmp_path, flags, name):
