@@ -61,6 +61,10 @@ def collect_soon(pid: int) -> None:
         descriptor = os.pidfd_open(pid)
     except ProcessLookupError:
         return
+    except OSError:
+        # Containers' profiles refuse it.
+        collect_later(pid)
+        return
     end = select.poll()
     end.register(descriptor, select.POLLIN)
     end.poll(_GRACE)

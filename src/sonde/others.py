@@ -55,7 +55,8 @@ _START_TIME = 19
 
 class _Child(NamedTuple):
     """`owner` is the process that has made it: what that forks has the same descriptors, but no reader. `end` is
-    readable when it has ended (pidfd_open(2)), `socket` identifies the connection's."""
+    readable when it has ended (pidfd_open(2)), -1 where a container's profile refuses that; `socket` identifies the
+    connection's."""
 
     pid: int
     owner: int
@@ -216,7 +217,7 @@ class _Readers:
         """What waits for a page can be killed, as a rule; who waits for an answer of FUSE cannot."""
         self._late += 1
         self._note_silent(about)
-        signal.pidfd_send_signal(child.end, signal.SIGKILL)
+        _kill(child)
         child.connection.close()
         self._child = None
         self._left.append(child)
@@ -228,7 +229,7 @@ class _Readers:
         for each in self._left[:]:
             if _has_ended(each, 0):
                 self._left.remove(each)
-                os.close(each.end)
+                _close_end(each)
                 children.collected(each.pid)
 
     def _end(self, child: _Child) -> None:
@@ -238,7 +239,7 @@ class _Readers:
         self._child = None
         if child.owner == os.getpid() and not self.is_apart:
             children.collect_soon(child.pid)
-        os.close(child.end)
+        _close_end(child)
 
 
 _readers = _Readers()
@@ -432,9 +433,47 @@ def _is_file(descriptor: int, wanted: tuple[int, int]) -> bool:
 def _has_ended(child: _Child, seconds: float) -> bool:
     import select
 
+    if child.end < 0:
+        return _is_gone(child.pid)
     waiting = select.poll()
     waiting.register(child.end, select.POLLIN)
     return bool(waiting.poll(1000 * seconds))
+
+
+def _is_gone(pid: int) -> bool:
+    """The same without a descriptor of the process, of the moment; it is not collected."""
+    try:
+        return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+    except ChildProcessError:
+        # Somebody else has collected it, or it is apart: the child of a child.
+        return not _exists(pid)
+
+
+def _exists(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def _end_of(pid: int) -> int:
+    try:
+        return os.pidfd_open(pid)
+    except OSError:
+        return -1
+
+
+def _kill(child: _Child) -> None:
+    if child.end >= 0:
+        signal.pidfd_send_signal(child.end, signal.SIGKILL)
+    elif not _is_gone(child.pid):
+        os.kill(child.pid, signal.SIGKILL)
+
+
+def _close_end(child: _Child) -> None:
+    if child.end >= 0:
+        os.close(child.end)
 
 
 def _wants_to_run(pid: int) -> bool:
@@ -480,7 +519,7 @@ def _greeted(connection: _socket.socket, readable: select.poll) -> _Child:
     pid = greeting[0]
     assert isinstance(pid, int)
     found = os.fstat(connection.fileno())
-    return _Child(pid, os.getpid(), os.pidfd_open(pid), (found.st_dev, found.st_ino), connection, readable)
+    return _Child(pid, os.getpid(), _end_of(pid), (found.st_dev, found.st_ino), connection, readable)
 
 
 def _become(connection: _socket.socket) -> None:

@@ -54,7 +54,6 @@ def test_what_the_message_says_leads_to_arguments(program):
     assert sonde("-qn", text, "-c", program).stdout.strip() == "-11 22"
 
 
-@pytest.mark.long
 def test_results_have_the_32_bits_that_there_are(program):
     text = 'pid$target:a.out:work:return { printf("%d %x", (int)arg1, arg1); }'
     assert sonde("-qn", text, "-c", program).stdout.strip() == "-7 fffffff9"

@@ -42,7 +42,9 @@ PLACES = {
     "__init__.py", "library/probing/aggregating.py", "frontends/python/lowering/calling.py",
 }  # fmt: skip
 
-WORDS_OF_OTHERS = {"frontends/d/advice/calls.py", "frontends/bpftrace/check/scope.py"}
+WORDS_OF_OTHERS = {
+    "frontends/d/advice/calls.py", "frontends/bpftrace/check/scope.py", "frontends/bpftrace/report/ending.py",
+}  # fmt: skip
 """Says what is missing in a call without the range; what another language calls otherwise."""
 
 
