@@ -151,6 +151,7 @@ int main(void) {
 """
 
 
+@pytest.mark.long
 def test_a_signal_interrupts_a_call_that_a_stop_has_interrupted_too():
     """Whichever comes first, each signal ends a wait, and nothing else does: none is taken for a stop."""
     with subprocess.Popen([program(SIGNALLED)], stdout=subprocess.PIPE) as child:

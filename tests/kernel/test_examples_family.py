@@ -96,7 +96,7 @@ def words(script, tmp_path):
     return [*found, "--folded", str(tmp_path / "folded")] if script == "cpu-flame" else found
 
 
-@pytest.mark.share(1)
+@pytest.mark.long
 @pytest.mark.parametrize("script", FAMILY)
 def test_of_a_command(script, tmp_path):
     command = f"'{sys.executable}' '{WORK}' mine 0.3"

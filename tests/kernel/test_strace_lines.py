@@ -34,6 +34,7 @@ def shown(words, place):
     return output.read_text(errors="replace")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("engine", ["kernel", "embedded"])
 def test_every_line_is_strace_s(program, engine, tmp_path):
     """All groups in one start, which costs more than the calls."""

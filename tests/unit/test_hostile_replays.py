@@ -142,7 +142,7 @@ MADE = {
 }
 
 
-@pytest.mark.share(1)
+@pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_file_that_was_made_to_be_hostile_does_no_harm(tmp_path, kind):
     _, script = KINDS[kind]

@@ -35,7 +35,7 @@ def os_error() -> OSError:
 
 def address_of(data: bytearray) -> int:
     """Where `data` is in memory; it must neither be resized nor dropped while the kernel may use it."""
-    return ctypes.addressof((ctypes.c_char * len(data)).from_buffer(data)) if data else 0
+    return ctypes.addressof(ctypes.c_char.from_buffer(data)) if data else 0
 
 
 def bpf(command: int, attributes: bytearray) -> int:

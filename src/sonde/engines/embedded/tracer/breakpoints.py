@@ -34,7 +34,7 @@ class Breakpoints:
         self._words = threads.writer.words
         self._bytes = memoryview(memory)
         self._places = len(memory) - stops.PLACES * stops.PLACE
-        self._start = ctypes.addressof((ctypes.c_char * len(memory)).from_buffer(memory)) + self._places
+        self._start = ctypes.addressof(ctypes.c_char.from_buffer(memory)) + self._places
         self._pointer = ctypes.c_void_p()
         self._mender = TrapMender()
         self.calls: dict[int, AwaitedReturns] = threads.calls

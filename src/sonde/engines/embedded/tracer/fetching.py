@@ -40,7 +40,7 @@ class Fetcher:
         # A fetch, which is a page at most, may begin just below the end of what a process can have.
         self._end = address_space.own_address_space().user_end + _PAGE
         self._memory = memoryview(memory)
-        self._start = ctypes.addressof((ctypes.c_char * len(memory)).from_buffer(memory))
+        self._start = ctypes.addressof(ctypes.c_char.from_buffer(memory))
         self._places = len(memory) - stops.PLACES * stops.PLACE
         self._vectors = ctypes.create_string_buffer(3 * _IOVEC)
         begin = ctypes.addressof(self._vectors)

@@ -11,6 +11,7 @@ import os
 import struct
 import time
 from collections import OrderedDict
+from functools import lru_cache
 
 from sonde.arch import pages
 from sonde.typed import Any
@@ -35,17 +36,23 @@ open with the memory from before."""
 _PAGE = pages.PAGE
 
 
+@lru_cache(maxsize=1)
+def _ioctl() -> Any:
+    # As ptrace.prepared(): no errno.
+    return ctypes.PyDLL(None)["ioctl"]
+
+
 class Presence:
     """Asked by thread. Where that cannot be told every page counts as present."""
 
     def __init__(self) -> None:
         self._open: OrderedDict[int, tuple[int, float]] = OrderedDict()
-        self._region = ctypes.create_string_buffer(_REGION.size)
-        self._argument = ctypes.create_string_buffer(_ARGUMENT.size)
-        self._at = ctypes.c_void_p(ctypes.addressof(self._argument))
+        # Without types of arrays of their own, which would be garbage in circles.
+        self._region, self._argument = bytearray(_REGION.size), bytearray(_ARGUMENT.size)
+        self._region_at = ctypes.addressof(ctypes.c_char.from_buffer(self._region))
+        self._at = ctypes.c_void_p(ctypes.addressof(ctypes.c_char.from_buffer(self._argument)))
         self._scan = ctypes.c_ulong(_SCAN)
-        # As ptrace.prepared(): no errno.
-        self._call: Any = ctypes.PyDLL(None)["ioctl"]
+        self._call = _ioctl()
         self._can_scan, self._has_scanned = True, False
 
     def has(self, tid: int, address: int, size: int) -> bool:
@@ -56,8 +63,7 @@ class Presence:
             return True
         if self._can_scan:
             wanted = _PRESENT | _SWAPPED
-            region = ctypes.addressof(self._region)
-            _ARGUMENT.pack_into(self._argument, 0, _SIZE, 0, start, end, 0, region, 1, 0, 0, 0, wanted, wanted)
+            _ARGUMENT.pack_into(self._argument, 0, _SIZE, 0, start, end, 0, self._region_at, 1, 0, 0, 0, wanted, wanted)
             found: int = self._call(descriptor, self._scan, self._at)
             self._has_scanned |= found >= 0
             if found > 0:

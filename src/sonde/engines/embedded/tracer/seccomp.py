@@ -11,6 +11,7 @@ import os
 import signal
 import struct
 from collections.abc import Set
+from functools import lru_cache
 
 from sonde.arch import system_calls
 from sonde.engines.embedded.tracer.plan import FILES, HOLD_RETURN, RETURN, followed
@@ -148,10 +149,15 @@ def _search(ranges: list[tuple[int, int]], leaves: dict[int, list[_Instruction]]
     return [(_AT_LEAST, 0, 1, pivot), (_JUMP, 0, 0, len(below)), *below, *above]
 
 
+@lru_cache(maxsize=1)
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
+
+
 def is_available() -> bool:
     """Whether filters that trace can be installed here: the kernel may have none, and a profile refuse seccomp(2)."""
     action = struct.pack("=I", _TRACE)
-    found: int = ctypes.CDLL(None, use_errno=True).syscall(system_calls.SECCOMP, _GET_ACTION_AVAILABLE, 0, action)
+    found: int = _libc().syscall(system_calls.SECCOMP, _GET_ACTION_AVAILABLE, 0, action)
     return not found
 
 
@@ -161,7 +167,7 @@ def install(filter_: bytes, notifying: bytes = b"") -> None:
     Rather `notifying`, if there is one and the kernel takes it: from there on a tracer has to see to it that such calls
     are answered, as this thread's next one may be among them. The tracer finds the listener at the end of this call.
     """
-    libc = ctypes.CDLL(None, use_errno=True)
+    libc = _libc()
     _succeed(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
     attempts = [(filter_, SPEC_ALLOW), (filter_, 0)]
     if notifying:

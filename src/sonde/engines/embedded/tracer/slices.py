@@ -12,6 +12,7 @@ import ctypes
 import os
 import struct
 from collections.abc import Callable
+from functools import lru_cache
 
 from sonde.arch import system_calls
 
@@ -22,6 +23,11 @@ period; runtime is the slice of SCHED_OTHER."""
 _RESET_ON_FORK = 1
 SHORTEST = 100_000
 """ns: less is not to be had (kernel/sched/syscalls.c)."""
+
+
+@lru_cache(maxsize=1)
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None)
 
 
 def take_short(resets: bool = False) -> None:
@@ -36,5 +42,5 @@ def prepared(flags: int = 0) -> Callable[[], int]:
     -1 if that is not allowed."""
     nice = os.getpriority(os.PRIO_PROCESS, 0)
     wanted = _ATTRIBUTES.pack(_ATTRIBUTES.size, os.SCHED_OTHER, flags, nice, 0, SHORTEST, 0, 0)
-    syscall = ctypes.CDLL(None).syscall
+    syscall = _libc().syscall
     return lambda: int(syscall(system_calls.SCHED_SETATTR, 0, wanted, 0))

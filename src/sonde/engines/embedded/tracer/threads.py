@@ -99,7 +99,7 @@ class TracedThreads:
         self._listen = listen
         self.info = ctypes.c_void_p(ctypes.addressof(self.writer.info))
         self._free = list(range(stops.REGISTER_SLOTS, 0, -1))
-        start = ctypes.addressof((ctypes.c_char * len(memory)).from_buffer(memory)) + stops.REGISTERS
+        start = ctypes.addressof(ctypes.c_char.from_buffer(memory)) + stops.REGISTERS
         self._slots = [ctypes.c_void_p(start + (n - 1) * stops.REGISTER_SLOT) for n in range(stops.REGISTER_SLOTS + 1)]
 
     def adopt_plan(self, plan: StopPlan) -> None:
