@@ -61,7 +61,7 @@ def test_a_target_that_is_not_there_is_told(program):
     assert TARGET in run("-n", program % "BEGIN { exit(0); }").stderr
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(1)
 @pytest.mark.parametrize(
     ("program", "words"),
     [

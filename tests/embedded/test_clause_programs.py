@@ -73,7 +73,7 @@ def test_loops_among_conditions_are_not_followed_once_a_path(seed):
 STRINGS = ("lltostr(this->i)", 'strstr("key=value", gt)', "gt", '"k"', "cleanpath(probefunc)", 'substr("abcdef", 2)')
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(1)
 @pytest.mark.parametrize("first", STRINGS)
 def test_strings_joined_in_loops_add_to_addresses(first):
     joined = " ".join(f'strjoin({first}, "-"), strjoin({second}, strjoin("+", {first})),' for second in STRINGS[:3])

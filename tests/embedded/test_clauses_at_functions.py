@@ -72,7 +72,7 @@ def results(text, binary):
         return tables, faults
 
 
-@pytest.mark.share(1)
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(RUNS))
 def test_results_are_those_of_programs_of_their_own(seed, monkeypatch):
     binary = market()

@@ -33,7 +33,7 @@ FORMS = {
 }  # fmt: skip
 
 
-@pytest.mark.share(1)
+@pytest.mark.long
 @pytest.mark.parametrize("form", FORMS)
 def test_their_headers_are_found(tmp_path, form):
     link, made = FORMS[form]

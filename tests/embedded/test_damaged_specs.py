@@ -105,6 +105,7 @@ def ended(words):
     return os.waitstatus_to_exitcode(found[1]), found[2].ru_utime + found[2].ru_stime
 
 
+@pytest.mark.long
 def test_any_value_may_be_wrong(saved, tmp_path, capfd):
     chance, ways = random.Random(3), ways_of(saved)
     refused = 0
@@ -121,6 +122,7 @@ def test_any_value_may_be_wrong(saved, tmp_path, capfd):
     assert refused > count_of(75) / 4
 
 
+@pytest.mark.long
 def test_the_file_itself_runs(saved, tmp_path):
     (tmp_path / "same.spec").write_text(json.dumps(signed(saved)))
     done = subprocess.run([SONDE, "-q", "--spec", tmp_path / "same.spec"], capture_output=True, text=True, check=False)

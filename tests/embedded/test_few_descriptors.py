@@ -30,7 +30,7 @@ def limited(most, *words):
     return subprocess.run(command, capture_output=True, text=True, check=False, preexec_fn=limit)
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(1)
 @pytest.mark.parametrize("most", range(8, 30))
 def test_a_command_is_traced_or_the_limit_is_told(most):
     done = limited(most, "-n", "syscall:::entry { @[execname] = count(); }", "-c", "true")
@@ -54,7 +54,7 @@ def threads():
         child.kill()
 
 
-@pytest.mark.share(1)
+@pytest.mark.long
 @pytest.mark.parametrize("most", [40, 60, 150])
 def test_samples_come_from_proc_where_each_thread_cannot_have_an_event(most, threads):
     text = "profile-997 { @[execname] = count(); } tick-1s { exit(0); }"
@@ -63,6 +63,7 @@ def test_samples_come_from_proc_where_each_thread_cannot_have_an_event(most, thr
     assert int(done.stdout.split()[-1]) > 10
 
 
+@pytest.mark.long
 def test_stacks_are_refused_where_each_thread_cannot_have_an_event(threads):
     done = limited(40, "-n", "profile-997 { @[ustack()] = count(); }", "-p", str(threads.pid))
     assert done.returncode == 1

@@ -157,7 +157,7 @@ def test_what_stands_behind_damage_is_told_as_not_seen(tmp_path):
     assert "the packet before it was used" in " ".join(done.stderr.split())
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(2)
 @pytest.mark.parametrize(
     ("words", "text"),
     [

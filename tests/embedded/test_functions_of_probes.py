@@ -9,7 +9,7 @@ AT_ONCE = 8
 """Functions of one run."""
 
 
-@pytest.mark.share(1)
+@pytest.mark.long
 @pytest.mark.parametrize("start", range(0, len(FUNCTIONS), AT_ONCE))
 def test_functions_give_what_python_gives(start):
     some = FUNCTIONS[start : start + AT_ONCE]

@@ -165,7 +165,7 @@ FIRINGS = {
 }
 
 
-@pytest.mark.share(14)
+@pytest.mark.share(12)
 @pytest.mark.parametrize("firing", FIRINGS)
 def test_the_callers_context_is_converted(firing):
     fire, arguments, result = FIRINGS[firing]

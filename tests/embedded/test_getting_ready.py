@@ -76,6 +76,7 @@ def test_the_last_end_wakes_from_a_nap(tracees):
     os.waitpid(pid, 0)
 
 
+@pytest.mark.long
 def test_a_command_that_is_never_let_go_does_nothing(tmp_path):
     """Whatever ends the session before its start, also where the command inherits that SIGTERM is ignored: it is killed
     and collected."""

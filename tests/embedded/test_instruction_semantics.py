@@ -13,7 +13,7 @@ STEP = {"interpreter": 7, "translator": 1}
 """The reference is slow: it takes every seventh pair of values."""
 
 
-@pytest.mark.share(46)
+@pytest.mark.share(36)
 @pytest.mark.parametrize("execution", EXECUTIONS)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_instruction(case, execution):

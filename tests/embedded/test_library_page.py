@@ -10,7 +10,7 @@ from support.machine.access import needs
 PAGES = Path(__file__).parents[2] / "docs"
 
 
-@pytest.mark.share(1)
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "least"),
     [pytest.param("library.md", 30, marks=needs("CAP_BPF", "CAP_PERFMON")), ("python-probes.md", 10)],

@@ -69,6 +69,7 @@ def test_the_view_has_records_and_aggregations(notebook):
     assert html.count("<iframe") == 2
 
 
+@pytest.mark.long
 def test_values_are_shown_as_what_they_are(notebook):
     assert "2 … 3" in shown(notebook[1], "text/html")[0]
     assert "2 … 3 |" in shown(notebook[1])[0]
@@ -188,7 +189,7 @@ def subshell_of(client):
     return client.get_control_msg(timeout=None)["content"]["subshell_id"]
 
 
-@pytest.mark.share(1)
+@pytest.mark.long
 @pytest.mark.skipif(
     int(ipykernel_version.partition(".")[0]) < 7, reason="needs ipykernel 7, which takes clicks meanwhile"
 )

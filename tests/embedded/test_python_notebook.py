@@ -7,6 +7,7 @@ import nbclient
 import nbformat
 
 DEFINED = """%time number = 3
+import pytest
 from sonde import probe, count
 calls = count("writes of few bytes")
 
@@ -33,6 +34,7 @@ told
 """
 
 
+@pytest.mark.long
 def test_cells_are_sources():
     notebook = nbformat.v4.new_notebook()
     cells = (DEFINED, RUN, "number = 1", RUN, WRONG, MISTAKE)

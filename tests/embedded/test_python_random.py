@@ -102,6 +102,7 @@ def test_random_functions(directory, seed, arguments):
     require_equal(directory, source, names, arguments)
 
 
+@pytest.mark.long
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(
     st.integers(0, 2**32),

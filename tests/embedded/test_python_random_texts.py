@@ -106,6 +106,7 @@ TEXTS = st.one_of(st.sampled_from(("", "a", "ab", "b", "bb", "abab")), st.text("
 NUMBERS = st.integers(-9, 9)
 
 
+@pytest.mark.long
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(
     st.lists(st.sampled_from(OPERATIONS), min_size=3, max_size=3),

@@ -48,7 +48,7 @@ def _plain(row):
     return {name: value for name, value in row.items() if name != "time" or row["event"] == "record"}
 
 
-@pytest.mark.share(1)
+@pytest.mark.long
 @pytest.mark.parametrize("output", [None, "arrow"])
 def test_readers_of_arrow_take_runs_and_aggregations(recording, output):
     with run_of(recording, output) as run:

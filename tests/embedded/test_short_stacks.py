@@ -16,6 +16,7 @@ int main(void) { return first(0) == 0; }
 """
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("options", [[], ["-xunwind=dwarf"], ["-xseccomp=no"]])
 def test_each_stack_of_each_process_reaches_its_beginning(options):
     deep = program(DEEP, "-O2", "-fomit-frame-pointer", "-fno-optimize-sibling-calls")

@@ -51,6 +51,7 @@ def folder(tmp_path_factory):
     return made
 
 
+@pytest.mark.long
 def test_rows_are_the_lines_of_json(folder):
     lines = [json.loads(line) for line in (folder / "l").read_text().splitlines()]
     table = pa.ipc.open_stream(folder / "t.arrow").read_all()
@@ -134,6 +135,7 @@ def test_each_reader_has_the_totals_that_are_printed(folder):
     assert shown["quantize"] == [{"low": 2, "high": 3, "count": 2}, {"low": 4, "high": 7, "count": 1}]
 
 
+@pytest.mark.long
 def test_a_stream_goes_to_the_standard_output_and_parquet_does_not(folder):
     done = sonde(folder, "-f", "arrow", "-n", "BEGIN { trace(7); @a = count(); exit(0); }")
     table = pa.ipc.open_stream(done.stdout).read_all()

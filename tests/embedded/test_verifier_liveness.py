@@ -48,6 +48,7 @@ def alive(liveness, at):
     return liveness.of(at, State(Activation(0, -1, 0))) & REGISTERS
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("make", [from_seed, mutated], ids=["random", "changed"])
 def test_dead_registers_may_hold_anything(make, monkeypatch):
     watched = spoilt = 0

@@ -62,6 +62,7 @@ def whole(checkpoint, state, live=EVERYTHING):
     return pruning.contains(checkpoint, state, EVERYTHING)
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("make", [from_seed, mutated], ids=["random", "changed"])
 def test_a_run_stays_within_the_states(make, monkeypatch):
     # Otherwise states are left out whose numbers differ where that does not matter.

@@ -13,7 +13,7 @@ pytestmark = needs("CAP_BPF", "CAP_PERFMON")
 ENGINES = ("kernel", "embedded")
 
 
-@pytest.mark.share(1)
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(4))
 def test_random_programs_stay_within_their_arrays(seed):
     """Both engines print what the model says, and report each index outside in the order of the clauses."""
@@ -28,7 +28,7 @@ def test_random_programs_stay_within_their_arrays(seed):
             assert address or int(index) & (1 << 64) - 1 == wanted & (1 << 64) - 1
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(1)
 @pytest.mark.parametrize("seed", range(12))
 def test_what_the_checker_folds_is_refused(seed):
     chance = random.Random(seed)

@@ -18,6 +18,7 @@ def traced(tmp_path, *clauses, words=()):
     return sonde("bt", "-q", *words, "-c", program, "-e", text)
 
 
+@pytest.mark.long
 def test_files_have_the_packets_from_the_header_of_ip_on(tmp_path):
     """On their way out with the link's header, which the offset leaves out, on their way in without."""
     out, in_ = tmp_path / "out.pcap", tmp_path / "with space.pcap"
@@ -48,6 +49,7 @@ def test_no_more_is_kept_than_is_wanted(tmp_path, probe, packet):
     assert found == [(HEADERS + min(20, 5 * number), HEADERS + 5 * number) for number in range(1, 14)]
 
 
+@pytest.mark.long
 def test_one_firing_writes_into_several_files_and_not_what_ends_before_the_offset(tmp_path):
     one, other, none = tmp_path / "one.pcap", tmp_path / "other.pcap", tmp_path / "none.pcap"
     body = " ".join(

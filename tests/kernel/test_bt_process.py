@@ -20,6 +20,7 @@ OF_PROCESS = {
 }  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("engine", ["kernel", "embedded"])
 def test_probes_fire_for_the_process_alone(engine, tmp_path):
     work = build(tmp_path, "work", WORK)

@@ -65,6 +65,7 @@ def in_kernel(function, values):
         tracing.close()
 
 
+@pytest.mark.long
 @settings(max_examples=60, deadline=None)
 @given(recipes, inputs, kept, st.booleans(), st.booleans())
 def test_the_kernel_agrees_with_the_interpreter(recipe, values, kept, raw, constant):

@@ -71,6 +71,7 @@ def test_signed_reads_are_those_of_the_kernel(kind):
     assert different == []
 
 
+@pytest.mark.share(6)
 @pytest.mark.parametrize("kind", TYPES, ids=lambda kind: programs.NAMES[kind])
 def test_writes_are_those_of_the_kernel(kind):
     different = [

@@ -173,6 +173,7 @@ def is_usual(line):
     )
 
 
+@pytest.mark.long
 def test_the_tutorials_list_of_providers_is_that_of_this_machine():
     """As far as it is shown, each with a number of probes."""
     text = (ROOT / "docs" / "tutorial.md").read_text()

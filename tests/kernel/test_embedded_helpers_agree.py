@@ -238,7 +238,7 @@ def test_user_memory_is_read_as_the_kernel_reads_it(helper, user_memory):
         agrees()
 
 
-@pytest.mark.share(52)
+@pytest.mark.share(43)
 @pytest.mark.parametrize(
     "helper", ["probe_read_user", "probe_read_user_str", "probe_read_kernel", "probe_read_kernel_str", "probe_read_str"]
 )

@@ -71,7 +71,7 @@ OPERATIONS = st.lists(
 )
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(1)
 @pytest.mark.parametrize("flags", [0, maps.F_NO_PREALLOC])
 @pytest.mark.parametrize("kind", [maps.HASH, maps.PERCPU_HASH])
 def test_a_pointer_shows_the_same_whatever_happens_to_its_element(kind, flags):

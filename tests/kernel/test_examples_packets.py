@@ -2,6 +2,7 @@
 
 import subprocess
 
+import pytest
 from support.command.command import SONDE, environment, sonde
 from support.command.example_run import EXAMPLES
 from support.files.capture_files import Pcapng
@@ -16,6 +17,7 @@ def rows(output):
     return sorted(line.split() for line in output.splitlines()[1:] if line)
 
 
+@pytest.mark.long
 def test_conversations_of_a_file(tmp_path):
     path, file = tmp_path / "trace.pcapng", Pcapng().interface("eth0", resolution=9)
     for number in range(31):

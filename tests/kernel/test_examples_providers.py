@@ -20,6 +20,7 @@ for n in range(5):
 """
 
 
+@pytest.mark.long
 def test_connections(tmp_path):
     """Each from both ends."""
     output = run("connections.d", TALK, tmp_path)
@@ -30,6 +31,7 @@ def test_connections(tmp_path):
         assert re.search(rf"^accepted +127.0.0.1:{server} +127.0.0.1:{client}$", output, re.MULTILINE)
 
 
+@pytest.mark.long
 def test_packets(tmp_path):
     """Datagrams of known length over loopback are sent and received."""
     workload = """
@@ -44,6 +46,7 @@ for n in range(50):
     assert re.search(r"^received +127\.0\.0\.1 +\d+ +\d+$", output, re.MULTILINE)
 
 
+@pytest.mark.long
 def test_disk(tmp_path):
     """Without a block device in use it ends quietly; its table is of what the devices did meanwhile."""
     output = run("disk.d", "os.sync()", tmp_path)

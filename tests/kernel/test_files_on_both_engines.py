@@ -43,7 +43,7 @@ def of_kernel(tmp_path_factory):
     return described("kernel", tmp_path_factory.mktemp("kernel") / "files")
 
 
-@pytest.mark.share(1)
+@pytest.mark.long
 @pytest.mark.parametrize("seccomp", ["yes", "no"])
 def test_every_kind_of_file_is_described_alike(of_kernel, tmp_path, seccomp):
     text, names = described("embedded", tmp_path / "files", f"-xseccomp={seccomp}")

@@ -23,6 +23,7 @@ def _one_cpu():
         yield
 
 
+@pytest.mark.long
 def test_machine_and_kernel_agree():
     found = Counter()
 

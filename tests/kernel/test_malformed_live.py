@@ -126,7 +126,7 @@ def loops_around(statement, depth):
     return f"{heads}{statement} {'}' * depth}"
 
 
-@pytest.mark.share(1)
+@pytest.mark.long
 @pytest.mark.parametrize("statement", ["@[ustack()] = count();", "@[basename(execname)] = count();"])
 def test_loops_nest_as_deep_as_ebpf_has_functions_within_each_other(statement):
     """The kernel takes what sonde compiles; beyond that the clause is named."""

@@ -124,7 +124,7 @@ def test_arguments_by_name(compiler, program):
 ARGUMENT = "int a(void *c, long e, long v) { return e; }"
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(1)
 @pytest.mark.parametrize(
     ("source", "what"),
     [

@@ -138,7 +138,7 @@ def test_a_replay_gives_what_the_script_gave_live(recorded, name):
     assert done.stdout.strip()
 
 
-@pytest.mark.share(1)
+@pytest.mark.long
 @pytest.mark.parametrize("name", MISSING)
 def test_a_replay_names_what_the_recording_does_not_hold(recorded, name):
     script, told = MISSING[name]

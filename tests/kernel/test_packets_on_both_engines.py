@@ -13,7 +13,7 @@ def net():
         yield found
 
 
-@pytest.mark.share(1)
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("direction", "options"), [("ingress", ()), ("egress", ()), ("ingress", ("-xxdp=native",))], ids=str
 )

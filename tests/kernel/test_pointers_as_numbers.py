@@ -20,7 +20,7 @@ EQUAL = {
 }
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(1)
 @pytest.mark.parametrize("expression", EQUAL)
 def test_of_the_current_thread(expression):
     done = sonde("-qn", f'BEGIN {{ printf("%d %d", {expression}, {EQUAL[expression]}); exit(0); }}')

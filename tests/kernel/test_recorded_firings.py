@@ -185,6 +185,7 @@ def test_another_script_finds_strings_that_the_first_one_read(recording):
     assert re.search(r"/nowhere +7\n", shown)
 
 
+@pytest.mark.long
 def test_arguments_and_results_are_there_though_no_script_asked(recording):
     script = 'syscall::openat:return /execname == "cat" && errno == 2/ { @[errno] = count(); }'
     assert int(replay(recording, script).stdout.split()[1]) >= 7

@@ -114,6 +114,7 @@ def test_live_a_pattern_finds_what_a_name_finds(program, engine):
     assert {each: count for each, count in found.items() if count != 7} == {"usdt$target::sh*:": 14}
 
 
+@pytest.mark.long
 def test_a_list_has_the_probes_of_processes(tmp_path, program):
     path = str(tmp_path / "it.rec")
     text = "pid$target:libodd.so.1.2:best:entry, shop$target:a.out:mark:item-sold, syscall::mmap:entry {}"

@@ -164,6 +164,7 @@ def test_of_a_snapped_packet_a_replay_names_what_is_missing(net, tmp_path):
     assert "greater -xpcapsize" in unwrapped(done.stderr)
 
 
+@pytest.mark.long
 def test_devices_that_were_not_recorded_are_named(recorded):
     done = sonde("--replay", recorded[0], "-n", "packet:none:ingress: { trace(pktlen); }", status=1)
     assert "packet:none:ingress: does not match any probes" in unwrapped(done.stderr)

@@ -37,6 +37,7 @@ ALL = """
 NONE = "usdt$target:::place, pid$target:a.out:both:entry { @ = count(); }"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("engine", ["kernel", "embedded"])
 def test_a_replay_shows_what_was_shown_and_other_scripts_find_the_arguments(tmp_path, engine):
     program = build(tmp_path, "program", PROGRAM, "-g", "-fno-omit-frame-pointer")

@@ -72,6 +72,7 @@ def test_pages_are_brought_in(command):
     }
 
 
+@pytest.mark.long
 def test_a_sleepable_program_has_every_subroutine(with_uprobes):
     """None of them needs what only other programs may do."""
     statements = [s for s in everything.supported(everything.subroutines(), STRING) if "out" not in s]

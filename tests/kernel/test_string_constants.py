@@ -43,6 +43,7 @@ def literal(text):
     return '"' + "".join(f"\\{byte:03o}" for byte in text) + '"'
 
 
+@pytest.mark.long
 @often
 @given(st.data())
 def test_constants(data):
@@ -87,6 +88,7 @@ def shown(request):
         yield run
 
 
+@pytest.mark.share(1)
 @often
 @given(groups=ADDRESSES, before=BEFORE)
 def test_addresses_of_networks(shown, groups, before):

@@ -35,7 +35,7 @@ def test_a_member_keeps_what_it_is_given(where, size):
     assert (before, text(b), behind, text(last), length) == (17, b"abc"[:size], ord("e"), whole, len(whole))
 
 
-@pytest.mark.share(5)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("size", SIZES)
 def test_members_are_values_like_other_strings(size):
     """Compared, indexed, as keys, joined, assigned to variables and copied with their structure."""

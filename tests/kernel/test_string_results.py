@@ -74,7 +74,7 @@ def copied(size):
         yield run
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(1)
 @often
 @given(st.data())
 def test_copied_in(copied, size, data):

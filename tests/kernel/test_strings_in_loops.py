@@ -9,7 +9,7 @@ TEXTS = {
 }  # fmt: skip
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(1)
 @pytest.mark.parametrize("first", TEXTS)
 @pytest.mark.parametrize("second", TEXTS)
 def test_strings_are_joined_within_loops(first, second):

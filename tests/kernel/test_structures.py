@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.d.d_run import Run
@@ -99,6 +100,7 @@ def members_after(statements):
     return {(place, m): values[name] for (place, m), name in names.items()}
 
 
+@pytest.mark.long
 @relaxed
 @given(programs())
 def test_structures_are_values(program):

@@ -119,6 +119,7 @@ int main(void) {
 """
 
 
+@pytest.mark.long
 def test_a_mutex_tells_its_owner(tmp_path):
     """Reading a file that two descriptors share is done with its position's mutex held: by this thread or by nobody."""
     program = build(tmp_path, "reads", READS)

@@ -369,6 +369,7 @@ WHOLE = 12
 """The functions of a stack of PROGRAM that the kernel's own walk does not find all, without those of the library."""
 
 
+@pytest.mark.long
 def test_processes_that_have_ended_when_sonde_has_time(tmp_path):
     """What they had mapped is read before it is looked for what programs have met there."""
     program = build(tmp_path, "short", PROGRAM, "-O2", "-fomit-frame-pointer")

@@ -19,6 +19,7 @@ MOST_REFUSED = 0.02
 RULES = USUAL, KERNEL
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("make", [from_seed, mutated], ids=["random", "changed"])
 def test_what_the_kernel_refuses_for_safety_is_refused_and_little_else(make):
     found = Counter()
@@ -31,6 +32,7 @@ def test_what_the_kernel_refuses_for_safety_is_refused_and_little_else(make):
         assert refused <= MOST_REFUSED * (found[rules, BOTH_ACCEPT] + refused)
 
 
+@pytest.mark.long
 def test_all_programs_of_the_examples_are_accepted():
     programs = distinct(examples())
     assert len(programs) > 40

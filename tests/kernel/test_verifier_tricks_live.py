@@ -19,7 +19,7 @@ def sample(kind, text):
     )  # fmt: skip
 
 
-@pytest.mark.share(67)
+@pytest.mark.share(45)
 @pytest.mark.parametrize(("kind", "text", "_wanted"), TRICKS)
 def test_the_kernel_refuses_it_too(kind, text, _wanted):
     log = log_of(sample(kind, text))

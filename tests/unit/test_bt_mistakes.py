@@ -20,7 +20,7 @@ def wanted(line):
     return text, (place[0] if place else columns), kind
 
 
-@pytest.mark.share(113)
+@pytest.mark.share(79)
 @pytest.mark.parametrize("line", MISTAKES)
 def test_a_mistake_has_its_place_and_kind(line, machine):
     program, columns, kind = wanted(line)

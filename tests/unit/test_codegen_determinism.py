@@ -43,6 +43,7 @@ def test_pickling_gives_the_spec_back(name):
         assert pickle.loads(pickle.dumps(made, protocol)) == made
 
 
+@pytest.mark.long
 def test_hash_seeds_change_nothing():
     """Processes that order their sets differently compile the same."""
     script = (

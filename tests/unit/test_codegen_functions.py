@@ -40,6 +40,7 @@ def check(function, values):
     return expected
 
 
+@pytest.mark.long
 @settings(max_examples=120, deadline=None)
 @given(recipes, inputs, kept)
 def test_passes_keep_meaning(recipe, values, kept):
@@ -47,6 +48,7 @@ def test_passes_keep_meaning(recipe, values, kept):
     check(Maker(kept=kept).function(recipe), values)
 
 
+@pytest.mark.long
 @settings(max_examples=120, deadline=None)
 @given(recipes, inputs, kept)
 def test_passes_keep_meaning_of_raw_code(recipe, values, kept):

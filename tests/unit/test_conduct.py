@@ -238,7 +238,7 @@ CHANGES = (
 )
 
 
-@pytest.mark.share(149)
+@pytest.mark.share(148)
 @pytest.mark.parametrize("number", range(1, len(NAMES)))
 def test_helpers_that_are_not_known_to_observe_do(number):
     code = [call(number), mov_imm(0, 0), exit_()]
@@ -266,6 +266,7 @@ def test_maps_that_do_more_than_hold_data_do(kind):
         assert maps.NAMES.index(name) not in observing.MAPS
 
 
+@pytest.mark.long
 def test_commands_do():
     layout = RecordLayout(1, 16, (CommandAction("system", (), ()),))
     assert harm(TracingSpec((), (), (layout,), (), (), ())) == "it calls system()"

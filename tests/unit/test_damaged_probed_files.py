@@ -27,7 +27,7 @@ def damaged(data, chance):
     return bytes(found)
 
 
-@pytest.mark.share(38)
+@pytest.mark.share(30)
 @pytest.mark.parametrize("seed", range(40))
 def test_a_damaged_file(tmp_path, seed):
     chance = random.Random(seed)

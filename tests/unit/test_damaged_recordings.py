@@ -237,7 +237,7 @@ def test_packets_of_a_damaged_file_are_whole_blocks(recordings, tmp_path, monkey
     assert shown > count_of(150) / 8
 
 
-@pytest.mark.share(1)
+@pytest.mark.long
 @pytest.mark.parametrize("junk", [
     b"\0" * 40, struct.pack("<II", 9, 0), struct.pack("<II", 2, 8) + bytes(8) + b"x" * 3,
     struct.pack("<II", 3, 4) + b"oops", struct.pack("<II", 2, 4) + struct.pack("<I", 77),

@@ -32,7 +32,7 @@ int main(int count, char **words) { return outer(words[0], count) + both("consta
 needs = packages.needs("gcc", "addr2line")
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(1)
 @needs
 @pytest.mark.parametrize("flags", [["-O2"], ["-O3", "-gdwarf-4"], ["-O1", "-gno-as-loc-support"]])
 def test_against_addr2line(tmp_path, flags):

@@ -10,7 +10,7 @@ from support.d.error_tags import CASES, ELSEWHERE, NEVER, NUMBER_OF_TAGS
 SOURCES = Path(__file__).resolve().parents[2] / "src" / "sonde"
 
 
-@pytest.mark.share(127)
+@pytest.mark.share(98)
 @pytest.mark.parametrize("case", CASES, ids=[case.tag for case in CASES])
 def test_the_tag_its_place_and_its_text(case):
     found = error(case.program, **case.options)

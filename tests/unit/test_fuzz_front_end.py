@@ -138,7 +138,7 @@ EXTREMES = {
 }
 
 
-@pytest.mark.share(1)
+@pytest.mark.long
 @pytest.mark.parametrize("name", EXTREMES)
 def test_extremes(workers, name):
     compile_in(workers, EXTREMES[name])

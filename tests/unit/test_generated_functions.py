@@ -274,6 +274,7 @@ def literal(text):
     return text.encode(errors="surrogateescape")
 
 
+@pytest.mark.long
 @given(st.lists(TEXT, min_size=1, max_size=4, unique=True))
 def test_names_of_values_are_names_however_they_are_spelled(names):
     layout_fields = tuple(Field(16 + 8 * number, 8, "int") for number in range(len(names)))

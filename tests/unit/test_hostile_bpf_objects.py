@@ -61,7 +61,7 @@ SEC("other") int on_other(void *c, long error, u64 seventh) { return error ? 0 :
 """
 
 
-@pytest.mark.share(1)
+@pytest.mark.long
 @pytest.mark.parametrize("compiler", BOTH)
 def test_damaged_objects_end_in_a_message(tmp_path, compiler):
     worker = str(SUPPORT / "bpf/hostile_bpf_objects.py")

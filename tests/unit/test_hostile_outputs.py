@@ -41,7 +41,7 @@ def test_a_call_is_seen(tmp_path):
     assert functions_that_call(ast.parse("class A:\n  def b(self):\n    create(path)"), {"create"}) == {"A.b"}
 
 
-@pytest.mark.share(11)
+@pytest.mark.share(7)
 @each_writer
 def test_each_writes_where_nobody_else_may(write, tmp_path):
     """Or what is asked of them would be nothing. What others may read is no traced data."""
@@ -65,7 +65,7 @@ def test_each_writes_where_nobody_else_may(write, tmp_path):
     assert {stat.S_IMODE(each.stat().st_mode) for each in files} == {0o644 if readable else 0o600}
 
 
-@pytest.mark.share(51)
+@pytest.mark.share(32)
 @is_root
 @pytest.mark.parametrize("is_shared", [False, True], ids=["his own", "everybody's"])
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda each: each.__name__)

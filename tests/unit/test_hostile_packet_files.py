@@ -75,7 +75,7 @@ def test_readers_end_with_packets_or_one_error(tmp_path):
     assert refused > 50
 
 
-@pytest.mark.share(1)
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(2))
 def test_the_command_ends_with_one_message_or_none(tmp_path, capfd, seed):
     path = tmp_path / "file"

@@ -187,6 +187,7 @@ def test_numbers_of_a_perf_data_file_are_not_believed(tmp_path):
         assert said
 
 
+@pytest.mark.long
 def test_a_recording_is_read_as_far_as_it_is_asked_for(recordings, tmp_path):
     """Who stops asking leaves neither a thread nor a descriptor."""
     path = tmp_path / "whole"

@@ -142,7 +142,7 @@ def is_allowed(name, imported):
     )
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(1)
 @pytest.mark.parametrize("package", sorted({package_of(name) for name in modules()}))
 def test_a_package_imports_only_what_lies_below_it(package):
     assert package in ALLOWED, f"say what {package} may import"

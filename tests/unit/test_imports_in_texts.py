@@ -21,7 +21,7 @@ def is_there(module, name):
     return True
 
 
-@pytest.mark.share(147)
+@pytest.mark.share(127)
 @pytest.mark.parametrize(
     "path", [path for path in FILES if IMPORT.search(path.read_text())], ids=lambda path: path.name
 )

@@ -179,6 +179,7 @@ def test_ranges_that_overlap_are_all_told():
         assert sorted(found.units(address)) == [n for low, high, n in ranges if low <= address < high]
 
 
+@pytest.mark.share(2)
 def test_the_table_of_frames_leads_to_what_a_search_finds(program):
     elf = ElfFile.open(program)
     sections = {each.name: each for each in elf.sections}

@@ -15,7 +15,7 @@ pytestmark = [needs_compiler, packages.needs("gdb")]
 LEAST = {"work": 60, "other": 3, "warned": 3, "listed": 2}
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(1)
 @pytest.mark.parametrize("function", LEAST)
 def test_variables_are_where_gdb_says(function):
     home = KernelObjects(vmlinux(), True).of("vmlinux")

@@ -126,7 +126,7 @@ def test_a_default_is_a_value_that_can_be_set(name):
     assert (table.text if option.kind == "text" else table.number)(name) == option.default
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(1)
 @pytest.mark.parametrize("name", sorted(OPTIONS))
 def test_bounds_and_choices_are_kept_and_told(name):
     option = OPTIONS[name]

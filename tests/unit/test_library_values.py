@@ -214,7 +214,7 @@ def test_bits_end_where_their_object_does(size, signed, data):
     assert (b".bits = (long)%d" % value in object_text(types, 0, memory, None, length)) == bool(value)
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(2)
 @pytest.mark.parametrize(
     ("kind", "data", "value"),
     [

@@ -39,7 +39,7 @@ GIVEN = [
 ]  # fmt: skip
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(1)
 @pytest.mark.parametrize("words_given", GIVEN, ids=lambda given: " ".join(each[:24] for each in given))
 def test_a_long_input_ends_in_a_message(words_given, capfd):
     """An exception would leave `main`."""

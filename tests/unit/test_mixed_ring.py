@@ -127,6 +127,7 @@ class Machine:
         self.ring.advance(len(data))
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("seed", range(6))
 def test_each_cpus_records_are_in_its_order_and_all_there(seed):
     machine = Machine(seed)

@@ -295,6 +295,7 @@ def test_the_keyboard_moves_among_cells(opened):
     assert len(cells(window)) == 1
 
 
+@pytest.mark.long
 def test_each_key_can_be_looked_at(opened):
     window = opened(HEAT)
     options = window.run("return [...document.querySelectorAll('#key option')].map((option) => option.textContent)")

@@ -52,7 +52,7 @@ def known():
     return causes.Causes()
 
 
-@pytest.mark.share(8)
+@pytest.mark.share(7)
 @pytest.mark.parametrize("message", MESSAGES)
 def test_causes_of_messages(message, known):
     assert known.of_messages(message) == [causes.Failure(*MESSAGES[message])]

@@ -164,7 +164,7 @@ def mistake_of(path, text):
     return caught.value
 
 
-@pytest.mark.share(22)
+@pytest.mark.share(19)
 @pytest.mark.parametrize(("body", "message", "remedy"), CASES, ids=[case[0] for case in CASES])
 def test_a_mistake_has_its_place_and_what_helps(tmp_path, body, message, remedy):
     path = tmp_path / "mistaken.py"

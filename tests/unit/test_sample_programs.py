@@ -62,7 +62,7 @@ def loads_of_context(code):
     return found
 
 
-@pytest.mark.share(21)
+@pytest.mark.share(19)
 @pytest.mark.parametrize("name", OFFSETS)
 def test_a_member_of_the_sample_is_one_load_of_the_context(name):
     made = program(f"profile-97 /args[0]->{name} == 12345/ {{ exit(0); }}")

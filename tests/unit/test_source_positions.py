@@ -30,6 +30,7 @@ int main(int count, char **words) {
 """
 
 
+@pytest.mark.share(2)
 @packages.needs("gcc", "objdump")
 @pytest.mark.parametrize("options", [["-O0"], ["-O2"], ["-O2", "-gdwarf-4"], ["-O3", "-flto"]])
 def test_every_instruction_has_the_line_of_addr2line(tmp_path, options):

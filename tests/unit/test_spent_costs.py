@@ -53,7 +53,7 @@ def at_each_step(monkeypatch, do):
             return
 
 
-@pytest.mark.share(14)
+@pytest.mark.share(12)
 @pytest.mark.parametrize(
     "description",
     [

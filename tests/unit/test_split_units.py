@@ -76,7 +76,7 @@ def described(path):
     return types, lines, variables, members
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(1)
 @pytest.mark.parametrize("flags", [(), ("-fdebug-types-section",)], ids=["plain", "types"])
 @pytest.mark.parametrize("version", [4, 5])
 @pytest.mark.parametrize("compiler", COMPILERS)

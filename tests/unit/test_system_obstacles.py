@@ -19,7 +19,7 @@ def test_a_file_system_that_is_not_mounted_is_named(monkeypatch):
     assert found.remedy == "as root: mount -t sysfs sysfs /sys"
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(2)
 @pytest.mark.parametrize("name", obstacles._CALLS)
 def test_a_call_that_a_filter_refuses_is_named(name, monkeypatch):
     def refused():

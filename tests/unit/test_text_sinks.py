@@ -397,7 +397,7 @@ KEEPING = {"folded", "bt rows", "bt messages", "object rows", "listings", "messa
 """Rows of files keep bytes that are no UTF-8, and directions."""
 
 
-@pytest.mark.share(33)
+@pytest.mark.share(32)
 @pytest.mark.parametrize("text", TEXTS)
 @pytest.mark.parametrize("sink", SINKS)
 def test_nothing_obeys_a_text_and_it_forges_no_line(sink, text):

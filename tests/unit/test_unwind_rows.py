@@ -169,6 +169,7 @@ def test_files_of_other_machines_have_none(program):
     assert unwind_rows(ElfFile(bytes(other))) == NO_ROWS
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("seed", range(4))
 def test_damage(program, seed):
     """Whatever is wrong with the descriptions, there are rows in order, perhaps fewer, and no error."""

@@ -241,6 +241,7 @@ def test_each_is_told_once() -> None:
     assert len(warnings("BEGIN /uid == -1/ { trace(y); } BEGIN { y = 1; }".replace("trace(y); ", ""))) == 1
 
 
+@pytest.mark.long
 def test_what_libraries_do_is_nobodys_to_change() -> None:
     checker = Checker(FakeCatalog(), DEFAULTS)
     checker.use_libraries(lambda: (ProgramSource("inline int never = uid == -1;", "lib.d"),))
