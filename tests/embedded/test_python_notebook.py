@@ -8,6 +8,7 @@ import nbformat
 
 DEFINED = """%time number = 3
 import pytest
+import pytest
 from sonde import probe, count
 calls = count("writes of few bytes")
 
