@@ -5,10 +5,9 @@ import sys
 
 import nbclient
 import nbformat
+import pytest
 
 DEFINED = """%time number = 3
-import pytest
-import pytest
 from sonde import probe, count
 calls = count("writes of few bytes")
 
