@@ -179,7 +179,7 @@ def await_end(pid):
 
 @pytest.mark.long
 def test_a_case_is_interrupted_where_it_says_so(tested):
-    case = "program = 'tick-10hz { @ = count(); } END { printa(@); }'\ninterrupt-after = 1\naggregations = '@ > 1'\n"
+    case = "program = 'tick-10hz { @ = count(); } END { printa(@); }'\ninterrupt-after = 5\naggregations = '@ > 1'\n"
     done = tested(files={"w.sonde.toml": case})
     assert done.returncode == 0, done.stdout
 
