@@ -66,6 +66,7 @@ def traced(*words):
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("engine", ["kernel", "embedded"])
 def test_functions_and_stacks_of_such_a_process_are_traced(target, engine):
     script = "pid$target:libc*:usleep:entry { @[ustack(2)] = count(); } tick-300ms { exit(0); }"
