@@ -34,7 +34,7 @@ def ways(pick, calls):
 
 
 def expected(words, follows):
-    """How often step() is called, as tests/embedded/called.c says."""
+    """How often step() is called, as tests/programs/called.c says."""
     each, forks, brief, _ = words
     threads = bool(brief) and -(-each // brief)
     children = bool(forks) and -(-each // forks)

@@ -237,7 +237,7 @@ def as_user(name):
     os.chmod(place, 0o755)
     for each in ("src", "tools"):
         shutil.copytree(ROOT / each, f"{place}/{each}")
-    shutil.copytree(ROOT / "tests/embedded", f"{place}/tests/embedded", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "tests/programs", f"{place}/tests/programs", ignore=shutil.ignore_patterns("__pycache__"))
     change = ["setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups"]
     python = next(
         each
