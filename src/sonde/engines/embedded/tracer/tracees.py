@@ -47,6 +47,13 @@ _SLOTS = 1 << 14
 _ENOUGH = 1 << 16
 
 
+def _is_readable(descriptor: int, seconds: float) -> bool:
+    """Wait for something to read, at most so long. Of any number, unlike select(2)."""
+    waiting = select.poll()
+    waiting.register(descriptor, select.POLLIN)
+    return bool(waiting.poll(1000 * seconds))
+
+
 class Tracees:
     """Commands and processes, their threads and all that they make.
 
@@ -261,7 +268,7 @@ class Tracees:
     def awake(self) -> None:
         """To be called after waiting. Raises GuardianError."""
         self._notes.words[stops.REST] = stops.AWAKE
-        if not self._reader.awake() and select.select([self._answers], [], [], 0)[0]:
+        if not self._reader.awake() and _is_readable(self._answers, 0):
             self._answer(0)
 
     def close(self) -> bool:
@@ -285,7 +292,7 @@ class Tracees:
 
     def _has_ended(self, latest: float) -> bool:
         """Whether the guardian ends until then, whose end of the pipe of answers is the only one."""
-        while select.select([self._answers], [], [], max(latest - time.monotonic(), 0))[0]:
+        while _is_readable(self._answers, max(latest - time.monotonic(), 0)):
             if not os.read(self._answers, _ENOUGH):
                 return True
         return False
@@ -338,7 +345,7 @@ class Tracees:
     def _make_room(self) -> None:
         """Wait for an answer while nobody takes records. Processes that were there make any number of these, none held:
         where the ring is full they are put aside, or the guardian would wait for room, and sonde for the guardian."""
-        while not select.select([self._answers], [], [], 0)[0]:
+        while not _is_readable(self._answers, 0):
             if self._reader.is_writer_waiting():
                 found, _ = self._reader.records(_ENOUGH)
                 self._early += found
