@@ -28,7 +28,9 @@ sys.path[:0] = [f"{ROOT}/src", f"{ROOT}/tests", f"{ROOT}/tools"]
 from kernel_maps import map_names  # noqa: E402
 from support.command import targets  # noqa: E402 - of the tests
 
-ROUNDS, ROUNDS_ATTACHED = 40, 1500
+ROUNDS, ROUNDS_ATTACHED, ROUNDS_UNREAD = 40, 1500, 200
+"""Of the traced program: as a command, as a process, and as one whose end sonde waits for, having no reader."""
+
 PATIENCE = 5
 """Seconds in which sonde has to end."""
 
@@ -71,6 +73,7 @@ class Run:
         self.kind = pick.choice(KINDS)
         self.engine = pick.choice(engines)
         self.is_attached = self.kind == "terminal" or pick.random() < 0.4
+        self.rounds = (ROUNDS_UNREAD if self.kind == "reader" else ROUNDS_ATTACHED) if self.is_attached else ROUNDS
         self.output = self.directory / "output"
         self.target = None
         self.problems = []
@@ -80,7 +83,7 @@ class Run:
         # The name of this array is that of a map.
         traced = self.pick.choice(PROGRAMS).replace("PROGRAM", self.program)
         program = traced + f' BEGIN {{ {self.mark}[1] = 1; printf("begun\\n"); }}' + END
-        command = f"sh -c '{self.program} {ROUNDS} > {self.output}; echo status $? >> {self.output}'"
+        command = f"sh -c '{self.program} {self.rounds} > {self.output}; echo status $? >> {self.output}'"
         traced = ["-p", str(self.target.pid)] if self.is_attached else ["-c", command]
         filtered = ["-xseccomp=no"] if self.pick.random() < 0.2 else []
         start = "import sys; from sonde.cli.start import main; sys.exit(main())"
@@ -91,9 +94,7 @@ class Run:
         self.environment = {**os.environ, "PYTHONPATH": f"{ROOT}/src", "SONDE_KILL_RUN": self.mark}
         if self.is_attached:
             with self.output.open("wb") as file:
-                self.target = subprocess.Popen(
-                    [self.program, str(ROUNDS_ATTACHED)], stdout=file, start_new_session=True
-                )
+                self.target = subprocess.Popen([self.program, str(self.rounds)], stdout=file, start_new_session=True)
         words = self.words()
         errors = (self.directory / "errors").open("wb")
         if self.kind == "terminal":
@@ -193,7 +194,7 @@ class Run:
         return str(status)
 
     def check_target(self, status):
-        expected = targets.forest_output(ROUNDS_ATTACHED if self.is_attached else ROUNDS)
+        expected = targets.forest_output(self.rounds)
         end = time.monotonic() + LONGEST
         if self.is_attached:
             killed = self.kind == "target" and self.has_struck

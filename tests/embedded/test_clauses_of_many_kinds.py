@@ -189,7 +189,7 @@ int main(void)
 """
 
 
-@pytest.mark.long
+@pytest.mark.share(0, 5)
 @pytest.mark.parametrize("probe", FOLLOWING)
 def test_clauses_of_probes_that_follow_from_others_stand_once(probe):
     """Their adapters look at the condition."""

@@ -139,7 +139,7 @@ CASES = [(action, plan, how) for action in ACTIONS if "trace" in action for plan
 ]
 
 
-@pytest.mark.share(1)
+@pytest.mark.share(1, 40)
 @pytest.mark.parametrize(("action", "plan", "how"), CASES)
 def test_a_filter_says_what_it_says_alone(action, plan, how, capfd):
     words = [program(FILTERED), how, f"{ACTIONS[action]:x}"]
@@ -154,7 +154,7 @@ def test_a_filter_says_what_it_says_alone(action, plan, how, capfd):
 REFUSING = ("errno", "trap", "kill thread", "kill process", "trace 5", "unknown")
 
 
-@pytest.mark.share(1)
+@pytest.mark.share(1, 24)
 @pytest.mark.parametrize("how", HOWS)
 @pytest.mark.parametrize("plan", ["notified", "stopped", "both", "all"])
 @pytest.mark.parametrize("action", REFUSING)

@@ -7,7 +7,7 @@ CHOSEN = [name for name in PAIRS if name not in OF_KERNEL][::2]
 """Every second one: the kernel runs them all."""
 
 
-@pytest.mark.long
+@pytest.mark.share(0, 8)
 @pytest.mark.parametrize("name", CHOSEN)
 def test_both_see_the_same(name):
     text, functions = PAIRS[name]

@@ -136,7 +136,7 @@ def dropped(text):
     return sum(int(count) for count in re.findall(r"(\d+) tick drops?", " ".join(text.split())))
 
 
-@pytest.mark.long
+@pytest.mark.share(0, 4)
 @pytest.mark.parametrize("made", ["", "t", "f", "e", "tfe"])
 @pytest.mark.parametrize("rate", [199, 997])
 def test_there_is_a_tick_for_each_period_of_cpu_time(rate, made, tmp_path):

@@ -153,7 +153,7 @@ def test_a_process_that_was_there_is_told_of_from_begin_on(tmp_path, probes, tim
     assert int(count) >= times - 2
 
 
-@pytest.mark.share(1)
+@pytest.mark.share(1, 12)
 @pytest.mark.parametrize("probe", ["off-cpu", "on-cpu", "preempt", "dequeue"])
 @pytest.mark.parametrize(
     "asked",

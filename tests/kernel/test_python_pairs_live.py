@@ -4,7 +4,7 @@ import pytest
 from support.python.python_pairs import PAIRS, lengths, results
 
 
-@pytest.mark.share(1)
+@pytest.mark.share(1, 16)
 @pytest.mark.parametrize("name", PAIRS)
 def test_both_see_the_same(name):
     text, functions = PAIRS[name]

@@ -318,7 +318,7 @@ int main() {
 )
 
 
-@pytest.mark.long
+@pytest.mark.share(0, 3)
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("flags", ["-O2 -fomit-frame-pointer", "-O0", "-O2 -fno-omit-frame-pointer"])
 @pytest.mark.parametrize("way", ["ustack(30)", 'printf("%x", ucaller)'])

@@ -162,7 +162,7 @@ QUIET = {"values that reach over all records", "the same value again and again",
 """Files that make sense."""
 
 
-@pytest.mark.share(1)
+@pytest.mark.share(1, 8)
 @pytest.mark.parametrize(("name", "data", "hole"), [pytest.param(*each, id=each[0]) for each in files()])
 def test_what_a_small_file_asks_for_it_does_not_get(name, data, hole, tmp_path):
     count, said = read_elsewhere(tmp_path / "hostile", data, hole)
@@ -172,7 +172,7 @@ def test_what_a_small_file_asks_for_it_does_not_get(name, data, hole, tmp_path):
         assert "damaged" in said or "memory" in said, said
 
 
-@pytest.mark.share(1)
+@pytest.mark.share(1, 8)
 @pytest.mark.parametrize(("name", "data", "hole"), [pytest.param(*each, id=each[0]) for each in files()])
 def test_what_a_small_file_asks_for_is_not_shown(name, data, hole, tmp_path):
     """As `sonde.show` prints it, in a process whose memory nothing else bounds."""

@@ -142,11 +142,8 @@ MADE = {
 }
 
 
-SLOW = pytest.mark.xfail(reason="mappings that overlap take more than ten seconds of CPU time in a perf.data file")
-
-
 @pytest.mark.long
-@pytest.mark.parametrize("kind", [pytest.param(each, marks=SLOW) if each == "perf.data" else each for each in KINDS])
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_file_that_was_made_to_be_hostile_does_no_harm(tmp_path, kind):
     _, script = KINDS[kind]
     large, drawn = MADE[kind]

@@ -21,7 +21,7 @@ from sonde.symbols.current_images import CurrentImages
 from sonde.symbols.images import Images, mark_of
 from sonde.symbols.mappings import VDSO, Mapping
 from sonde.symbols.process import ProcessNames
-from sonde.symbols.process_events import Executed, Exited, Forked, Mapped
+from sonde.symbols.process_events import Executed, Exited, Forked, Mapped, MappingsSnapshot
 from sonde.symbols.symbolizer import SystemSymbolizer
 
 PAGE = 4096
@@ -99,6 +99,30 @@ def test_what_is_held_beyond_all_room_is_forgotten_and_counted():
     left = sum(images.find(word(1000 + each, each)) is not None for each in range(1, 101))
     assert 0 < left < 60
     assert images.forgotten >= 100 - left
+
+
+PIDS = st.integers(1, 3)
+HAPPENINGS = st.one_of(
+    st.builds(Forked, st.just(0), PIDS, PIDS),
+    st.builds(Executed, st.just(0), PIDS),
+    st.builds(Exited, st.just(0), PIDS),
+    st.builds(Mapped, st.just(0), PIDS, st.builds(mapping, st.integers(0, 9).map(PAGE.__mul__)), st.integers(0, 2)),
+    st.builds(
+        MappingsSnapshot, st.just(0), PIDS, st.integers(0, 2), st.tuples(st.builds(mapping, st.just(PAGE * 100)))
+    ),
+)
+
+
+@given(st.lists(HAPPENINGS, max_size=30), st.integers(3, 30))
+def test_every_table_that_past_images_alone_have_is_counted_once(happenings, retained):
+    images = Images(retained)
+    for each in happenings:
+        images.take(each)
+        every = [image for pid in (1, 2, 3) for image in images.all(pid)]
+        present = {id(image.table) for image in every if not image.is_past}
+        past = [image for image in every if image.is_past]
+        alone = {id(image.table): len(image.table) for image in past if id(image.table) not in present}
+        assert images.held == len(past) + sum(alone.values()) <= retained
 
 
 def test_a_process_whose_end_was_not_heard_of_has_ended():

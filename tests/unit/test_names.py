@@ -2,6 +2,7 @@
 
 import ast
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,7 @@ MOST_FILES = 6
 """Besides errors.py, which packages have each of their own."""
 
 
+@cache
 def public_classes():
     """Where each is, by its name."""
     found = {}
@@ -45,24 +47,21 @@ def public_classes():
     return found
 
 
-CLASSES = public_classes()
-
-
 def among_others(places):
     """Those places that are no trees, and one for all trees."""
     return places - set(TREES) | ({"a tree"} if places & set(TREES) else set())
 
 
 def test_no_two_classes_are_called_the_same():
-    assert len(CLASSES) > 500
-    twice = {name: places for name, places in CLASSES.items() if len(among_others(places)) > 1}
+    assert len(public_classes()) > 500
+    twice = {name: places for name, places in public_classes().items() if len(among_others(places)) > 1}
     assert set(twice) == set(FOR_USERS), twice
 
 
 @pytest.mark.parametrize("name", FOR_USERS)
 def test_the_exceptions_are_those_of_the_library(name):
     assert getattr(sonde, name).__module__.startswith("sonde.library.")
-    assert len(among_others(CLASSES[name])) == 2
+    assert len(among_others(public_classes()[name])) == 2
 
 
 GLOSSARY = {
@@ -78,7 +77,7 @@ GLOSSARY = {
 
 @pytest.mark.parametrize("name", GLOSSARY)
 def test_words_of_the_glossary_are_one_class(name):
-    assert CLASSES[name] == GLOSSARY[name]
+    assert public_classes()[name] == GLOSSARY[name]
 
 
 def test_few_files_are_called_the_same():

@@ -176,10 +176,11 @@ def called_by_name():
                     yield from ((which, name) for name in names if isinstance(name, str))
 
 
-@pytest.mark.share(110)
-@pytest.mark.parametrize(("which", "name"), sorted(set(called_by_name())))
-def test_every_call_that_is_named_has_a_number(which, name):
-    assert (call_numbers.compat if which == "compat" else call_numbers.native)(name)
+def test_every_call_that_is_named_has_a_number():
+    named = set(called_by_name())
+    assert len(named) > 100
+    for which, name in named:
+        assert (call_numbers.compat if which == "compat" else call_numbers.native)(name), name
 
 
 SINGLE = {

@@ -1,6 +1,7 @@
 """The short suite depends on no time: what its tests may not do, found by their syntax."""
 
 import ast
+import re
 
 import pytest
 from support.places import TESTS
@@ -30,7 +31,7 @@ def around(node, above):
 
 
 def is_long(nodes):
-    """True below a function or in a module that is marked `long`."""
+    """True below a function or in a module that is marked `long`, or has no share in the short suite."""
     marks = [mark for node in nodes if isinstance(node, ast.FunctionDef) for mark in node.decorator_list]
     marks += [
         each.value
@@ -39,7 +40,7 @@ def is_long(nodes):
         for each in node.body
         if isinstance(each, ast.Assign) and ast.unparse(each.targets[0]) == "pytestmark"
     ]
-    return any("mark.long" in ast.unparse(mark) for mark in marks)
+    return any(re.search(r"mark\.(long\b|share\(0\b)", ast.unparse(mark)) for mark in marks)
 
 
 def sleeps(tree):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from support.places import ROOT, TESTS
-from support.suite import scheduling, second_runs, suite
+from support.suite import scheduling, second_runs
 from support.suite.left_out import LINES, summary
 from support.suite.shares import drawn
 
@@ -85,25 +85,34 @@ def test_a_failure_of_any_process_is_that_of_the_suite(tmp_path, one, two, statu
 @pytest.mark.long
 def test_the_long_suite_has_the_other_tests_and_lists_second_runs(tmp_path):
     disturbed = DISTURBED.format("@pytest.mark.long")
-    done, output = run(tmp_path, suite.ALL, one=disturbed, two=PASSES + LONG + "def test_long(): pass\n")
+    done, output = run(tmp_path, "--all", one=disturbed, two=PASSES + LONG + "def test_long(): pass\n")
     assert (done, output.splitlines()[-1].partition(" in ")[0]) == (0, "2 passed, 1 rerun"), output
     assert re.search(r"= second runs: 1 =+\ntest_one.py::test_disturbed\n", output)
     (tmp_path / "seen").rmdir()
-    assert "test_one.py::test_disturbed (2 of the last 2 runs: mend it)\n" in run(tmp_path, suite.ALL)[1]
+    assert "test_one.py::test_disturbed (2 of the last 2 runs: mend it)\n" in run(tmp_path, "--all")[1]
 
 
 @pytest.mark.long
 def test_a_second_failure_is_one(tmp_path):
-    done, output = run(tmp_path, suite.ALL, one=LONG + FAILS)
+    done, output = run(tmp_path, "--all", one=LONG + FAILS)
     assert (done, output.splitlines()[-1].partition(" in ")[0]) == (1, "1 failed, 1 rerun"), output
 
 
 @pytest.mark.long
 def test_a_share_is_short_and_the_rest_is_long(tmp_path):
     shorts, longs = (
-        set(re.findall(r"test_n\[\d\]", run(tmp_path, "-vv", *words, one=SHARE)[1])) for words in ((), (suite.ALL,))
+        set(re.findall(r"test_n\[\d\]", run(tmp_path, "-vv", *words, one=SHARE)[1])) for words in ((), ("--all",))
     )
     assert (len(shorts), len(longs), len(shorts | longs)) == (3, 7, 10)
+
+
+@pytest.mark.long
+def test_of_a_large_family_the_long_suite_has_a_share_and_the_whole_all(tmp_path):
+    shorts, longs, whole = (
+        set(re.findall(r"test_n\[\d\]", run(tmp_path, "-vv", *words, one=SHARE.replace("3", "3, 5"))[1]))
+        for words in ((), ("--all",), ("--whole",))
+    )
+    assert (len(shorts), len(longs), len(whole), len(shorts | longs), len(shorts | whole)) == (3, 2, 7, 5, 10)
 
 
 def test_a_new_case_moves_one_case_at_most():

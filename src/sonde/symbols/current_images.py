@@ -64,13 +64,13 @@ class CurrentImages:
     def take(self, event: ProcessEvent) -> ProcessEvent:
         """What has happened next, as it is to be told to `Images`."""
         match event:
-            case Mapped(time, pid, mapping):
+            case Mapped(_, pid, mapping):
                 image = self._image(pid)
                 if mapping.path == VDSO:
                     image.base, image.generation = mark_of(mapping.start), 0
                 if mapping.executable and image.add((mapping,)):
                     image.generation += 1
-                    return MappingsSnapshot(time, pid, image.mark, tuple(image.table))
+                    return event._replace(mark=image.mark)
             case Executed(_, pid):
                 self._put(pid, CurrentImage())
             case Forked(_, pid, parent):

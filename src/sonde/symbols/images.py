@@ -24,9 +24,6 @@ RETAINED = 300_000
 SPARE = 16_000
 """Mappings of past images that are kept without asking who may still show their stacks."""
 
-_LONG = 256
-"""Characters of a name that take as much as a mapping."""
-
 
 def split(process: int) -> tuple[int, int]:
     """The pid and the mark of a stack's process."""
@@ -46,7 +43,7 @@ def mark_in(mappings: Iterable[Mapping]) -> int:
 class Image:
     """What a process has mapped from an exec to the next, or to its end."""
 
-    __slots__ = ("_is_shared", "_table", "base", "is_past", "is_told", "is_whole", "mark")
+    __slots__ = ("_is_shared", "base", "is_past", "is_told", "is_whole", "mark", "table")
 
     def __init__(self, table: MappingTable | None = None, mark: int = 0, is_whole: bool = True) -> None:
         self.mark = self.base = mark
@@ -55,28 +52,34 @@ class Image:
         """Whether an engine has told what is mapped, so that it tells of each change, too."""
         self.is_whole = is_whole
         """False if mappings from before the session are missing."""
-        self._table = MappingTable() if table is None else table
-        self._table.users += 1
+        self.table = MappingTable() if table is None else table
+        self.table.present += 1
         self._is_shared = False
         self.is_past = False
 
     def find(self, address: int) -> Mapping | None:
-        return self._table.find(address)
+        return self.table.find(address)
 
     def objects(self) -> list[Mapping]:
         """The mappings that may be of ELF files."""
-        return [mapping for mapping in self._table if mapping.is_object]
+        return [mapping for mapping in self.table if mapping.is_object]
 
     def add(self, mapping: Mapping) -> None:
         if self._is_shared:
-            table = self._table.copy()
-            if not self.is_past:
-                self._table.users -= 1
-                table.users += 1
-            self._table, self._is_shared = table, False
-        self._table.add(mapping)
+            table = self.table.copy()
+            self._count(-1)
+            self.table, self._is_shared = table, False
+            self._count(1)
+        self.table.add(mapping)
         if mapping.path == VDSO:
             self.mark = self.base = mark_of(mapping.start)
+
+    def replace(self, mapping: Mapping, mark: int) -> Image:
+        """The image from when the mapping took the place of other code, with that mark."""
+        made = self.fork()
+        made.add(mapping)
+        made.mark, made.is_told = mark, True
+        return made
 
     def complete(self, mark: int, mappings: Iterable[Mapping]) -> None:
         """All that is mapped at a time. With a mark of 0 somebody has looked at what the process has by now: that may
@@ -84,7 +87,7 @@ class Image:
         keeps = not mark and self.is_told
         base = mark_in(mappings)
         for mapping in mappings:
-            known = self._table.find(mapping.start)
+            known = self.table.find(mapping.start)
             if mapping.executable and (known is None or (not keeps and known._replace(generation=0) != mapping)):
                 self.add(mapping)
         self.is_told = self.is_told or bool(mark)
@@ -92,22 +95,32 @@ class Image:
 
     def fork(self) -> Image:
         """That of a child; the table is copied when one of them changes it."""
-        made = Image(self._table, self.mark, self.is_whole)
+        made = Image(self.table, self.mark, self.is_whole)
         made.base, made.is_told = self.base, self.is_told
         made._is_shared = self._is_shared = True
         return made
 
-    def retire(self) -> int:
-        """It has become a past one: as how many mappings it counts. Those with long names count as several, and those
-        of a table that a present image has as well are that one's."""
+    def retire(self) -> None:
+        """It has become a past one."""
+        self._count(-1)
         self.is_past = True
-        self._table.users -= 1
-        return 1 + (0 if self._table.users else sum(1 + len(each.path) // _LONG for each in self._table))
+        self._count(1)
 
     def revive(self) -> None:
         """Its process is there after all."""
+        self._count(-1)
         self.is_past = False
-        self._table.users += 1
+        self._count(1)
+
+    def drop(self) -> None:
+        """It is given up."""
+        self._count(-1)
+
+    def _count(self, change: int) -> None:
+        if self.is_past:
+            self.table.past += change
+        else:
+            self.table.present += change
 
 
 def _is_of(image: Image, mark: int, base: int) -> bool:
@@ -125,11 +138,11 @@ class Images:
     def __init__(self, retained: int = RETAINED, spare: int = SPARE) -> None:
         self._retained, self._spare = retained, spare
         self._of: dict[int, list[Image]] = {}
-        self._past: dict[Image, tuple[int, int, int]] = {}
-        """Past images, those that have been so for longest first: pid, as how many mappings they count, and their
-        number."""
+        self._past: dict[Image, tuple[int, int]] = {}
+        """Past images, those that have been so for longest first: pid, and their number."""
         self._ever = self._settled = 0
-        self._held = 0
+        self.held = 0
+        """What past images take: as much as a mapping each, and the tables that no present image has."""
         self._due = spare
         self.forgotten = 0
         """Past images that were given up for want of room though their stacks may be shown."""
@@ -153,22 +166,27 @@ class Images:
     def take(self, event: ProcessEvent) -> None:
         """What has happened next."""
         match event:
-            case Mapped(_, pid, mapping):
-                self._current(pid).add(mapping)
+            case Mapped(_, pid, mapping, mark):
+                self._map(pid, mapping, mark)
             case Executed(_, pid):
                 self._begin(pid, Image())
             case Forked(_, pid, parent):
                 known = self._of.get(parent)
                 self._begin(pid, known[-1].fork() if known else Image(is_whole=False))
+                if known:
+                    self._charge(known[-1].table)
             case Exited(_, pid):
                 self._end(pid)
             case MappingsSnapshot(_, pid, mark, mappings):
                 self._seen(pid, mark, mappings)
+        while self.held > self._retained and self._past:
+            self._drop(next(iter(self._past)))
+            self.forgotten += 1
 
     @property
     def are_many(self) -> bool:
         """Whether past images should be given up as far as nobody can ask for them."""
-        return self._held >= self._due
+        return self.held >= self._due
 
     def settle(self) -> None:
         """What is past now may be released from here on: stacks that were being recorded are known by then."""
@@ -180,13 +198,22 @@ class Images:
         there are, if that is known: whatever else is taken for present has ended unheard."""
         for pid in () if running is None else [each for each in self._of if each not in running]:
             self._end(pid)
-        for image, (pid, _, number) in list(self._past.items()):
-            if self._held <= self._spare // 2 or number >= self._settled:
+        for image, (pid, number) in list(self._past.items()):
+            if self.held <= self._spare // 2 or number >= self._settled:
                 break
             is_last = self._of[pid][-1] is image
             if not (image.mark << 32 | pid in held or (is_last and pid in held)):
                 self._drop(image)
-        self._due = max(self._held + self._spare // 2, self._spare)
+        self._due = max(self.held + self._spare // 2, self._spare)
+
+    def _map(self, pid: int, mapping: Mapping, mark: int) -> None:
+        image = self._current(pid)
+        before = image.table
+        if mark and mark != image.mark:
+            self._begin(pid, image.replace(mapping, mark))
+        else:
+            image.add(mapping)
+            self._charge(before)
 
     def _current(self, pid: int) -> Image:
         images = self._of.get(pid)
@@ -194,8 +221,10 @@ class Images:
             return self._begin(pid, Image(is_whole=False))
         if images[-1].is_past:
             # Its first thread has ended, and others go on.
-            self._held -= self._past.pop(images[-1])[1]
+            del self._past[images[-1]]
+            self.held -= 1
             images[-1].revive()
+            self._charge(images[-1].table)
         return images[-1]
 
     def _begin(self, pid: int, image: Image) -> Image:
@@ -209,24 +238,34 @@ class Images:
         images = self._of.get(pid)
         if not images or images[-1].is_past:
             return
-        count = images[-1].retire()
-        self._past[images[-1]] = pid, count, self._ever
+        images[-1].retire()
+        self._past[images[-1]] = pid, self._ever
         self._ever += 1
-        self._held += count
-        while self._held > self._retained and self._past:
-            self._drop(next(iter(self._past)))
-            self.forgotten += 1
+        self.held += 1
+        self._charge(images[-1].table)
 
     def _drop(self, image: Image) -> None:
-        pid, count, _ = self._past.pop(image)
-        self._held -= count
+        pid, _ = self._past.pop(image)
+        self.held -= 1
+        image.drop()
+        self._charge(image.table)
         images = self._of[pid]
         images.remove(image)
         if not images:
             del self._of[pid]
 
+    def _charge(self, table: MappingTable) -> None:
+        """Count a table that past images alone have."""
+        due = 0 if table.present or not table.past else table.size
+        self.held += due - table.charged
+        table.charged = due
+
     def _seen(self, pid: int, mark: int, mappings: tuple[Mapping, ...]) -> None:
         """A snapshot completes what is known of the same image: what was unmapped before it may still be asked for."""
         base = mark_in(mappings)
         image = next((each for each in reversed(self.all(pid)) if _is_of(each, mark, base)), None)
-        (image or self._begin(pid, Image())).complete(mark, mappings)
+        found = image or self._begin(pid, Image())
+        before = found.table
+        found.complete(mark, mappings)
+        self._charge(before)
+        self._charge(found.table)

@@ -14,6 +14,9 @@ DELETED = " (deleted)"
 
 _ADDRESSES = re.compile(r"^([0-9a-f]+)-([0-9a-f]+) ", re.MULTILINE)
 
+_LONG = 256
+"""Characters of a name that take as much as a mapping."""
+
 _MOST = 1 << 18
 """Mappings of a process that are looked at; by default it has no more than 65,530 (vm.max_map_count)."""
 
@@ -79,14 +82,17 @@ def _parse(line: str, names: dict[str, str]) -> Mapping | None:
 class MappingTable:
     """Mappings that do not overlap: one that is added takes the place of what was there, as mmap(2) does."""
 
-    __slots__ = ("_mappings", "_starts", "users")
+    __slots__ = ("_mappings", "_starts", "charged", "past", "present", "size")
 
     def __init__(self, mappings: Iterable[Mapping] = ()) -> None:
         """`mappings` do not overlap."""
         self._mappings = sorted(mappings)
         self._starts = [mapping.start for mapping in self._mappings]
-        self.users = 0
-        """Present images that have this table (`images.py`)."""
+        self.size = sum(map(_size, self._mappings))
+        """As how many mappings it counts: those with long names count as several."""
+        self.present = self.past = 0
+        """Images that have this table (`images.py`)."""
+        self.charged = 0
 
     def __len__(self) -> int:
         return len(self._starts)
@@ -124,10 +130,15 @@ class MappingTable:
                 rest.insert(0, other._replace(end=start))
             if other.end > end:
                 rest.append(other._replace(start=end, offset=other.offset + end - other.start))
+        self.size += sum(map(_size, rest)) - sum(map(_size, self._mappings[first:last]))
         self._mappings[first:last] = rest
         self._starts[first:last] = [each.start for each in rest]
 
     def copy(self) -> MappingTable:
         made = MappingTable()
-        made._mappings, made._starts = self._mappings[:], self._starts[:]
+        made._mappings, made._starts, made.size = self._mappings[:], self._starts[:], self.size
         return made
+
+
+def _size(mapping: Mapping) -> int:
+    return 1 + len(mapping.path) // _LONG

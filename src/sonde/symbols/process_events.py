@@ -10,11 +10,13 @@ from sonde.typed import NamedTuple
 
 
 class Mapped(NamedTuple):
-    """A process has mapped something that it may execute."""
+    """A process has mapped something that it may execute. `mark` identifies what it executes from then on, as in
+    `images.mark_of`, if the mapping took the place of other code; 0 if not, or if that is not known."""
 
     time: int
     pid: int
     mapping: Mapping
+    mark: int = 0
 
 
 class Executed(NamedTuple):

@@ -1,6 +1,6 @@
-"""How many examples a test tries that draws them: a share in the short suite, all in the long one.
+"""How many examples a test tries that draws them: a share in the short suite and in the long one.
 
-Such a test is marked `examples`, since both suites have it; SONDE_EXAMPLES says how many in a longer run.
+Such a test is marked `examples`, since each suite has it; SONDE_EXAMPLES says how many in a longer run.
 """
 
 import os
@@ -8,9 +8,9 @@ import os
 from hypothesis import HealthCheck, settings
 
 SUITE = "SONDE_SUITE"
-LONG = "long"
-SHARE = 5
-"""The short suite has one example of so many."""
+SHORT, LONG, WHOLE = "short", "long", "whole"
+SHARES = {SHORT: 5, LONG: 2, WHOLE: 1}
+"""A suite has one example of so many."""
 
 
 def count_of(count):
@@ -18,7 +18,7 @@ def count_of(count):
     asked = os.environ.get("SONDE_EXAMPLES")
     if asked:
         return int(asked)
-    return count if os.environ.get(SUITE) == LONG else max(1, count // SHARE)
+    return max(1, count // SHARES[os.environ.get(SUITE, SHORT)])
 
 
 def long_run(count):

@@ -1,8 +1,9 @@
-"""The share of a test's cases that the short suite has; the others are marked `long`.
+"""The share of a test's cases that each suite has: the short suite, the long one, and the whole.
 
 `@pytest.mark.share(COUNT)` on a test, or as a module's `pytestmark`, leaves COUNT cases of each test in the short
-suite; for tests with an `engine` as parameter, COUNT of each engine. They are drawn by a digest of their names: always
-the same ones, and a new case takes the place of one at most.
+suite, and marks the others `long`; `@pytest.mark.share(COUNT, MORE)` leaves MORE in both, and marks the others `whole`.
+Of tests with an `engine` as parameter, so many of each engine. They are drawn by a digest of their names: always the
+same ones, and a new case takes the place of one at most.
 """
 
 import hashlib
@@ -31,9 +32,10 @@ def pytest_collection_modifyitems(items):
     families = defaultdict(list)
     for item in items:
         if mark := item.get_closest_marker("share"):
-            families[(*_family(item), mark.args[0])].append(item)
-    for (_, _, count), cases in families.items():
-        kept = drawn([item.nodeid for item in cases], count)
-        for item in cases:
-            if item.nodeid not in kept:
-                item.add_marker(pytest.mark.long)
+            families[(*_family(item), mark.args)].append(item)
+    for (_, _, counts), cases in families.items():
+        for count, suite in zip(counts, ("long", "whole"), strict=False):
+            kept = drawn([item.nodeid for item in cases], count)
+            for item in cases:
+                if item.nodeid not in kept:
+                    item.add_marker(suite)

@@ -6,6 +6,7 @@ takes everything away.
 
 from __future__ import annotations
 
+import math
 import os
 import struct
 import time
@@ -251,7 +252,10 @@ class KernelTracing:
         """Sleep for so many seconds, or until one of `others` is readable; those that are."""
         import select  # an import that some runs do without
 
-        return select.select(others, (), (), seconds)[0]
+        waiting = select.poll()
+        for descriptor in others:
+            waiting.register(descriptor, select.POLLIN)
+        return [descriptor for descriptor, _ in waiting.poll(math.ceil(seconds * 1000))]
 
     def read_map(self, name: str) -> list[tuple[bytes, bytes]]:
         """All keys and values; a per-CPU value is the values of all possible CPUs, each padded to 8 bytes."""
