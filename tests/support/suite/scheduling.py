@@ -1,10 +1,10 @@
 """The distribution of tests over processes: a file's tests stay together, and one process has all that are disturbed
-by others that trace the whole machine."""
+by others that trace the whole machine, and one those that look at the source."""
 
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-MACHINE = "the whole machine"
+MACHINE, SOURCE = "the whole machine", "the source"
 
 ALONE = frozenset((
     "chill", "endings", "engine_failures", "export", "kernel_statistics", "losses", "mib", "net_providers",
@@ -13,14 +13,21 @@ ALONE = frozenset((
 ))  # fmt: skip
 """Tests of the kernel engine that count what others that trace change: tests/kernel/test_NAME.py."""
 
-_PREFIX, _SUFFIX = "tests/kernel/test_", ".py"
+SOURCES = frozenset((
+    "aggregating", "blamed_faults", "constants_once", "descriptions", "generated_functions", "hostile_files",
+    "imports", "kinds_of_mistakes", "known_options", "names", "names_given_once", "processors", "short_suite",
+    "text_sinks", "untrusted_everywhere", "written_everywhere",
+))  # fmt: skip
+"""Tests that look at all files of the source, whose trees one process keeps: tests/unit/test_NAME.py."""
+
+_GROUPS = {f"tests/kernel/test_{name}.py": MACHINE for name in ALONE}
+_GROUPS |= {f"tests/unit/test_{name}.py": SOURCE for name in SOURCES}
 
 
 def group_of(test):
     """The group of a test by its name as pytest writes it: tests of one group run in one process."""
     file = test.partition("::")[0]
-    is_alone = file.startswith(_PREFIX) and file[len(_PREFIX) : -len(_SUFFIX)] in ALONE
-    return MACHINE if is_alone else file
+    return _GROUPS.get(file, file)
 
 
 class GroupScheduling(LoadScopeScheduling):
