@@ -130,7 +130,7 @@ def test_second_runs_are_counted_over_the_last_runs():
 def test_what_traces_the_whole_machine_is_one_group():
     assert all((TESTS / f"kernel/test_{name}.py").exists() for name in scheduling.ALONE)
     assert scheduling.group_of("tests/kernel/test_export.py::test_a[b]") == scheduling.MACHINE
-    readers = {path.stem for path in (TESTS / "unit").glob("*.py") if "import parsed" in path.read_text()}
+    readers = {path.stem for path in (TESTS / "unit").glob("*.py") if "from support.source.parsed" in path.read_text()}
     assert {f"test_{name}" for name in scheduling.SOURCES} == readers - {"test_suite"}
     assert scheduling.group_of("tests/unit/test_names.py::test_a") == scheduling.SOURCE
     assert scheduling.group_of("tests/kernel/test_unwinding.py::test_a") == "tests/kernel/test_unwinding.py"
