@@ -69,7 +69,7 @@ def traced(*words):
 @pytest.mark.long
 @pytest.mark.parametrize("engine", ["kernel", "embedded"])
 def test_functions_and_stacks_of_such_a_process_are_traced(target, engine):
-    script = "pid$target:libc*:usleep:entry { @[ustack(2)] = count(); } tick-300ms { exit(0); }"
+    script = "pid$target:libc*:usleep:entry { @[ustack(2)] = count(); exit(0); }"
     done = traced("--engine", engine, "-p", target, "-n", script)
     assert "usleep" in done.stdout
     assert "main" in done.stdout
@@ -86,5 +86,5 @@ def test_a_page_that_does_not_come_is_a_fault(target, engine):
 
 @pytest.mark.long
 def test_stacks_have_names_where_all_processes_are_traced(target):
-    script = f"syscall::write:entry /pid == {target}/ {{ @[ustack(2)] = count(); }} tick-300ms {{ exit(0); }}"
+    script = f"syscall::write:entry /pid == {target}/ {{ @[ustack(2)] = count(); exit(0); }}"
     assert "main" in traced("-n", script).stdout

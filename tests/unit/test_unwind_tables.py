@@ -184,6 +184,18 @@ def test_what_programs_have_met_comes_first(maps, process):
     assert {maps.file(name_of(each)) for each in others if each.path != largest.path} == {None}
 
 
+def test_small_files_that_were_met_do_not_wait_for_large_ones(maps, process, monkeypatch):
+    tables = of(maps, BY_FILE)
+    small, *large = sorted(objects_of(process), key=lambda each: os.path.getsize(each.path))
+    large = [each for each in large if each.path != small.path]
+    monkeypatch.setattr(unwind_tables, "_SMALL", os.path.getsize(small.path))
+    for each in (*large, small):
+        tables.expect(process, each, True)
+    while maps.file(name_of(small)) is None:
+        tables._step()
+        assert {maps.file(name_of(each)) for each in large} == {None}
+
+
 def test_files_that_programs_have_met(maps, process):
     """A file is known by what the program calls it, whatever that is: in containers numbers differ. What else the
     process has mapped is soon met too."""

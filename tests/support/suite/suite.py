@@ -7,6 +7,7 @@ has a share (`shares.py`, `example_counts.py`); the whole has all of them.
 """
 
 import os
+import sys
 
 import pytest
 
@@ -45,6 +46,8 @@ def main(words):
     # Modules of tests take their asserts apart, which is kept as bytecode.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ[SUITE] = suite
+    # Another python3 may be a script that looks for an interpreter, and makes calls as it pleases.
+    os.environ["PATH"] = f"{os.path.dirname(sys.executable)}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
     words = [word for word in words if word not in SUITES]
     named = any(os.path.exists(word.partition("::")[0]) for word in words)
     places = [] if named else [str(TESTS), str(EXAMPLES / "tests")]

@@ -60,6 +60,10 @@ of the time, up to the third."""
 _AT_ONCE = 8
 """Objects whose tables are made by turns, at most: each has a part of its own in memory meanwhile."""
 
+_SMALL = 4 << 20
+"""Bytes of a file whose tables are made at once where programs have met it: it takes some milliseconds, and would wait
+for seconds in the line of large ones."""
+
 _MOST_WAITING = 512
 """Objects whose tables are to be made, each with an open file, half of them for what programs have met: others are
 asked for when they are met again."""
@@ -91,6 +95,7 @@ class _Job(NamedTuple):
 
     object: _Key
     steps: Generator[bool, None, int]
+    is_small: bool
 
 
 class _Run(NamedTuple):
@@ -309,7 +314,7 @@ class UnwindTables:
             if number is not None or len(self._waiting) >= (_MOST_WAITING if is_met else _MOST_WAITING // 2):
                 return
             self._waiting[known] = []
-            self._urgent.append(_Job(known, self._made(known, file)))
+            self._urgent.append(_Job(known, self._made(known, file), file.size <= _SMALL))
         if key not in self._waiting[known]:
             self._waiting[known].append(key)
         if is_met and known not in self._met:
@@ -325,7 +330,7 @@ class UnwindTables:
         job = next((each for each in self._urgent if each.object == known), None)
         if job is not None:
             self._urgent.remove(job)
-            self._hurried.append(job)
+            self._hurried.insert(0 if job.is_small else len(self._hurried), job)
 
     def _made(self, known: _Key, file: ElfFile) -> Generator[bool, None, int]:
         """Make an object's tables; what is yielded says whether programs know it by something else meanwhile."""
@@ -364,7 +369,8 @@ class UnwindTables:
         is_known = next(job.steps, None)
         if is_known is not None:
             rest = self._hurried if job.object in self._met else self._urgent
-            (self._jobs if is_known else rest).insert(_AT_ONCE - 1, job)
+            line = self._jobs if is_known else rest
+            line.insert(0 if job.is_small and line is self._hurried else _AT_ONCE - 1, job)
 
     def _entry(self, pid: int, mapping: Mapping) -> bytes:
         bias = mapping.start - mapping.offset & (1 << 64) - 1
