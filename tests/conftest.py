@@ -11,13 +11,16 @@ from support.suite import as_compiled  # noqa: F401 - before anything else is im
 import pytest
 from hypothesis import settings
 from support.machine.packages import pytest_runtest_call, pytest_runtest_setup  # noqa: F401
+from support.suite.example_counts import usual_count
 from support.suite.executed import pytest_runtest_protocol  # noqa: F401 - a hook of pytest
 from support.suite.left_out import pytest_terminal_summary  # noqa: F401 - hooks of pytest
 from support.suite.scheduling import pytest_xdist_make_scheduler  # noqa: F401 - a hook of xdist
 from support.suite.shares import pytest_collection_modifyitems  # noqa: F401
 
 # Always the same examples; no test has a limit on its time but the suite's.
-settings.register_profile("deterministic", settings.default, deadline=None, derandomize=True, database=None)
+settings.register_profile(
+    "deterministic", settings.default, max_examples=usual_count(), deadline=None, derandomize=True, database=None
+)
 settings.load_profile("deterministic")
 
 # A shell starts its background commands with these ignored, and what tests start and interrupt would inherit it.

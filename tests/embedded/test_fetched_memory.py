@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import time
+from contextlib import closing
 
 import pytest
 from hypothesis import given
@@ -131,10 +132,11 @@ def _until_full(tracees):
 
 
 def _readable(tid, address, size):
-    try:
-        return ProcessMemory().read_available(tid, address, size)
-    except OSError:
-        return b""
+    with closing(ProcessMemory()) as memory:
+        try:
+            return memory.read_available(tid, address, size)
+        except OSError:
+            return b""
 
 
 PROGRAMS = (
@@ -176,7 +178,7 @@ def _run(how, program):
     return subprocess.run(command, capture_output=True, text=True, check=True)
 
 
-@pytest.mark.long
+@pytest.mark.share(0, 4)
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_held_and_fetched_are_the_same(program):
     held, fetched = _run("held", program), _run("fetched", program)
@@ -204,9 +206,10 @@ def test_reads_within_what_was_fetched(areas, data):
 
 
 def test_without_pieces_the_thread_is_read():
-    memory = FetchedMemory(ProcessMemory().read, memoryview(b""), {})
     text = ctypes.create_string_buffer(b"here")
-    assert memory.read(os.getpid(), ctypes.addressof(text), 4) == b"here"
+    with closing(ProcessMemory()) as own:
+        memory = FetchedMemory(own.read, memoryview(b""), {})
+        assert memory.read(os.getpid(), ctypes.addressof(text), 4) == b"here"
 
 
 def test_the_plan_survives_the_pipe():

@@ -29,7 +29,7 @@ def guardian_of(tracer):
     return None
 
 
-@pytest.mark.share(0, 8)
+@pytest.mark.share(0, 6)
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("how", ["-c", "-p"])
 def test_no_traceback(how, seed):

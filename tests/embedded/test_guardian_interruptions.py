@@ -160,7 +160,7 @@ def test_a_signal_interrupts_a_call_that_a_stop_has_interrupted_too():
         signals = threading.Thread(target=signal_often, args=(child, enough, answers))
         signals.start()
         try:
-            for _ in range(60):
+            for _ in range(25):
                 assert comes(lambda: proc.status(child.pid)["TracerPid"] == "0")
                 tracees = Tracees()
                 try:

@@ -58,7 +58,7 @@ def sonde(*words, status=0):
     return done
 
 
-@pytest.mark.share(1)
+@pytest.mark.share(1, 6)
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_a_replay_shows_what_the_run_has_shown(tmp_path, name):
     path = str(tmp_path / "it.rec")

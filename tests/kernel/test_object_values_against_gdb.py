@@ -114,7 +114,7 @@ def fetched(subject, wanted, compiler):
     return found
 
 
-@pytest.mark.share(0, 3)
+@pytest.mark.share(0, 2)
 @pytest.mark.parametrize("which", PROGRAMS)
 def test_values_are_those_that_gdb_prints(which):
     flags, language, functions = PROGRAMS[which]

@@ -22,7 +22,7 @@ def said(engine, source, compiler):
     return [each for each in done.stdout.splitlines() if not each.startswith((".rodata", "target = "))]
 
 
-@pytest.mark.share(1)
+@pytest.mark.share(1, 16)
 @pytest.mark.parametrize(("name", "compiler"), CASES)
 def test_an_object_says_the_same_on_both_engines(name, compiler):
     source, wanted = SOURCES[name]

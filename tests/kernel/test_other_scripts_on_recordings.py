@@ -129,7 +129,7 @@ def recorded(tmp_path_factory):
     return path, shown
 
 
-@pytest.mark.share(0, 6)
+@pytest.mark.share(0, 4)
 @pytest.mark.parametrize("name", SAME)
 def test_a_replay_gives_what_the_script_gave_live(recorded, name):
     path, shown = recorded

@@ -129,7 +129,7 @@ def functions(stack):
     return [(name, file, int(line)) for name, file, line in found]
 
 
-@pytest.mark.share(1)
+@pytest.mark.share(1, 3)
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("version", [*VERSIONS, DISTRIBUTIONS])
 def test_stacks_are_those_that_the_interpreter_tells(version, engine, tmp_path):
@@ -159,7 +159,7 @@ for each in threads: each.join()
 """
 
 
-@pytest.mark.long
+@pytest.mark.share(0, 3)
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("version", VERSIONS)
 def test_each_thread_has_its_own_functions(version, engine, tmp_path):
@@ -202,7 +202,7 @@ thread.join()
 """
 
 
-@pytest.mark.long
+@pytest.mark.share(0, 3)
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("version", VERSIONS)
 def test_an_interpreter_within_another(version, engine, tmp_path):

@@ -76,7 +76,7 @@ def shown(command, probe, numbers, engine, companion=""):
     return sorted(line for line in done.stdout.splitlines() if line.startswith("registers"))
 
 
-@pytest.mark.share(1, 12)
+@pytest.mark.share(1, 8)
 @pytest.mark.parametrize("what", SETS)
 @pytest.mark.parametrize("probe", PROBES)
 def test_registers_are_those_of_the_kernel_engine(command, probe, what):

@@ -20,7 +20,7 @@ FEWEST = {"c -O0": (150, 0), "c -O2": (60, 50), "c -O3": (60, 40), "c++ -O0": (3
 """Pairs of a point and a variable that a program must give, and how many of them in location lists or inlined."""
 
 
-@pytest.mark.share(0, 3)
+@pytest.mark.share(0, 2)
 @pytest.mark.parametrize("engine", ["kernel", "embedded"])
 @pytest.mark.parametrize("which", PROGRAMS)
 def test_values_are_those_that_gdb_prints(which, engine, tmp_path):

@@ -83,7 +83,7 @@ def expected(made):
     return state.lines, rows, state.faults
 
 
-@pytest.mark.share(1)
+@pytest.mark.share(1, 12)
 @pytest.mark.parametrize("seed", range(count_of(COUNT)))
 def test_programs_do_what_the_reference_says(seed, tmp_path):
     made = program(random.Random(seed))

@@ -138,7 +138,7 @@ EXTREMES = {
 }
 
 
-@pytest.mark.long
+@pytest.mark.share(0, 24)
 @pytest.mark.parametrize("name", EXTREMES)
 def test_extremes(workers, name):
     compile_in(workers, EXTREMES[name])

@@ -138,7 +138,7 @@ def test_the_rules_are_those_of_the_rows():
     for path in own_objects():
         if plain_descriptions(ElfFile.open(path)) is None:
             continue
-        more, less = compared(path, 25, chance)
+        more, less = compared(path, 12, chance)
         objects, places, unknown = objects + 1, places + more, unknown + less
     assert objects >= 2
     assert unknown * 50 <= places

@@ -39,7 +39,7 @@ def check(language, flags):
     return known
 
 
-@pytest.mark.share(0, 5)
+@pytest.mark.share(0, 3)
 @needs_gdb
 @pytest.mark.parametrize(("language", "flags"), VARIANTS, ids=str)
 def test_values_are_those_gdb_prints(language, flags):

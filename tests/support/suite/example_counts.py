@@ -12,6 +12,13 @@ SHORT, LONG, WHOLE = "short", "long", "whole"
 SHARES = {SHORT: 5, LONG: 2, WHOLE: 1}
 """A suite has one example of so many."""
 
+USUAL = {SHORT: 30, LONG: 60, WHOLE: 100}
+"""Examples of a test that does not say how many."""
+
+
+def usual_count():
+    return int(os.environ.get("SONDE_EXAMPLES") or USUAL[os.environ.get(SUITE, SHORT)])
+
 
 def count_of(count):
     """How many examples instead of `count`."""

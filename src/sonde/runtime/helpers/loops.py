@@ -21,9 +21,12 @@ def make(environment: Environment) -> dict[str, Callable[..., int]]:
     functions, maps, memory = environment.functions, environment.table.maps, environment.memory
     places: dict[tuple[int, int], int] = {}
     depth = 0
+    is_over = False
 
     def charge(turns: int, call: Callable[..., int]) -> None:
         """So many turns of a function of a program come."""
+        nonlocal is_over
+        is_over = is_over or environment.is_ending()
         environment.turns += turns
         if environment.most_turns and environment.turns > environment.most_turns:
             raise TurnsError(int(call.__name__[1:]))
@@ -39,10 +42,9 @@ def make(environment: Environment) -> dict[str, Callable[..., int]]:
             end = min(begin + _BETWEEN_LOOKS, count)
             charge(end - begin, call)
             for index in range(begin, end):
-                if call(index, context):
+                # A loop within the turn may have seen the end.
+                if is_over or call(index, context):
                     return index + 1
-            if environment.is_ending():
-                return end
         return count
 
     def place(handle: int) -> int:
@@ -63,9 +65,9 @@ def make(environment: Environment) -> dict[str, Callable[..., int]]:
         try:
             for key in keys:
                 # An element may be gone by the time its turn comes.
-                if environment.is_ending():
-                    break
                 charge(1, call)
+                if is_over:
+                    break
                 if value := lookup(key):
                     memory.write(at, key)
                     visited += 1
