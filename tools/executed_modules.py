@@ -78,7 +78,9 @@ def _is_described(node: ast.FunctionDef) -> bool:
 
 def run(notes: Path) -> None:
     """The tests alone."""
-    files = sorted({each for name in (*executed.TESTS, *executed.PROGRAMS) for each in _files(name)})
+    files = sorted(
+        {each for name in (*executed.TESTS, *executed.SHORT_TESTS, *executed.PROGRAMS) for each in _files(name)}
+    )
     pytest = [sys.executable, "-m", "pytest", "-q", "--no-header", "--tb=short", *files]
     subprocess.run(pytest, cwd=ROOT, env={**os.environ, "SONDE_EXECUTED": str(notes)})
 

@@ -38,7 +38,7 @@ syscall::getppid:entry /pid == $target/ { @calls[execname] = count(); printf("%d
 """
 
 ENGINES = ["kernel", "embedded"]
-RUNS = max(12, count_of(40))
+RUNS = max(12, count_of(24))
 
 pytestmark = [pytest.mark.examples, packages.needs("gcc")]
 

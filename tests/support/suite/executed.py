@@ -25,40 +25,51 @@ TESTS = (
     "tests/cli/test_verify.py",
     "tests/embedded/test_calls_example.py",
     "tests/embedded/test_filed_packets.py::test_devices_are_the_interfaces_and_directions_those_of_the_file",
-    "tests/embedded/test_notebook.py",
     "tests/embedded/test_objects_fetch.py",
     "tests/embedded/test_objects_without_root.py::test_programs",
     "tests/embedded/test_reserving_objects.py",
-    "tests/embedded/test_sampling.py",
-    "tests/embedded/test_switches.py",
-    "tests/embedded/test_table_output.py",
-    "tests/embedded/test_user_probes.py",
     "tests/kernel/test_bpftrace_live.py",
     "tests/kernel/test_bt_tables.py",
     "tests/kernel/test_commands_of_modules.py",
     "tests/kernel/test_documents_live.py",
-    "tests/kernel/test_examples",
+    "tests/kernel/test_examples.py",
+    "tests/kernel/test_examples_functions.py",
+    "tests/kernel/test_examples_metrics.py",
+    "tests/kernel/test_examples_notebook.py",
+    "tests/kernel/test_examples_packets.py",
+    "tests/kernel/test_examples_providers.py",
     "tests/kernel/test_export.py",
     "tests/kernel/test_files_on_both_engines.py",
     "tests/kernel/test_object_choices_live.py",
-    "tests/kernel/test_object_globals.py",
     "tests/kernel/test_objects_on_both_engines.py",
     "tests/kernel/test_objects_static_probes.py",
     "tests/kernel/test_overflow_objects.py",
-    "tests/kernel/test_packet_objects.py",
-    "tests/kernel/test_perf_data_live.py",
     "tests/kernel/test_pcap.py",
-    "tests/kernel/test_recorded_firings.py",
-    "tests/kernel/test_replayed_packet_files.py",
+    "tests/kernel/test_recorded_firings.py::test_the_largest_examples_compile_to_be_recorded",
     "tests/kernel/test_recordings_live.py::test_packets_of_a_recording_become_a_capture_file",
     "tests/kernel/test_same_on_both_engines.py",
     "tests/kernel/test_saved_specs.py",
     "tests/kernel/test_source_names_live.py",
-    "tests/kernel/test_static_probes_everywhere.py",
     "tests/kernel/test_strace_lines.py",
     "tests/kernel/test_thread_data.py",
 )
 """Beginnings of the names of tests that start `sonde` as users do, with examples and what the documents show."""
+
+SHORT_TESTS = (
+    "tests/embedded/test_notebook.py",
+    "tests/embedded/test_sampling.py",
+    "tests/embedded/test_switches.py",
+    "tests/embedded/test_table_output.py",
+    "tests/embedded/test_user_probes.py",
+    "tests/kernel/test_examples_family.py",
+    "tests/kernel/test_object_globals.py",
+    "tests/kernel/test_packet_objects.py",
+    "tests/kernel/test_perf_data_live.py",
+    "tests/kernel/test_recorded_firings.py",
+    "tests/kernel/test_replayed_packet_files.py",
+    "tests/kernel/test_static_probes_everywhere.py",
+)
+"""Likewise, those of which the share that the short suite has is enough: a hook costs as much time as sonde itself."""
 
 PROGRAMS = (
     "tests/embedded/test_library_page.py",
@@ -128,7 +139,8 @@ def name_of(path):
 def pytest_runtest_protocol(item):
     """Note what the tests of TESTS start, and what those of PROGRAMS call."""
     notes = os.environ.get("SONDE_EXECUTED")
-    if not notes or not item.nodeid.startswith(TESTS + PROGRAMS):
+    is_short = not item.get_closest_marker("long")
+    if not notes or not item.nodeid.startswith(TESTS + PROGRAMS + (SHORT_TESTS if is_short else ())):
         yield
         return
     changes = noting(notes)
