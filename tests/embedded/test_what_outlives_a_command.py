@@ -5,9 +5,9 @@ import re
 import shlex
 import shutil
 import subprocess
-import time
 
 import pytest
+from support.command.guarded import comes
 from support.command.targets import directory, program
 from support.command.unprivileged import sonde
 
@@ -22,41 +22,36 @@ int main(int argc, char **argv) {
     if (fork()) return 5;
     setsid();
     close(0); close(1); close(2);
-    for (int i = 0; i < 53; i++) { syscall(SYS_getpgid, 0); usleep(10000); }
-    usleep(1500000);
+    while (access(argv[2], F_OK)) usleep(1000);
+    for (int i = 0; i < 53; i++) syscall(SYS_getpgid, 0);
     creat(argv[1], 0600);
     return 0;
 }
 """
-"""A daemon that makes 53 calls in half a second, and later a file, when sonde has long seen the command end."""
+"""A daemon that makes 53 calls, and then a file, as soon as there is another file."""
 
 COUNT = "syscall::getpgid:entry { @ = count(); } proc:::exit { @e[execname] = count(); }"
-
-
-def seconds_until(path, limit=20):
-    begin = time.monotonic()
-    while not os.path.exists(path) and time.monotonic() < begin + limit:
-        time.sleep(0.01)
-    return time.monotonic() - begin
 
 
 @pytest.mark.share(1)
 @pytest.mark.parametrize("options", [[], ["-xseccomp=no"]])
 def test_what_goes_on_behind_the_command_is_told(options, tmp_path):
-    done = sonde(*ENGINE, *options, "-n", COUNT, "-c", shlex.join([program(DAEMON), str(tmp_path / "end")]))
+    end, begin = tmp_path / "end", tmp_path / "begin"
+    done = sonde(*ENGINE, *options, "-n", COUNT, "-c", shlex.join([program(DAEMON), str(end), str(begin)]))
     message = " ".join(done.stderr.split())
     assert "still running, traced no more: " in message
     assert "-xfollow=all traces to the end of all" in message
     assert ("their probed calls stay slower" in message) == (not options)
     assert re.search(r"^ *53$", done.stdout, re.MULTILINE) is None
-    assert seconds_until(tmp_path / "end") < 20
+    begin.touch()
+    assert comes(end.exists)
 
 
 @pytest.mark.share(1)
 @pytest.mark.parametrize("options", [[], ["-xseccomp=no"]])
 def test_or_it_is_followed_to_its_end(options, tmp_path):
     words = [*ENGINE, *options, "-xfollow=all", "-xexit=command", "-n", COUNT]
-    done = sonde(*words, "-c", shlex.join([program(DAEMON), str(tmp_path / "end")]), status=5)
+    done = sonde(*words, "-c", shlex.join([program(DAEMON), str(tmp_path / "end"), "/"]), status=5)
     assert done.stderr == ""
     assert (tmp_path / "end").exists()
     assert [line.split()[-1] for line in done.stdout.split("\n") if line.strip()] == ["53", "2"]

@@ -183,6 +183,7 @@ def test_trace_event_that_is_not_there():
         traced(spec, None)
 
 
+@pytest.mark.long
 def test_closing_many_trace_events_is_done_at_once():
     names = sorted(os.listdir(f"{TRACEFS}/events/syscalls"))[:20] if event_id("sched", "sched_switch") else []
     names = [name for name in names if os.path.isdir(f"{TRACEFS}/events/syscalls/{name}")]

@@ -245,5 +245,5 @@ def test_a_recording_has_the_functions(tmp_path):
     shown = subprocess.run([SONDE, "raw", raw], capture_output=True, text=True, check=True).stdout.split("\n")
     assert [functions(each) for each in stacks(shown)] == [functions(each) for each in stacks(lines)]
     assert ("__main__.leaf", "program.py", 2) in functions(lines)
-    (count,) = [int(each) for each in shown if re.fullmatch(r" +\d+", each)]
-    assert count == 3
+    # Where another program's tables take long, the first of them is cut, and another key.
+    assert sum(int(each) for each in shown if re.fullmatch(r" +\d+", each)) == 3

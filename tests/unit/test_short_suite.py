@@ -55,15 +55,25 @@ def sleeps(tree):
 
 
 def clocks(tree):
-    """The places where a test asserts that something has taken less than a time."""
+    """The places where a test asserts that something has taken less than a time, which another function may return."""
     above = parents(tree)
+    timing = {"monotonic", "perf_counter"} | {
+        node.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef)
+        and any(isinstance(each, ast.Return) and each.value and read(each.value) & CLOCKS for each in ast.walk(node))
+    }
     for node in ast.walk(tree):
         if not (isinstance(node, ast.Assert) and any(isinstance(each, (ast.Lt, ast.LtE)) for each in ast.walk(node))):
             continue
-        read = {each.attr for each in ast.walk(node) if isinstance(each, ast.Attribute)}
-        outer = list(around(node, above))
-        if read & {"monotonic", "perf_counter"} and not is_long(outer):
+        if read(node) & timing and not is_long(list(around(node, above))):
             yield node.lineno
+
+
+def read(tree):
+    """The names that an expression has."""
+    return {each.attr if isinstance(each, ast.Attribute) else each.id for each in ast.walk(tree)
+            if isinstance(each, (ast.Attribute, ast.Name))}  # fmt: skip
 
 
 def limits(tree):
