@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 from support.d.catalog import check
-from support.machine import packages
+from support.machine import compilers
 
 from sonde.model.types import resolve
 
@@ -45,8 +45,7 @@ def structures(count):
         yield f"{keyword} s{number}", f"{keyword} s{number} {{ {' '.join(members)} }}{packed}", names
 
 
-@packages.needs("gcc")
-def test_bit_fields_of_headers_are_those_of_the_compiler(tmp_path):
+def test_bit_fields_of_headers_are_those_of_the_compiler():
     """Sizes, and the bits of each field, of 200 random structures."""
     made = list(structures(200))
     lines = ["#include <stdio.h>", "#include <string.h>"]
@@ -57,10 +56,8 @@ def test_bit_fields_of_headers_are_those_of_the_compiler(tmp_path):
         lines.append(f'printf("%zu", sizeof({tag}));')
         lines += [_SHOWN % {"tag": tag, "name": name} for name in names]
         lines.append('puts("");')
-    source = tmp_path / "fields.c"
-    source.write_text("\n".join([*lines, "return 0; }"]))
-    subprocess.run(["gcc", "-w", "-o", tmp_path / "fields", source], check=True)
-    wanted = subprocess.run([tmp_path / "fields"], capture_output=True, text=True, check=True).stdout.splitlines()
+    program = compilers.built("fields.c", "\n".join([*lines, "return 0; }"]), "gcc", "-w")
+    wanted = subprocess.run([program], capture_output=True, text=True, check=True).stdout.splitlines()
     for (_, text, names), line in zip(made, wanted, strict=True):
         kind = declared(PREPROCESSED + text)
         found = {member.name: f"{member.name} {member.offset} {member.bits}" for member in kind.members}

@@ -7,6 +7,7 @@ import subprocess
 
 import pytest
 from support.d.catalog import FakeCatalog
+from support.machine import compilers
 from support.symbols.compiled_objects import needs_gcc
 
 from sonde.frontends.bpftrace.check.definitions.reading import read_definitions
@@ -69,7 +70,7 @@ def structure(draw, tag, prefix, depth):
     return f"{keyword} {attribute if front else ''} {tag} {{ {members} }} {'' if front else attribute}"
 
 
-def of_the_compiler(directory, definitions, known):
+def of_the_compiler(definitions, known):
     """For each structure its size, its alignment, and for each member the bits that it has, as gcc lays them out."""
     body = []
     for keyword, tag in known.tagged:
@@ -97,11 +98,8 @@ static void show(void *object, size_t size) {{
 }}
 int main() {{ {" ".join(body)} }}
 """
-    (directory / "layout.c").write_text(source)
-    command = ["gcc", "-w", "-O0", "-std=gnu11", "-o", directory / "layout", directory / "layout.c"]
-    subprocess.run(command, check=True)
-    shown = subprocess.run([directory / "layout"], check=True, capture_output=True, text=True)
-    return shown.stdout.splitlines()
+    program = compilers.built("layout.c", source, "gcc", "-w", "-O0", "-std=gnu11")
+    return subprocess.run([program], check=True, capture_output=True, text=True).stdout.splitlines()
 
 
 def leaves(struct):
@@ -111,7 +109,7 @@ def leaves(struct):
 
 
 @needs_gcc
-def test_random_structures_lie_as_the_compiler_has_them(tmp_path):
+def test_random_structures_lie_as_the_compiler_has_them():
     draw = random.Random(3)
     # A structure of a random one lies as that asks for, too.
     texts = [structure(draw, f"s_{number}", "m", 2) + ";" for number in range(STRUCTURES)]
@@ -123,7 +121,7 @@ def test_random_structures_lie_as_the_compiler_has_them(tmp_path):
         if tag.startswith("s_"):
             lines.append(f"{tag} {size_of(struct)} {align_of(struct)}")
             lines += [f"{each.offset} {each.bits or size_of(each.type)}" for _, each in leaves(struct)]
-    assert lines == of_the_compiler(tmp_path, definitions, known)
+    assert lines == of_the_compiler(definitions, known)
 
 
 def kind(text, number):

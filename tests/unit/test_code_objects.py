@@ -2,10 +2,10 @@
 
 import os
 import random
-import subprocess
+from pathlib import Path
 
 import pytest
-from support.machine import packages
+from support.machine import compilers
 
 from sonde.symbols.elf.file import ElfError, ElfFile
 from sonde.symbols.elf.indirect import FunctionSlots, Loaded, bias_of, chosen
@@ -23,11 +23,8 @@ MUTATIONS = int(os.environ.get("SONDE_ELF_MUTATIONS", "400"))
 
 
 @pytest.fixture(scope="module")
-def program(tmp_path_factory):
-    packages.require("gcc")
-    path = tmp_path_factory.mktemp("elf") / "program"
-    subprocess.run(["gcc", "-O1", "-o", path, "-x", "c", "-"], input=SOURCE, text=True, check=True)
-    return path.read_bytes()
+def program():
+    return Path(compilers.built("program.c", SOURCE, "gcc", "-O1")).read_bytes()
 
 
 def code_object(data, bias=0):

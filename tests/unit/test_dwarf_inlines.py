@@ -4,7 +4,7 @@ import re
 import subprocess
 
 import pytest
-from support.machine import packages
+from support.machine import compilers, packages
 
 from sonde.symbols.dwarf.inlines import open_inlines
 
@@ -35,10 +35,8 @@ needs = packages.needs("gcc", "addr2line")
 @pytest.mark.share(1)
 @needs
 @pytest.mark.parametrize("flags", [["-O2"], ["-O3", "-gdwarf-4"], ["-O1", "-gno-as-loc-support"]])
-def test_against_addr2line(tmp_path, flags):
-    source, program = tmp_path / "program.c", str(tmp_path / "program")
-    source.write_text(SOURCE)
-    subprocess.run(["gcc", "-g", *flags, "-o", program, source], check=True)
+def test_against_addr2line(flags):
+    program = compilers.built("program.c", SOURCE, "gcc", "-g", *flags)
     listed = subprocess.run(["objdump", "-d", "-j", ".text", program], capture_output=True, text=True, check=True)
     addresses = [int(m[1], 16) for m in re.finditer(r"^ +([0-9a-f]+):\t", listed.stdout, re.MULTILINE)]
     told = subprocess.run(
@@ -55,9 +53,6 @@ def test_against_addr2line(tmp_path, flags):
 
 @needs
 def test_without_debug_information_there_is_nothing(tmp_path):
-    source, program = tmp_path / "program.c", str(tmp_path / "program")
-    source.write_text("int main(void) { return 0; }\n")
-    subprocess.run(["gcc", "-o", program, source], check=True)
-    assert open_inlines(program) is None
-    assert open_inlines(str(source)) is None
+    assert open_inlines(compilers.built("program.c", "int main(void) { return 0; }\n", "gcc")) is None
+    assert open_inlines(__file__) is None
     assert open_inlines(str(tmp_path / "missing")) is None

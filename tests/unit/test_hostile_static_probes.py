@@ -1,10 +1,10 @@
 """Programs with static probes, damaged: each is listed, with fewer probes perhaps, or refused with one message."""
 
 import random
-import subprocess
+from pathlib import Path
 
 import pytest
-from support.machine import packages
+from support.machine import compilers
 
 from sonde.formats.static_header import HeaderParameter, Provided, header
 from sonde.model.errors import SourceError
@@ -24,14 +24,8 @@ int main(int count, char **words) { STORE_START(); return look(count) + look(cou
 
 
 @pytest.fixture(scope="module")
-def program(tmp_path_factory):
-    packages.require("gcc")
-    directory = tmp_path_factory.mktemp("static")
-    source = directory / "program.c"
-    source.write_text(header(PROBES) + PROGRAM)
-    made = directory / "program"
-    subprocess.run(["gcc", "-O2", "-o", made, source], check=True)
-    return made
+def program():
+    return Path(compilers.built("program.c", header(PROBES) + PROGRAM, "gcc", "-O2"))
 
 
 def found(path, name=""):

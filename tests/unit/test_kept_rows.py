@@ -2,10 +2,12 @@
 
 import os
 import random
+import shutil
 import struct
-import subprocess
+from pathlib import Path
 
 import pytest
+from support.machine import compilers
 from support.symbols.compiled_objects import needs_gcc
 from support.symbols.made_unwind_rows import unwind_rows
 
@@ -16,24 +18,22 @@ from sonde.symbols.unwinding import kept_rows
 pytestmark = needs_gcc
 
 
-def object_of(path, count, more=""):
+def library(count):
+    """The path of one with so many functions."""
     text = "".join(f"int f{n}(int x) {{ return x > {n} ? f{n + 1 if n + 1 < count else 0}(x + {n}) : x; }}\n"
                    for n in range(count))  # fmt: skip
     heads = "".join(f"int f{n}(int);\n" for n in range(count))
-    source = path.with_suffix(".c")
-    source.write_text(heads + text + more)
-    subprocess.run(["gcc", "-O0", "-shared", "-fPIC", "-o", path, source], check=True)
-    return ElfFile.open(str(path))
+    return compilers.built("library.c", heads + text, "gcc", "-O0", "-shared", "-fPIC")
 
 
 @pytest.fixture(scope="module")
-def large(tmp_path_factory):
-    return object_of(tmp_path_factory.mktemp("large") / "large.so", 600)
+def large():
+    return ElfFile.open(library(600))
 
 
 @pytest.fixture(scope="module")
-def another(tmp_path_factory):
-    return object_of(tmp_path_factory.mktemp("another") / "another.so", 601)
+def another():
+    return ElfFile.open(library(601))
 
 
 @pytest.fixture
@@ -110,14 +110,14 @@ def test_so_many_are_kept(tmp_path, monkeypatch):
     monkeypatch.setattr(kept_rows, "_MOST", 3)
     directory = tmp_path / "unwind"
     for count in range(600, 606):
-        kept(object_of(tmp_path / f"{count}.so", count), directory)
+        kept(ElfFile.open(library(count)), directory)
         for number, each in enumerate(sorted(directory.iterdir(), key=lambda path: path.stat().st_mtime_ns)):
             os.utime(each, (number, number))
     assert len(list(directory.iterdir())) == 3
 
 
 def test_small_tables_are_not_kept(tmp_path):
-    small = object_of(tmp_path / "small.so", 3)
+    small = ElfFile.open(library(3))
     assert kept(small, tmp_path / "unwind") == unwind_rows(small)
     assert not (tmp_path / "unwind").exists()
 
@@ -142,21 +142,14 @@ def with_two_sections(path, genuine):
     return ElfFile.open(str(path))
 
 
-def test_a_file_of_two_sections_is_not_taken_for_the_one_that_its_first_is_of(tmp_path, large, large_path):
+def test_a_file_of_two_sections_is_not_taken_for_the_one_that_its_first_is_of(tmp_path, large):
     """What is hashed is what rows are made of: both are read once, by one function."""
-    hostile = with_two_sections(tmp_path / "hostile.so", large_path)
+    hostile = with_two_sections(tmp_path / "hostile.so", Path(library(600)))
     assert [each.name for each in hostile.sections].count(".eh_frame") == 2
     forged = kept(hostile, tmp_path / "unwind")
     assert forged == unwind_rows(hostile) != unwind_rows(large)
     assert kept(large, tmp_path / "unwind") == unwind_rows(large)
     assert kept(hostile, tmp_path / "unwind") == forged
-
-
-@pytest.fixture(scope="module")
-def large_path(tmp_path_factory):
-    path = tmp_path_factory.mktemp("path") / "large.so"
-    object_of(path, 600)
-    return path
 
 
 @pytest.mark.parametrize("part", ["data", "address", "segments"])
@@ -185,7 +178,7 @@ def test_files_of_others_push_nothing_out(tmp_path, monkeypatch, large, counted,
     before = [*directory.iterdir()]
     for count in (600, 607):
         path = tmp_path / f"{count}.so"
-        object_of(path, count)
+        shutil.copy2(library(count), path)
         if whose == "his":
             os.chown(path, 65534, 65534)
         else:

@@ -1,8 +1,10 @@
 """Files that a process may come to load are found where its dynamic linker looks, and where it says itself."""
 
+import shutil
 import subprocess
 
 import pytest
+from support.machine import compilers
 from support.symbols.compiled_objects import needs_gcc
 
 from sonde.symbols.elf.file import ElfFile
@@ -29,12 +31,11 @@ def process(tmp_path):
     """A directory as /proc, in which process 7 has a program, its words and its directory."""
     program = tmp_path / "root" / "bin" / "program"
     program.parent.mkdir(parents=True)
-    source = tmp_path / "program.c"
-    source.write_text(
+    source = (
         'const char *all[] = {"/opt/in-text/libx.so", "plugins/libx.so.2", "%s/own/libx.so"}; int main() { return 0; }'
     )
     flags = ["-Wl,-rpath,$ORIGIN/../run:/far", "-Wl,--enable-new-dtags"]
-    subprocess.run(["gcc", "-o", program, source, *flags], check=True)
+    shutil.copy2(compilers.built("program.c", source, "gcc", *flags), program)
     directory = tmp_path / "proc" / "7"
     directory.mkdir(parents=True)
     (directory / "cwd").symlink_to("/place")

@@ -1,11 +1,9 @@
 """Members are looked up as C++ does, and functions by the names that people have for them."""
 
-import subprocess
-
 from elftools.elf.elffile import ELFFile
 from hypothesis import given
 from hypothesis import strategies as st
-from support.symbols.compiled_objects import needs_gcc
+from support.machine import compilers
 
 from sonde.model.types import INT, LONG, Member, Pointer, Struct, resolve
 from sonde.symbols.dwarf.information import open_information
@@ -26,11 +24,8 @@ int main() { std::unique_ptr<Item> item(new Item{3}); Hiding hiding = {}; use(it
 """
 
 
-@needs_gcc
-def test_the_nearest_base_has_a_member(tmp_path):
-    (tmp_path / "bases.cc").write_text(SOURCE)
-    subprocess.run(["g++", "-g", "-O0", "bases.cc", "-o", "bases"], cwd=tmp_path, check=True)
-    points = Points(open_information(str(tmp_path / "bases")))
+def test_the_nearest_base_has_a_member():
+    points = Points(open_information(compilers.built("bases.cc", SOURCE, "g++", "-g", "-O0")))
     (point,) = points.at_function("use")
     item, hiding = (resolve(resolve(each.variable.type).to) for each in points.named(point))
     head = resolve(resolve(item.find("_M_t").type).find("_M_t").type).find("_M_head_impl")
@@ -71,14 +66,13 @@ def test_no_member_is_nearer_than_the_one_that_is_found(struct, name):
     assert (found.offset if found else None) == (every[0][1] if every else None)
 
 
-@needs_gcc
-def test_versions_are_no_part_of_names(tmp_path):
-    (tmp_path / "out.c").write_text('#include <stdio.h>\nint main(void) { return fputs("", stdout); }\n')
-    subprocess.run(["gcc", "-no-pie", "out.c", "-o", "out"], cwd=tmp_path, check=True)
-    with open(tmp_path / "out", "rb") as file:
+def test_versions_are_no_part_of_names():
+    source = '#include <stdio.h>\nint main(void) { return fputs("", stdout); }\n'
+    program = compilers.built("out.c", source, "gcc", "-no-pie")
+    with open(program, "rb") as file:
         table = ELFFile(file).get_section_by_name(".symtab")
         (copied,) = [each["st_value"] for each in table.iter_symbols() if each.name.startswith("stdout")]
-    assert ElfFile.open(str(tmp_path / "out")).symbolize(copied) == ("stdout", 0)
+    assert ElfFile.open(program).symbolize(copied) == ("stdout", 0)
 
 
 SYMBOLS = {

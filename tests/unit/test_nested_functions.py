@@ -1,10 +1,9 @@
 """Functions within functions, and lines that begin with an inlined call, have their variables; a table is read once."""
 
 import re
-import subprocess
 
 import pytest
-from support.machine import packages
+from support.machine import compilers, packages
 from support.symbols.compiled_objects import compiled, needs_gcc, needs_gdb
 from support.symbols.gdb_comparison import compared
 
@@ -89,17 +88,15 @@ def line_of(text, mark):
     return text[: text.index(mark)].count("\n") + 1
 
 
-def built(directory, compiler, text, name, *flags):
-    (directory / name).write_text(text)
-    subprocess.run([compiler, "-g", *flags, name, "-o", "program"], cwd=directory, check=True)
-    return str(directory / "program")
+def built(compiler, text, name, *flags):
+    return compilers.built(name, text, compiler, "-g", *flags)
 
 
 @pytest.mark.share(1)
 @pytest.mark.parametrize("compiler", COMPILERS)
 @pytest.mark.parametrize("level", ["-O0", "-O2"])
-def test_a_line_has_the_variables_of_its_function(compiler, level, tmp_path):
-    points = Points(open_information(built(tmp_path, compiler, NESTED, "nested.cc", level)))
+def test_a_line_has_the_variables_of_its_function(compiler, level):
+    points = Points(open_information(built(compiler, NESTED, "nested.cc", level)))
     for mark, expected in EXPECTED.items():
         for point in points.at_line("nested.cc", line_of(NESTED, f"// {mark}\n")):
             found = {each.name for each in point.nameable}
@@ -110,9 +107,9 @@ def test_a_line_has_the_variables_of_its_function(compiler, level, tmp_path):
 
 @pytest.mark.share(2)
 @pytest.mark.parametrize("mark", EXPECTED)
-def test_vars_prints_them(mark, tmp_path, capfd):
+def test_vars_prints_them(mark, capfd):
     """`sonde vars` at a line of a lambda, of a local class and of an inlined copy."""
-    path = built(tmp_path, "g++", NESTED, "nested.cc", "-O0")
+    path = built("g++", NESTED, "nested.cc", "-O0")
     assert main(["sonde", "vars", path, f"nested.cc@{line_of(NESTED, f'// {mark}')}"]) == 0
     out, err = capfd.readouterr()
     assert not err
@@ -120,10 +117,10 @@ def test_vars_prints_them(mark, tmp_path, capfd):
     assert set(listed) >= EXPECTED[mark]
 
 
-def test_statics_of_a_function_are_in_each_inlined_copy(tmp_path):
+def test_statics_of_a_function_are_in_each_inlined_copy():
     """One place, whichever copy asks."""
     text = NESTED.replace("sink = sum;\n    return sum +", "sink = scaled(sink, 5);\n    return sum +")
-    points = Points(open_information(built(tmp_path, "g++", text, "nested.cc", "-O2")))
+    points = Points(open_information(built("g++", text, "nested.cc", "-O2")))
     found = points.at_line("nested.cc", line_of(text, "// counted\n"))
     assert len(found) == 2
     places = [each.fetches for point in found for each in points.named(point) if each.variable.name == "calls"]
@@ -134,26 +131,25 @@ def test_statics_of_a_function_are_in_each_inlined_copy(tmp_path):
 @pytest.mark.long
 @needs_gdb
 @pytest.mark.parametrize("level", ["-O0", "-O2"])
-def test_values_within_functions_are_those_gdb_prints(level, tmp_path):
-    pairs = [each for each in compared(built(tmp_path, "g++", NESTED, "nested.cc", level), "nested.cc") if each["gdb"]]
+def test_values_within_functions_are_those_gdb_prints(level):
+    pairs = [each for each in compared(built("g++", NESTED, "nested.cc", level), "nested.cc") if each["gdb"]]
     assert [each for each in pairs if each["sonde"] not in (None, each["gdb"])] == []
     known = {each["path"] for each in pairs if each["sonde"] is not None}
     assert {"part", "calls", "result"} <= known | ({"result"} if level == "-O2" else set())
 
 
-def test_nested_functions_of_c_have_their_own_variables(tmp_path):
-    points = Points(open_information(built(tmp_path, "gcc", OF_GNU, "nested.c", "-O0", "-Wl,-z,execstack")))
+def test_nested_functions_of_c_have_their_own_variables():
+    points = Points(open_information(built("gcc", OF_GNU, "nested.c", "-O0", "-Wl,-z,execstack")))
     (point,) = points.at_line("nested.c", line_of(OF_GNU, "        sink = got"))
     assert {each.name for each in point.nameable} == {"by", "got"}
     assert [point.what for point in points.at_function("inner")] == ["inner"]
 
 
-def test_a_line_in_no_function_is_an_error(tmp_path):
+def test_a_line_in_no_function_is_an_error():
     """Assembly has lines, and no functions in its debug information."""
-    (tmp_path / "bare.s").write_text(".globl _start\n_start:\n nop\n nop\n")
-    subprocess.run(["gcc", "-g", "-nostdlib", "bare.s", "-o", "program"], cwd=tmp_path, check=True)
+    program = compilers.built("bare.s", ".globl _start\n_start:\n nop\n nop\n", "gcc", "-g", "-nostdlib")
     with pytest.raises(DebugInfoError, match=r"bare.s:3 is in no function"):
-        Points(open_information(str(tmp_path / "program"))).at_line("bare.s", 3)
+        Points(open_information(program)).at_line("bare.s", 3)
 
 
 def test_a_table_of_lines_is_read_once(monkeypatch):

@@ -2,13 +2,12 @@
 
 import os
 import random
-import subprocess
 import time
 
 import pytest
+from support.machine import compilers
 from support.suite.example_counts import count_of
 from support.symbols import compiled_objects
-from support.symbols.compiled_objects import directory
 
 from sonde.model.spec import FetchStep
 from sonde.objects.arguments import asked_layout, member_name
@@ -47,13 +46,9 @@ THIRD = "static int same = 4; int *looked(void) { return &same; }\nint *nothing_
 
 @pytest.fixture(scope="module")
 def program():
-    place = directory() / "lines"
-    place.mkdir()
-    for name, text in (("prog.c", SOURCE), ("other.c", OTHER), ("third.c", THIRD), ("bare.c", "int bare;\n")):
-        (place / name).write_text(text)
-    command = ["gcc", "-g", "-O2", "-fcf-protection=none", "-o", "program", "prog.c", "other.c", "third.c"]
-    subprocess.run(command, check=True, cwd=place)
-    return str(place / "program")
+    files = {"prog.c": SOURCE, "other.c": OTHER, "third.c": THIRD}
+    words = ["gcc", "-g", "-O2", "-fcf-protection=none", "-o", "program", *files]
+    return str(compilers.kept(words, files, "program"))
 
 
 def fetched(path, place, *names):
@@ -95,12 +90,13 @@ def test_a_message_names_the_variable_and_the_reason(program, place, names, said
     assert all(each in text for each in said), text
 
 
-def test_a_static_that_several_other_files_have_is_to_be_named_with_its_file(tmp_path):
-    (tmp_path / "one.c").write_text("static int same = 1; int *one(void) { return &same; }\n")
-    (tmp_path / "two.c").write_text("static int same = 2; int *two(void) { return &same; }\n")
-    (tmp_path / "main.c").write_text("int *one(void), *two(void); int main(void) { return *one() + *two(); }\n")
-    subprocess.run(["gcc", "-g", "-o", "program", "main.c", "one.c", "two.c"], check=True, cwd=tmp_path)
-    path = str(tmp_path / "program")
+def test_a_static_that_several_other_files_have_is_to_be_named_with_its_file():
+    files = {
+        "main.c": "int *one(void), *two(void); int main(void) { return *one() + *two(); }\n",
+        "one.c": "static int same = 1; int *one(void) { return &same; }\n",
+        "two.c": "static int same = 2; int *two(void) { return &same; }\n",
+    }
+    path = str(compilers.kept(["gcc", "-g", "-o", "program", *files], files, "program"))
     with pytest.raises(ObjectError) as error:
         fetched(path, "main", "same")
     assert error.value.text == "same: 2 files have a static variable of that name"

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.machine import packages
+from support.machine import compilers, packages
 from support.machine.interpreters import DISTRIBUTIONS, VERSIONS, interpreter
 
 from sonde.model.python_frames import FREE_THREADED, IS_UNKNOWN, OTHER_VERSION, RUNTIME
@@ -141,10 +141,8 @@ __attribute__((noinline)) int %s(int *values, int count) {
 
 
 def test_pieces_of_a_stripped_interpreter_are_found(tmp_path):
-    packages.require("gcc")
-    source, whole, bare = tmp_path / "pieces.c", tmp_path / "pieces.so", tmp_path / "bare.so"
-    source.write_text(PIECES % (OTHER % "other" + OTHER % "another"))
-    subprocess.run(["gcc", "-O2", "-shared", "-fPIC", "-o", whole, source], check=True)
+    source, bare = PIECES % (OTHER % "other" + OTHER % "another"), tmp_path / "bare.so"
+    whole = compilers.built("pieces.c", source, "gcc", "-O2", "-shared", "-fPIC")
     subprocess.run(["strip", "-o", bare, whole], check=True)
     found = [
         list(interpreting(file, file.find_exported("_PyEval_EvalFrameDefault")))

@@ -1,8 +1,7 @@
 """Names of the source in symbols of C++ and Rust: what is a scope, what a parameter, and what a name means."""
 
-import subprocess
-
 import pytest
+from support.machine import compilers
 
 from sonde.symbols.elf.file import ElfFile
 from sonde.symbols.source_names.demangle import Demangler
@@ -39,11 +38,9 @@ int main() {
 
 
 @pytest.fixture(scope="module")
-def symbols(tmp_path_factory):
-    directory = tmp_path_factory.mktemp("source_names")
-    (directory / "a.cc").write_text(SOURCE)
-    subprocess.run(["g++", "-O1", "-o", directory / "a", directory / "a.cc"], check=True)
-    return sorted({name for name, _ in ElfFile.open(str(directory / "a")).table.names(FUNCTIONS)})
+def symbols():
+    program = compilers.built("program.cc", SOURCE, "g++", "-O1")
+    return sorted({name for name, _ in ElfFile.open(program).table.names(FUNCTIONS)})
 
 
 def meant(symbols, name):

@@ -3,7 +3,7 @@
 import subprocess
 
 import pytest
-from support.machine import packages
+from support.machine import compilers, packages
 
 from sonde.symbols.dwarf.information import open_information
 
@@ -33,18 +33,16 @@ int main(int count, char **words) {
 @pytest.mark.share(2)
 @packages.needs("gcc", "objdump")
 @pytest.mark.parametrize("options", [["-O0"], ["-O2"], ["-O2", "-gdwarf-4"], ["-O3", "-flto"]])
-def test_every_instruction_has_the_line_of_addr2line(tmp_path, options):
-    (tmp_path / "pairs.c").write_text(SOURCE)
-    path = tmp_path / "pairs"
-    subprocess.run(["gcc", "-g", *options, "-o", path, "pairs.c"], cwd=tmp_path, check=True)
+def test_every_instruction_has_the_line_of_addr2line(options):
+    path = compilers.built("pairs.c", SOURCE, "gcc", "-g", *options)
     listed = subprocess.run(["objdump", "-d", "--no-show-raw-insn", path], check=True, capture_output=True, text=True)
     addresses = [
         int(line.partition(":")[0], 16) for line in listed.stdout.splitlines() if line[:1] == " " and ":\t" in line
     ]
     assert len(addresses) > 50
-    words = ["addr2line", "-e", str(path), *map(hex, addresses)]
+    words = ["addr2line", "-e", path, *map(hex, addresses)]
     found = subprocess.run(words, check=True, capture_output=True, text=True).stdout.split("\n")
-    information = open_information(str(path))
+    information = open_information(path)
     wrong = []
     for address, line in zip(addresses, found, strict=False):
         file, _, number = line.partition(" ")[0].rpartition(":")

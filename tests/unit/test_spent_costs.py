@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from support.machine import packages
+from support.machine import compilers
 from test_object_choices import chosen, written
 
 from sonde.model.errors import SourceError
@@ -23,12 +23,8 @@ SPENT = "reading it takes more than 2 seconds"
 
 
 @pytest.fixture(scope="module")
-def program(tmp_path_factory):
-    packages.require("g++")
-    place = tmp_path_factory.mktemp("spent")
-    (place / "program.cc").write_text(SOURCE)
-    subprocess.run(["g++", "-g", "-O0", "-o", "program", "program.cc"], check=True, cwd=place)
-    return str(place / "program")
+def program():
+    return compilers.built("program.cc", SOURCE, "g++", "-g", "-O0")
 
 
 def at_each_step(monkeypatch, do):

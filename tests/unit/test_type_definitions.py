@@ -4,7 +4,7 @@ import shutil
 import subprocess
 
 import pytest
-from support.machine import packages
+from support.machine import compilers, packages
 from support.symbols.compiled_objects import needs_gcc
 
 from sonde.model.types import Struct, resolve, size_of
@@ -81,14 +81,9 @@ WAYS = [
 COMPILERS = [pytest.param(each, marks=packages.needs(each)) for each in ("gcc", "clang")]
 
 
-def built(directory, compiler, flags, texts, ending):
-    objects = []
-    for name, text in texts.items():
-        (directory / f"{name}.{ending}").write_text(text)
-        subprocess.run([compiler, "-g", *flags, "-c", f"{name}.{ending}"], cwd=directory, check=True)
-        objects.append(f"{name}.o")
-    subprocess.run([compiler, "-g", *flags, *objects, "-o", "program"], cwd=directory, check=True)
-    return str(directory / "program")
+def built(compiler, flags, texts, ending):
+    files = {f"{name}.{ending}": text for name, text in texts.items()}
+    return str(compilers.kept([compiler, "-g", *flags, *files, "-o", "program"], files, "program"))
 
 
 def pointed(points, function, *names):
@@ -127,17 +122,17 @@ def check_c(path):
 @pytest.mark.share(1)
 @pytest.mark.parametrize("compiler", COMPILERS)
 @pytest.mark.parametrize("flags", WAYS, ids="_".join)
-def test_structures_of_another_file_have_their_members(compiler, flags, tmp_path):
+def test_structures_of_another_file_have_their_members(compiler, flags):
     if compiler == "clang" and "-flto" in flags:
         flags = ("-O1",)  # Its plug-in for the linker is a package of its own.
-    check_c(built(tmp_path, compiler, flags, {"user": USER_C, "owner": OWNER_C, "other": OTHER_C}, "c"))
+    check_c(built(compiler, flags, {"user": USER_C, "owner": OWNER_C, "other": OTHER_C}, "c"))
 
 
 @pytest.mark.share(1)
 @pytest.mark.parametrize("compiler", [pytest.param(each, marks=packages.needs(each)) for each in ("g++", "clang++")])
 @pytest.mark.parametrize("flags", WAYS[:-1], ids="_".join)
-def test_classes_of_another_file_are_told_apart_by_what_they_are_in(compiler, flags, tmp_path):
-    points = Points(open_information(built(tmp_path, compiler, flags, {"user": USER_CC, "owner": OWNER_CC}, "cc")))
+def test_classes_of_another_file_are_told_apart_by_what_they_are_in(compiler, flags):
+    points = Points(open_information(built(compiler, flags, {"user": USER_CC, "owner": OWNER_CC}, "cc")))
     this, store, plain, shelf = pointed(points, "Front::of", "this", "store", "plain", "shelf")
     assert store.find("kept").offset == 96
     assert store.find("based").offset == 64
@@ -148,19 +143,17 @@ def test_classes_of_another_file_are_told_apart_by_what_they_are_in(compiler, fl
 
 @packages.needs("dwz")
 def test_definitions_that_dwz_has_moved_are_found(tmp_path):
-    path = built(tmp_path, "gcc", ("-O0",), {"user": USER_C, "owner": OWNER_C, "other": OTHER_C}, "c")
+    path = built("gcc", ("-O0",), {"user": USER_C, "owner": OWNER_C, "other": OTHER_C}, "c")
     for name in ("one", "two"):
         shutil.copy(path, tmp_path / name)
     subprocess.run(["dwz", "-m", "common", "one", "two"], cwd=tmp_path, check=True)
     check_c(str(tmp_path / "one"))
 
 
-def test_a_library_has_what_its_users_declare(tmp_path):
-    (tmp_path / "owner.c").write_text(OWNER_C)
-    (tmp_path / "user.c").write_text(USER_C)
-    subprocess.run(["gcc", "-g", "-shared", "-fPIC", "owner.c", "-o", "libowner.so"], cwd=tmp_path, check=True)
-    subprocess.run(["gcc", "-g", "user.c", "./libowner.so", "-o", "program"], cwd=tmp_path, check=True)
-    program, library = (open_information(str(tmp_path / name)) for name in ("program", "libowner.so"))
+def test_a_library_has_what_its_users_declare():
+    owner = compilers.built("owner.c", OWNER_C, "gcc", "-g", "-shared", "-fPIC")
+    user = compilers.built("user.c", USER_C, "gcc", "-g", owner)
+    program, library = open_information(user), open_information(owner)
     (store,) = pointed(Points(program), "seen", "store")
     assert not store.complete
     asked = []

@@ -2,12 +2,12 @@
 
 import random
 import struct
-import subprocess
 from array import array
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
-from support.machine import packages
+from support.machine import compilers
 from support.symbols.made_unwind_rows import unwind_rows
 
 from sonde.model.location import Binary, Constant, Register
@@ -57,14 +57,8 @@ int main(int count, char **words) {
 
 
 @pytest.fixture(scope="module")
-def program(tmp_path_factory):
-    packages.require("gcc")
-    directory = tmp_path_factory.mktemp("rows")
-    source = directory / "program.c"
-    source.write_text(SOURCE)
-    made = directory / "program"
-    subprocess.run(["gcc", "-O2", "-w", "-o", made, source], check=True)
-    return made.read_bytes()
+def program():
+    return Path(compilers.built("program.c", SOURCE, "gcc", "-O2", "-w")).read_bytes()
 
 
 def read(rows):

@@ -1,8 +1,7 @@
 """What only callers know of a parameter is taken from them: across split units, and where the function lacks it."""
 
-import subprocess
-
 import pytest
+from support.machine import compilers
 from support.symbols.compiled_objects import needs_gcc, needs_gdb, output
 from support.symbols.gdb_comparison import compared
 
@@ -52,19 +51,16 @@ WAYS = [(), ("-gsplit-dwarf",), ("-gsplit-dwarf", "-gdwarf-4"), ("-gdwarf-4",), 
 """Without -fno-ipa-ra values are in registers that functions need not keep: gdb takes them to be there."""
 
 
-def built(directory, flags):
-    for name, text in (("called", CALLED), ("calling", CALLING)):
-        (directory / f"{name}.c").write_text(text)
-        subprocess.run(["gcc", "-g", "-O2", *flags, "-c", f"{name}.c"], cwd=directory, check=True)
-    subprocess.run(["gcc", "-g", "-O2", *flags, "called.o", "calling.o", "-o", "program"], cwd=directory, check=True)
-    return str(directory / "program")
+def built(*flags):
+    files = {"called.c": CALLED, "calling.c": CALLING}
+    return str(compilers.kept(["gcc", "-g", "-O2", *flags, *files, "-o", "program"], files, "program"))
 
 
 @pytest.mark.share(1)
 @needs_gdb
 @pytest.mark.parametrize("flags", WAYS, ids=lambda flags: "_".join(flags) or "plain")
-def test_values_of_callers_are_those_gdb_prints(flags, tmp_path):
-    path = built(tmp_path, flags)
+def test_values_of_callers_are_those_gdb_prints(flags):
+    path = built(*flags)
     results = compared(path, "called.c")
     pairs = [each for each in results if each["gdb"] is not None]
     assert [each for each in pairs if each["sonde"] != each["gdb"]] == []
@@ -72,8 +68,8 @@ def test_values_of_callers_are_those_gdb_prints(flags, tmp_path):
 
 
 @needs_gdb
-def test_a_parameter_that_a_function_lacks_is_what_its_callers_gave(tmp_path):
-    path = built(tmp_path, ())
+def test_a_parameter_that_a_function_lacks_is_what_its_callers_gave():
+    path = built()
     assert "DW_OP_GNU_parameter_ref" in output("readelf", "--debug-dump=loc", path)
     found = [each for each in compared(path, "called.c") if each["path"] == "spare" and each["gdb"] is not None]
     assert len(found) > 4

@@ -66,10 +66,17 @@ def kept(words, files, product, depends=()):
     return place / product
 
 
+def built(name, text, compiler, *flags):
+    """The path of the program or library that a compiler makes of one file, whose name it has without the ending."""
+    product = Path(name).stem
+    return str(kept([compiler, "-o", product, name, *flags], {name: text}, product))
+
+
 def _make(place, words, files):
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir()
     for name, text in files.items():
+        (place / name).parent.mkdir(exist_ok=True)
         (place / name).write_text(text)
     done = subprocess.run(words, cwd=place, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     if done.returncode:
