@@ -2,10 +2,9 @@
 of what they are combined with."""
 
 import re
-import subprocess
 
 import pytest
-from support.command.command import sonde
+from support.command.command import build, sonde
 
 ENGINES = ("kernel", "embedded")
 PROGRAM = r"""
@@ -75,9 +74,7 @@ int main(void) { volatile int sum = take(&o, -7, true, FIVE); return sum == coun
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_all_arguments_and_the_types_that_they_lead_to(engine, tmp_path):
-    (tmp_path / "take.c").write_text(SOURCE)
-    binary = str(tmp_path / "take")
-    subprocess.run(["gcc", "-g", "-O1", "-o", binary, f"{binary}.c"], check=True)
+    binary = build(tmp_path, "take", SOURCE, "-g")
     program = f"""
         u:{binary}:take {{
             $all = args; print(($all.n, $all.yes)); @kept = args; printf("%s\\n", args);
@@ -99,28 +96,24 @@ def test_all_arguments_and_the_types_that_they_lead_to(engine, tmp_path):
 @pytest.mark.parametrize("engine", ["kernel", "embedded"])
 @pytest.mark.parametrize("flags", [["-pie"], ["-no-pie", "-s", "-rdynamic"]])
 def test_data_is_found_by_the_symbol_table_alone(engine, flags, tmp_path):
-    source = tmp_path / "data.c"
-    source.write_text(
+    source = (
         'short small = 76; char *text = "some text";'
         'void here(void) { __asm__ volatile(""); } int main(void) { small++; here(); return 0; }'
     )
-    program = tmp_path / "data"
-    subprocess.run(["gcc", "-O0", *flags, "-o", program, source], check=True)
+    program = build(tmp_path, "data", source, "-O0", *flags)
     code = f'uprobe:{program}:here {{ print((*uaddr("small"), sizeof(*uaddr("small")), str(*uaddr("text")))); }}'
-    done = sonde("bt", "-q", "--engine", engine, "-c", str(program), "-e", code)
+    done = sonde("bt", "-q", "--engine", engine, "-c", program, "-e", code)
     assert done.stdout.strip() == "(77, 2, some text)"
 
 
 @pytest.mark.parametrize("engine", ["kernel", "embedded"])
 def test_arguments_and_results_are_unsigned(engine, tmp_path):
-    source = tmp_path / "negative.c"
-    source.write_text("long same(long n) { return n; } int main(void) { return (int)same(-2) + 2; }")
-    program = tmp_path / "negative"
-    subprocess.run(["gcc", "-O0", "-o", program, source], check=True)
+    source = "long same(long n) { return n; } int main(void) { return (int)same(-2) + 2; }"
+    program = build(tmp_path, "negative", source, "-O0")
     code = (
         f"uprobe:{program}:same {{ print((arg0, arg0 > 5)); }} "
         f'uretprobe:{program}:same {{ printf("%d ", retval); print((retval >> 1, retval / 2, retval < 0)); }}'
     )
-    done = sonde("bt", "-q", "--no-warnings", "--engine", engine, "-c", str(program), "-e", code)
+    done = sonde("bt", "-q", "--no-warnings", "--engine", engine, "-c", program, "-e", code)
     half = (1 << 63) - 1
     assert done.stdout.split("\n")[:2] == [f"({(1 << 64) - 2}, true)", f"-2 ({half}, {half}, false)"]

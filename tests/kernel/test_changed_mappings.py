@@ -2,10 +2,11 @@
 code in its heap and its stack, forks and executes another program: live and of a recording, each stack with the names
 that its addresses had when it was taken."""
 
-import subprocess
+import shutil
 
 import pytest
-from support.command.command import sonde
+from support.command.command import build, sonde
+from support.machine import compilers
 
 LIBRARY = """
 __attribute__((noipa)) long NAME(long (*called)(int), int n) {
@@ -91,14 +92,10 @@ def built(tmp_path_factory):
     directory = tmp_path_factory.mktemp("changed")
     flags = "-O1", "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls"
     for name in ("one", "two"):
-        source = directory / f"{name}.c"
-        source.write_text(LIBRARY)
-        library = directory / f"lib{name}.so"
-        subprocess.run(["gcc", *flags, "-fPIC", "-shared", f"-DNAME={name}", "-o", library, source], check=True)
+        words = ["gcc", *flags, "-fPIC", "-shared", f"-DNAME={name}", "-o", f"lib{name}.so", "library.c"]
+        shutil.copy2(compilers.kept(words, {"library.c": LIBRARY}, f"lib{name}.so"), directory)
     for name, text in (("program", PROGRAM), ("other", OTHER)):
-        source = directory / f"{name}.c"
-        source.write_text(text)
-        subprocess.run(["gcc", *flags, "-pthread", "-o", directory / name, source, "-ldl"], check=True)
+        build(directory, name, text, *flags, "-pthread", "-ldl")
     return directory
 
 

@@ -275,16 +275,12 @@ int main(void) { for (int i = 0; i < 11; i++) fire(i, -3); return 0; }
 @packages.needs("clang", "gcc", "bpf/usdt.bpf.h")
 def test_static_probes_by_libbpfs_own_header(tmp_path):
     """Its functions are weak and hidden: the verifier has to look at them with their callers."""
-    program = tmp_path / "program.c"
-    program.write_text(SHOP)
-    subprocess.run(["gcc", "-O1", "-o", tmp_path / "program", program], check=True)
+    program = command.build(tmp_path, "program", SHOP)
     source, object_ = tmp_path / "usdt.bpf.c", tmp_path / "usdt.bpf.o"
     source.write_text(USDT)
     words = ["-D__TARGET_ARCH_x86", "-I/usr/include/x86_64-linux-gnu", "-target", "bpf", "-O2", "-g", "-w"]
     subprocess.run(["clang", *words, "-c", source, "-o", object_], check=True)
-    done = command.sonde(
-        "--object", object_, "--dump", "--attach", f"sale={tmp_path}/program:shop:sale", "-c", tmp_path / "program"
-    )
+    done = command.sonde("--object", object_, "--dump", "--attach", f"sale={program}:shop:sale", "-c", program)
     found = dict(line.split(" = ", 1) for line in done.stdout.splitlines() if line.startswith(("sum", "number")))
     assert found == {"number": "11", "sum": str(-3 * sum(range(11)) + 2 * 11)}
 

@@ -268,9 +268,7 @@ JOBS = [(id, 1000 << id, ("ada", "grace")[id % 2], attempt) for id in range(1, 8
 
 @pytest.fixture(scope="module")
 def queue(tmp_path_factory):
-    path = tmp_path_factory.mktemp("queue") / "queue"
-    subprocess.run(["gcc", "-g", "-O2", "-o", str(path), str(HEADERS / "queue.c")], check=True)
-    return str(path)
+    return command.build(tmp_path_factory.mktemp("queue"), "queue", (HEADERS / "queue.c").read_text(), "-g", "-O2")
 
 
 @pytest.mark.share(1)

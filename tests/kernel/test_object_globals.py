@@ -1,12 +1,13 @@
 """Probe lines without a scope's help: globals and statics of any file, namespace and object, and arguments by their
 numbers, of programs whose values are known."""
 
+import shutil
 import subprocess
 
 import pytest
 from support.bpf.bpf_objects import BOTH, compiled
-from support.command.command import sonde
-from support.machine import packages
+from support.command.command import build, sonde
+from support.machine import compilers, packages
 from support.symbols.static_programs import assembler
 
 pytestmark = packages.needs("gcc", "g++")
@@ -61,17 +62,15 @@ MODES = {
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    place = tmp_path_factory.mktemp("globals")
-    (place / "one.cc").write_text(ONE)
-    (place / "two.c").write_text(TWO)
-    return place
+    return tmp_path_factory.mktemp("globals")
 
 
 def program(folder, mode, *, is_stripped=False):
+    """The path of a copy: a line is about every process that runs the file."""
     path = folder / ("program" + "".join(MODES[mode]))
     if not path.exists():
-        subprocess.run(["gcc", "-g", *MODES[mode], "-c", "two.c"], check=True, cwd=folder)
-        subprocess.run(["g++", "-g", *MODES[mode], "-o", str(path), "one.cc", "two.o"], check=True, cwd=folder)
+        words = ["g++", "-g", *MODES[mode], "-o", "program", "one.cc", "-x", "c", "two.c"]
+        shutil.copy2(compilers.kept(words, {"one.cc": ONE, "two.c": TWO}, "program"), path)
     if is_stripped:
         subprocess.run(["strip", "--strip-debug", "-o", f"{path}.stripped", str(path)], check=True)
         return f"{path}.stripped"
@@ -144,12 +143,10 @@ int main(void) { for (int i = 0; i < 3; i++) { shared += 100; grow(i); } return 
 @pytest.mark.parametrize("compiler", BOTH)
 def test_a_librarys_variable_is_found_where_its_users_have_it(tmp_path, compiler, flags):
     """A program at a fixed place has a copy of it, which the library's own code uses."""
-    (tmp_path / "library.c").write_text(LIBRARY)
-    (tmp_path / "user.c").write_text(USER)
-    library = tmp_path / "libgrow.so"
-    subprocess.run(["gcc", "-g", "-O2", "-shared", "-fPIC", "-o", str(library), "library.c"], check=True, cwd=tmp_path)
-    command = ["gcc", "-O2", *flags, "-o", "user", "user.c", str(library), f"-Wl,-rpath,{tmp_path}"]
-    subprocess.run(command, check=True, cwd=tmp_path)
+    words = ["gcc", "-g", "-O2", "-shared", "-fPIC", "-Wl,-soname,libgrow.so", "-o", "libgrow.so", "library.c"]
+    made = compilers.kept(words, {"library.c": LIBRARY}, "libgrow.so")
+    user = compilers.built("user.c", USER, "gcc", "-O2", *flags, str(made), "-Wl,-rpath,$ORIGIN")
+    library, user = (shutil.copy2(each, tmp_path) for each in (made, user))
     source = f"""
     struct work {{ int shared, own, n; }};
     char lines[] SEC("config") = "exec={library}\\nline=grow shared own n\\n";
@@ -161,7 +158,7 @@ def test_a_librarys_variable_is_found_where_its_users_have_it(tmp_path, compiler
         return 0;
     }}
     """
-    done = sonde("--object", compiled(source, compiler), "-c", str(tmp_path / "user"))
+    done = sonde("--object", compiled(source, compiler), "-c", user)
     assert done.stdout.splitlines() == ["105 8 0", "205 9 1", "306 10 2"]
 
 
@@ -179,8 +176,6 @@ int main(void) { int sum = 0; for (int i = 1; i < 4; i++) sum += work(i); return
 @pytest.mark.share(1)
 @pytest.mark.parametrize("compiler", BOTH)
 def test_variables_beside_the_arguments_of_a_static_probe(tmp_path, compiler):
-    (tmp_path / "sites.c").write_text(assembler("") + SITES)
-    path = str(tmp_path / "sites")
-    subprocess.run(["gcc", "-g", "-O2", "-o", path, "sites.c"], check=True, cwd=tmp_path)
+    path = build(tmp_path, "sites", assembler("") + SITES, "-g", "-O2")
     found = fetched(path, "%demo:step", ["arg0", "n", "total"], compiler)
     assert found == {"arg0": [2, 4, 6], "n": [1, 2, 3], "total": [4, 5, 7]}

@@ -2,13 +2,13 @@
 
 import os
 import shutil
-import subprocess
 import tempfile
+from pathlib import Path
 
 import pytest
 from support.bpf.bpf_objects import BOTH, COMPILERS, compiled
 from support.command import other_user
-from support.command.command import environment
+from support.command.command import build, environment
 from support.machine import packages
 from support.machine.access import needs
 from support.symbols.static_programs import assembler
@@ -62,13 +62,10 @@ SEC("line") int program(void *context)
 @pytest.fixture(scope="module")
 def folder():
     """A directory that nobody may read, with the program that is traced."""
-    packages.require("gcc", COMPILERS[_compiler()][0])
+    packages.require(COMPILERS[_compiler()][0])
     place = tempfile.mkdtemp(prefix="sonde-privileges-")
     try:
-        with open(f"{place}/traced.c", "w") as file:
-            file.write(PROGRAM)
-        command = ["gcc", "-g", "-O1", "-fcf-protection=none", "-o", f"{place}/traced", f"{place}/traced.c"]
-        subprocess.run(command, check=True)
+        build(Path(place), "traced", PROGRAM, "-g", "-fcf-protection=none")
         os.chmod(place, 0o755)
         yield place
     finally:

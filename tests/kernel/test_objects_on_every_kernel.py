@@ -1,6 +1,5 @@
 """BPF objects at functions of the kernel, which not every kernel lets be probed: parameters by name, results."""
 
-import subprocess
 import sys
 
 import pytest
@@ -167,12 +166,10 @@ def test_uprobes_and_rings_work_on_every_kernel(tmp_path):
     compiler = next((name for name, words in COMPILERS.items() if not packages.missing(words[0])), "")
     if not compiler:
         packages.require("bpf-gcc")
-    program = tmp_path / "program"
     source = (
         "__attribute__((noinline)) int work(int n, long m) { return n + m; } int main(void) { return work(5, 7) - 12; }"
     )
-    program.with_suffix(".c").write_text(source)
-    subprocess.run(["gcc", "-g", "-Og", "-fno-ipa-cp", "-o", str(program), f"{program}.c"], check=True)
+    program = command.build(tmp_path, "program", source, "-g", "-Og", "-fno-ipa-cp")
     text = (
         f'char lines[] SEC("config") = "exec={program}\\nwork=work n m";'
         + """
@@ -182,5 +179,5 @@ def test_uprobes_and_rings_work_on_every_kernel(tmp_path):
     { struct event e = { n, m }; bpf_ringbuf_output(&events, &e, sizeof e, 0); bpf_printk("%d", n); return 0; }
     """
     )
-    done = command.sonde("--object", compiled(text, compiler), "-c", str(program))
+    done = command.sonde("--object", compiled(text, compiler), "-c", program)
     assert sorted(done.stdout.splitlines()) == ["5", "events: {.n = 5, .m = 7}"]

@@ -2,11 +2,12 @@
 function by each of its names, the file by each of its own, an offset in each notation."""
 
 import re
-import subprocess
+import shutil
+from pathlib import Path
 
 import pytest
 from support.command.command import sonde
-from support.machine import packages
+from support.machine import compilers
 from support.symbols.static_programs import assembler
 
 LIBRARY = """
@@ -47,18 +48,13 @@ int main() {
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory):
-    packages.require("gcc", "g++")
-    folder = tmp_path_factory.mktemp("names")
-    (folder / "odd.c").write_text(LIBRARY)
-    (folder / "shop.cc").write_text(PROGRAM)
-    library, made = folder / "libodd.so.1.2", folder / "shop"
-    subprocess.run(
-        ["gcc", "-O1", "-w", "-shared", "-fPIC", "-Wl,-soname,libodd.so.1.2", "-o", library, folder / "odd.c"],
-        check=True,
-    )
-    words = ["g++", "-O1", "-w", "-o", made, folder / "shop.cc", library, f"-Wl,-rpath,{folder}", "-Wl,-z,now"]
-    subprocess.run(words, check=True)
-    return made
+    """Copies, as some descriptions are about every process that runs the files."""
+    folder, name = tmp_path_factory.mktemp("names"), "libodd.so.1.2"
+    words = ["gcc", "-O1", "-w", "-shared", "-fPIC", f"-Wl,-soname,{name}", "-o", name, "odd.c"]
+    library = compilers.kept(words, {"odd.c": LIBRARY}, name)
+    flags = ["-O1", "-w", str(library), "-Wl,-rpath,$ORIGIN", "-Wl,-z,now"]
+    shutil.copy2(library, folder)
+    return Path(shutil.copy2(compilers.built("shop.cc", PROGRAM, "g++", *flags), folder))
 
 
 RECORDED = (
