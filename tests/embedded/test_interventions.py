@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from support.command.unprivileged import SONDE, sonde
-from support.machine import packages
+from support.machine import compilers, packages
 from support.machine.access import needs
 
 SOURCE = Path(__file__).parents[1] / "programs" / "injected.c"
@@ -20,11 +20,8 @@ EMBEDDED = ("--engine", "embedded", "-qw")
 
 
 @pytest.fixture(scope="module")
-def program(tmp_path_factory):
-    packages.require("gcc")
-    built = tmp_path_factory.mktemp("injected") / "injected"
-    subprocess.run(["gcc", "-w", "-static", "-o", built, SOURCE], check=True)
-    return str(built)
+def program():
+    return compilers.built(SOURCE.name, SOURCE.read_text(), "gcc", "-w", "-static")
 
 
 def probes(which):

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.machine import packages
+from support.machine import compilers
 
 SONDE = str(Path(sys.executable).parent / "sonde")
 WORK = (
@@ -76,14 +76,11 @@ int main() { int s = open("/nowhere", 0) * 0; for (int i = 0; i < 7; i++) s += w
 
 @pytest.mark.long
 def test_functions_of_a_process_that_is_gone(tmp_path):
-    packages.require("gcc")
-    source, program, path = tmp_path / "work.c", tmp_path / "work", str(tmp_path / "it.rec")
-    source.write_text(FUNCTION)
-    subprocess.run(["gcc", "-O0", "-g", "-o", program, source], check=True)
+    program, path = compilers.built("work.c", FUNCTION, "gcc", "-O0", "-g"), str(tmp_path / "it.rec")
     script = """
         pid$target:work:work:entry { @[arg0] = count(); printf("%s\\n", copyinstr(arg1)); ustack(3); }
         pid$target:work:work:return { @r = sum(arg1); }"""
-    live = sonde("--engine", "embedded", "--record", path, "-n", script, "-c", str(program))
+    live = sonde("--engine", "embedded", "--record", path, "-n", script, "-c", program)
     assert live.stdout.count("hello") == 7
     assert live.stdout.count("`main+") == 7
     assert sonde("--replay", path, "-n", script).stdout == live.stdout
@@ -145,12 +142,10 @@ def test_what_is_missing_is_told_once(tmp_path):
 
 @pytest.mark.long
 def test_what_no_script_asked_for_is_there_with_record_reads(tmp_path):
-    packages.require("gcc")
-    source, program, path = tmp_path / "work.c", tmp_path / "work", str(tmp_path / "it.rec")
-    source.write_text(FUNCTION)
-    subprocess.run(["gcc", "-O0", "-g", "-fno-omit-frame-pointer", "-o", program, source], check=True)
+    program = compilers.built("work.c", FUNCTION, "gcc", "-O0", "-g", "-fno-omit-frame-pointer")
+    path = str(tmp_path / "it.rec")
     asked = "syscall::openat: {} pid$target:work:work: {} proc:::exit {}"
-    sonde("--engine", "embedded", "--record-reads", "--record", path, "-n", asked, "-c", str(program))
+    sonde("--engine", "embedded", "--record-reads", "--record", path, "-n", asked, "-c", program)
     script = """
         syscall::openat:entry { @[copyinstr(arg1)] = count(); }
         pid$target:work:work:entry { printf("%s\\n", copyinstr(arg1)); ustack(3); }

@@ -10,6 +10,7 @@ import pytest
 from support.command.guarded import comes
 from support.command.targets import directory, program
 from support.command.unprivileged import sonde
+from support.machine import compilers
 
 ENGINE = ["--engine", "embedded", "-q"]
 
@@ -79,10 +80,7 @@ _start: movl $64, %eax
 
 def small():
     """A 32-bit program that asks for its parent and ends; skips the test where the kernel runs none."""
-    path = f"{directory()}/small"
-    words = ["gcc", "-m32", "-nostdlib", "-static", "-x", "assembler", "-o", path, "-"]
-    program("int main(void) { return 0; }")
-    subprocess.run(words, input=SMALL, text=True, check=True)
+    path = compilers.built("small.s", SMALL, "gcc", "-m32", "-nostdlib", "-static")
     try:
         subprocess.run([path], check=True)
     except OSError:

@@ -8,7 +8,7 @@ import pytest
 from support.bpf.bpf_objects import BOTH, compiled
 from support.command.command import SONDE, build, environment, unwrapped
 from support.files.capture_files import pcap
-from support.machine import packages
+from support.machine import compilers, packages
 from support.suite.executed import modules, noting
 from test_recorded_static_probes import NONE, PROGRAM
 
@@ -223,10 +223,8 @@ def test_variables_are_shown_as_a_structure(tmp_path):
 
 @packages.needs("clang")
 def test_functions_are_found_by_an_index_of_names(tmp_path):
-    (tmp_path / "attempts.c").write_text(ATTEMPTS)
-    words = ["clang", "-w", "-O1", "-gdwarf-5", "-gpubnames", "attempts.c", "-o", "attempts"]
-    subprocess.run(words, cwd=tmp_path, check=True)
-    output, found = executed(tmp_path, ["vars", "./attempts", "serve"])
+    program = compilers.built("attempts.c", ATTEMPTS, "clang", "-w", "-O1", "-gdwarf-5", "-gpubnames")
+    output, found = executed(tmp_path, ["vars", program, "serve"])
     assert "job" in output
     assert "symbols.dwarf.name_index" in found
 

@@ -6,7 +6,7 @@ import subprocess
 import pytest
 from support.command.command import sonde
 from support.command.example_run import EXAMPLES, rows, run
-from support.machine import packages
+from support.machine import compilers
 
 TALK = """
 import socket
@@ -65,17 +65,14 @@ int main() {
 
 
 @pytest.mark.parametrize("engine", ["kernel", "embedded"])
-def test_exceptions(tmp_path, engine):
+def test_exceptions(engine):
     """Three of six numbers are too large; the way there is known though nothing keeps frame pointers."""
-    packages.require("g++")
-    (tmp_path / "throws.cc").write_text(THROWS)
-    program = tmp_path / "throws"
-    subprocess.run(["g++", "-O2", "-o", program, tmp_path / "throws.cc"], check=True)
+    program = compilers.built("throws.cc", THROWS, "g++", "-O2")
     libraries = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
     library = next(line.split()[2] for line in libraries.splitlines() if "libstdc++" in line)
     if "libstdcxx" not in subprocess.run(["readelf", "-n", library], capture_output=True, text=True).stdout:
         pytest.skip("libstdc++ is built without probes")
-    output = sonde("--engine", engine, "-s", str(EXAMPLES / "exceptions.d"), "-c", str(program)).stdout
+    output = sonde("--engine", engine, "-s", str(EXAMPLES / "exceptions.d"), "-c", program).stdout
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     assert lines[0] == "St13runtime_error"
     assert lines[-1] == "3"

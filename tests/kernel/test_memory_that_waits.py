@@ -7,11 +7,9 @@ from pathlib import Path
 import pytest
 from support.command.command import SONDE, environment
 from support.files import served_files
-from support.machine import packages
+from support.machine import compilers
 
 SERVER = Path(served_files.__file__)
-
-packages.needs("gcc")
 
 TARGET = r"""
 #include <sys/mman.h>
@@ -35,17 +33,10 @@ LIMIT = 60
 """Seconds: without a deadline it takes for ever."""
 
 
-@pytest.fixture(scope="module")
-def program(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("waits")
-    (folder / "waits.c").write_text(TARGET)
-    subprocess.run(["gcc", "-O1", "-o", folder / "waits", folder / "waits.c"], check=True)
-    return folder / "waits"
-
-
 @pytest.fixture
-def target(program, tmp_path):
+def target(tmp_path):
     """Its number, while its file is served and never read."""
+    program = compilers.built("waits.c", TARGET, "gcc", "-O1")
     point = tmp_path / "mount"
     point.mkdir()
     (tmp_path / "content").write_bytes(bytes(1 << 16))

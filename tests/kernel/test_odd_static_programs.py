@@ -8,7 +8,7 @@ import time
 
 import pytest
 from support.command.command import build
-from support.machine import packages
+from support.machine import compilers
 from support.symbols.static_programs import assembler
 from test_static_probes_everywhere import COUNTED, SITES, Held, Tracer
 
@@ -48,12 +48,9 @@ def thrown(times):
 
 
 @pytest.mark.long
-def test_exceptions_of_all_processes(tmp_path):
+def test_exceptions_of_all_processes():
     """libstdc++ by a glob, in a program that runs before sonde and one that starts while it traces."""
-    packages.require("g++")
-    (tmp_path / "throws.cc").write_text(THROWS)
-    program = str(tmp_path / "throws")
-    subprocess.run(["g++", "-w", "-o", program, tmp_path / "throws.cc"], check=True)
+    program = compilers.built("throws.cc", THROWS, "g++", "-w")
     shown = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
     library = next(line.split()[2] for line in shown.splitlines() if "libstdc++" in line)
     if "libstdcxx" not in subprocess.run(["readelf", "-n", library], capture_output=True, text=True).stdout:

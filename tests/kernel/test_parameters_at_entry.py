@@ -2,11 +2,10 @@
 of types, each value known, and those that a probe cannot reach refused."""
 
 import random
-import subprocess
 
 import pytest
 from support.command.command import build, sonde
-from support.machine import packages
+from support.machine import compilers, packages
 
 TYPES = {
     "char": ("signed char %s", "{0}", {"": 8}),
@@ -126,11 +125,9 @@ int main() {
 @pytest.mark.long
 @packages.needs("g++")
 @pytest.mark.parametrize("flags", [("-O0",), ("-O2",), ("-O0", "-gdwarf-4"), ("-O2", "-gdwarf-4")])
-def test_methods_references_and_objects_that_are_not_copied(tmp_path, flags):
+def test_methods_references_and_objects_that_are_not_copied(flags):
     """A reference is named as what it refers to, and members of base classes as the class's own."""
-    (tmp_path / "program.cc").write_text(CXX)
-    program = str(tmp_path / "program")
-    subprocess.run(["g++", "-g", *flags, "-o", program, str(tmp_path / "program.cc")], check=True)
+    program = compilers.built("program.cc", CXX, "g++", "-g", *flags)
     text = """pid$target:a.out:*4cost*:entry { printf("%d %d %d %d %d %d\\n", args->this->price, args->this->id,
             args->this->side, args->factor, args->other.price, args->other.id); }
         pid$target:a.out:*take*:entry { printf("%d %d %d %d %d\\n", args->named.number, args->last, args->count,
@@ -162,11 +159,8 @@ fn main() {
 @pytest.mark.share(1)
 @packages.needs("rustc")
 @pytest.mark.parametrize("level", [0, 2])
-def test_parameters_of_rust(tmp_path, level):
-    (tmp_path / "program.rs").write_text(RUST)
-    program = str(tmp_path / "program")
-    source_ = str(tmp_path / "program.rs")
-    subprocess.run(["rustc", "-g", "-C", f"opt-level={level}", "-o", program, source_], check=True)
+def test_parameters_of_rust(level):
+    program = compilers.built("program.rs", RUST, "rustc", "-g", "-C", f"opt-level={level}")
     paths = ["first", "items.length", "pair.__0", "point->y", "large.a[1]", "other.x", "other.y", "name.length", "last"]
     expected = ["4", "3", "1", "7", "2", "8", "9", "5", "77"]
     if level:

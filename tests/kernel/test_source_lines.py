@@ -6,7 +6,7 @@ import sys
 
 import pytest
 from support.command.command import build, environment, sonde, table, unwrapped
-from support.machine import packages
+from support.machine import compilers, packages
 
 needs_gdb = packages.needs("gdb")
 
@@ -118,21 +118,16 @@ def test_a_table_of_lines_is_run_once_for_many_clauses(tmp_path):
 
 
 @pytest.fixture(scope="module")
-def two_files(tmp_path_factory):
+def two_files():
     """A program of two files of one name."""
-    base = tmp_path_factory.mktemp("names")
+    main = "int in_first(int), in_second(int);\nint main() { in_first(1); in_second(2); return in_second(3) != 4; }\n"
+    files = {"main.c": main}
     for number, name in enumerate(("first", "second")):
-        (base / name).mkdir()
-        (base / name / "part.c").write_text(
+        files[f"{name}/part.c"] = (
             f"volatile int sink_{name};\n\nint in_{name}(int n)\n{{\n"
             f"    sink_{name} = n;\n    return n + {number};\n}}\n"
         )
-    main = "int in_first(int), in_second(int);\nint main() { in_first(1); in_second(2); return in_second(3) != 4; }\n"
-    program = base / "program"
-    (base / "main.c").write_text(main)
-    files = ["main.c", "first/part.c", "second/part.c"]
-    subprocess.run(["gcc", "-g", "-O0", "-o", program, *files], cwd=base, check=True)
-    return str(program)
+    return str(compilers.kept(["gcc", "-g", "-O0", "-o", "program", *files], files, "program"))
 
 
 @pytest.mark.share(1)
@@ -180,11 +175,9 @@ def test_without_debug_information(tmp_path):
     )
 
 
-def test_constructors_and_templates(tmp_path):
+def test_constructors_and_templates():
     """C++: a template has a copy for each type, and a constructor makes objects as well as their bases."""
-    packages.require("g++")
-    source = tmp_path / "copies.cc"
-    source.write_text(
+    source = (
         "volatile long sink;\n"
         "template <typename T> struct Box {\n"
         "    T value;\n"
@@ -197,7 +190,7 @@ def test_constructors_and_templates(tmp_path):
         "struct Derived : virtual Box<int> { Derived() : Box<int>(3) {} };\n"
         "int main() { Box<int> a(1); Box<long> b(2); Box<char> c(3); Derived d; return 0; }\n"
     )
-    subprocess.run(["g++", "-g", "-O0", "-o", tmp_path / "copies", source], check=True)
+    program = compilers.built("copies.cc", source, "g++", "-g", "-O0")
     text = "pid$target:a.out:copies.cc@6: { @[probename] = count(); }"
-    counts = table(sonde("-q", "-c", str(tmp_path / "copies"), "-n", text).stdout)
+    counts = table(sonde("-q", "-c", program, "-n", text).stdout)
     assert sorted(counts.values()) == [1, 1, 2]

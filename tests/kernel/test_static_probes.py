@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from support.command.command import build, sonde, start, table
-from support.machine import packages
+from support.machine import compilers
 from support.symbols.static_programs import assembler
 
 FORMS = {
@@ -336,17 +336,14 @@ def test_a_file_needs_its_name():
     assert "there is no program or library /absent" in sonde("-qn", "usdt:/absent:work:x", status=1).stderr
 
 
-def test_exceptions_of_the_library_of_cpp(tmp_path):
+def test_exceptions_of_the_library_of_cpp():
     """libstdc++ has probes of its own, in files that distributions make."""
-    source = tmp_path / "throws.cc"
-    source.write_text("int main() { for (int i = 0; i < 3; i++) try { throw i; } catch (int) {} return 0; }\n")
-    packages.require("g++")
-    program = tmp_path / "throws"
-    subprocess.run(["g++", "-o", program, source], check=True)
+    source = "int main() { for (int i = 0; i < 3; i++) try { throw i; } catch (int) {} return 0; }\n"
+    program = compilers.built("throws.cc", source, "g++")
     notes = subprocess.run(["readelf", "-n", _library(program)], capture_output=True, text=True, check=True).stdout
     if "libstdcxx" not in notes:
         pytest.skip("libstdc++ is built without probes")
-    out = sonde("-qn", "libstdcxx$target:::{ @[probename] = count(); }", "-c", str(program)).stdout
+    out = sonde("-qn", "libstdcxx$target:::{ @[probename] = count(); }", "-c", program).stdout
     assert table(out) == {("throw",): 3, ("catch",): 3}
 
 

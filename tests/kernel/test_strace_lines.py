@@ -9,15 +9,13 @@ from pathlib import Path
 import pytest
 from support.command.command import SONDE
 from support.files.strace_lines import GROUPS, PROGRAM, SCRIPT, compare
-from support.machine import packages
+from support.machine import compilers, packages
 
 
 @pytest.fixture(scope="module")
-def program(tmp_path_factory):
-    packages.require("gcc", "strace")
-    built = tmp_path_factory.mktemp("calls") / "calls"
-    subprocess.run(["gcc", "-w", "-O1", "-pthread", "-o", built, PROGRAM], check=True)
-    return str(built)
+def program():
+    packages.require("strace")
+    return compilers.built("calls.c", PROGRAM.read_text(), "gcc", "-w", "-O1", "-pthread")
 
 
 def shown(words, place):

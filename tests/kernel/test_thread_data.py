@@ -1,10 +1,7 @@
 """Thread-local data of a library that is loaded late, of each thread its own."""
 
-import subprocess
-
-import pytest
 from support.command.command import sonde, unwrapped
-from support.machine import packages
+from support.machine import compilers
 
 LIBRARY = """
 KIND __thread long mine = 7;
@@ -29,36 +26,24 @@ int main(int count, char **words)
 TEXT = "pid$target:library.so:more:entry { @[args->n, globals->mine] = count(); }"
 
 
-@pytest.fixture(scope="module")
-def built(tmp_path_factory):
-    packages.require("gcc")
-    directory = tmp_path_factory.mktemp("thread")
-    (directory / "program.c").write_text(PROGRAM)
-    (directory / "library.c").write_text(LIBRARY)
-    for words in (
-        ["-pthread", "program.c", "-o", "program"],
-        ["-DKIND=static", "-shared", "-fPIC", "library.c", "-o", "library.so"],
-    ):
-        subprocess.run(["gcc", "-g", "-O1", *words], cwd=directory, check=True)
-    (directory / "exported").mkdir()
-    words = ["-DKIND=", "-shared", "-fPIC", "library.c", "-o", "exported/library.so"]
-    subprocess.run(["gcc", "-g", "-O1", *words], cwd=directory, check=True)
-    return directory
+def command(kind):
+    """One that uses a library whose data is of that kind."""
+    program = compilers.built("program.c", PROGRAM, "gcc", "-g", "-O1", "-pthread")
+    words = ["gcc", "-g", "-O1", f"-DKIND={kind}", "-shared", "-fPIC", "library.c", "-o", "library.so"]
+    return f"{program} {compilers.kept(words, {'library.c': LIBRARY}, 'library.so')}"
 
 
-def test_each_thread_has_its_own(built, monkeypatch):
+def test_each_thread_has_its_own():
     """A thread that has not used any has none yet: the first call of each is a fault."""
-    monkeypatch.chdir(built)
-    done = sonde("-qn", TEXT, "-c", "./program ./library.so")
+    done = sonde("-qn", TEXT, "-c", command("static"))
     found = sorted(tuple(map(int, line.split())) for line in done.stdout.splitlines() if line.strip())
     assert found == sorted((n, 7 + n * turn, 1) for n in range(1, 5) for turn in (1, 2))
     assert done.stderr.count("invalid address") == 4
 
 
-def test_what_another_object_may_define_is_refused(built, monkeypatch):
+def test_what_another_object_may_define_is_refused():
     """With the reason, and nothing about variables of clauses."""
-    monkeypatch.chdir(built)
-    done = sonde("-qn", TEXT, "-c", "./program exported/library.so", status=1)
+    done = sonde("-qn", TEXT, "-c", command(""), status=1)
     assert "it is thread-local data of a library" in unwrapped(done.stderr)
     assert "nothing sets" not in done.stderr
     assert "BEGIN" not in done.stderr

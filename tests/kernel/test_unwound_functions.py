@@ -6,7 +6,7 @@ import sys
 
 import pytest
 from support.command.command import SONDE, environment, sonde, unwrapped
-from support.machine import packages
+from support.machine import compilers
 
 THROWING = r"""
 #include <cstdio>
@@ -52,21 +52,13 @@ _start: call "main.(*Server).Serve"
 
 
 @pytest.fixture(scope="module")
-def throwing(tmp_path_factory):
-    packages.require("g++")
-    directory = tmp_path_factory.mktemp("throwing")
-    (directory / "throwing.cc").write_text(THROWING)
-    subprocess.run(["g++", "-g", "-O1", "throwing.cc", "-o", "throwing"], cwd=directory, check=True)
-    return str(directory / "throwing")
+def throwing():
+    return compilers.built("throwing.cc", THROWING, "g++", "-g", "-O1")
 
 
 @pytest.fixture(scope="module")
-def of_go(tmp_path_factory):
-    packages.require("gcc")
-    directory = tmp_path_factory.mktemp("go")
-    (directory / "server.s").write_text(OF_GO)
-    subprocess.run(["gcc", "-nostdlib", "-static", "server.s", "-o", "server"], cwd=directory, check=True)
-    return str(directory / "server")
+def of_go():
+    return compilers.built("server.s", OF_GO, "gcc", "-nostdlib", "-static")
 
 
 @pytest.mark.long

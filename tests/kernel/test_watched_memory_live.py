@@ -1,10 +1,11 @@
 """Watchpoints: the processor tells of each access to a variable, of all threads of a process."""
 
 import re
+import subprocess
 
 import pytest
 from support.command.command import sonde
-from support.machine import packages
+from support.machine import compilers, packages
 
 SOURCE = """
 #include <pthread.h>
@@ -24,17 +25,12 @@ int main(void)
 
 
 @pytest.fixture(scope="module")
-def watched(tmp_path_factory):
+def watched():
     """The command, and the addresses of its symbols."""
-    packages.needs("gcc", "nm")
-    import subprocess
-
-    folder = tmp_path_factory.mktemp("watched")
-    (folder / "watched.c").write_text(SOURCE)
-    program = folder / "watched"
-    subprocess.run(["gcc", "-no-pie", "-pthread", "-o", program, folder / "watched.c"], check=True)
+    packages.require("nm")
+    program = compilers.built("watched.c", SOURCE, "gcc", "-no-pie", "-pthread")
     listed = subprocess.run(["nm", program], capture_output=True, text=True, check=True).stdout
-    return str(program), {name: int(at, 16) for at, name in re.findall(r"^(\w+) \w (\w+)$", listed, re.MULTILINE)}
+    return program, {name: int(at, 16) for at, name in re.findall(r"^(\w+) \w (\w+)$", listed, re.MULTILINE)}
 
 
 def test_each_write_of_each_thread_fires(watched):
