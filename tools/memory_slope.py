@@ -132,7 +132,7 @@ def _descendants(pid: int) -> Iterator[int]:
     parents: dict[int, list[int]] = {}
     for each in filter(str.isdigit, os.listdir("/proc")):
         try:
-            fields = Path("/proc", each, "stat").read_text().rpartition(")")[2].split()
+            fields = Path("/proc", each, "stat").read_text(errors="replace").rpartition(")")[2].split()
         except OSError:
             continue
         parents.setdefault(int(fields[1]), []).append(int(each))

@@ -53,6 +53,21 @@ def open_regular(path: str, largest: int | None = None, flags: int = 0) -> int:
             return place
     else:
         place = os.open(path, os.O_PATH | os.O_CLOEXEC | flags & os.O_NOFOLLOW)
+    return _regular(place, path, largest, flags)
+
+
+def open_held(descriptor: int, path: str) -> int:
+    """To read the regular file that a descriptor (O_PATH) has, which has been found at a path; a copy where another
+    process serves it. Raises OSError."""
+    own = f"/proc/{os.getpid()}/fd/{descriptor}"
+    if not others.may_wait(path):
+        return _regular(os.dup(descriptor), own)
+    place, is_copy = others.place(own, None, 0)
+    return place if is_copy else _regular(place, own)
+
+
+def _regular(place: int, path: str, largest: int | None = None, flags: int = 0) -> int:
+    """The same place, which this closes, to be read."""
     try:
         found = os.fstat(place)
         if not stat.S_ISREG(found.st_mode):

@@ -77,5 +77,5 @@ def test_a_page_that_does_not_come_is_a_fault(target, engine):
 
 @pytest.mark.long
 def test_stacks_have_names_where_all_processes_are_traced(target):
-    script = f"syscall::write:entry /pid == {target}/ {{ @[ustack(2)] = count(); exit(0); }}"
+    script = f"syscall::write:entry /pid == {target} && ustackdepth > 1/ {{ @[ustack(2)] = count(); exit(0); }}"
     assert "main" in traced("-n", script).stdout

@@ -378,7 +378,7 @@ def test_functions_that_return_twice(tmp_path):
     out = traced(path, "pid$target:::return { @ = count(); }").stdout.split()
     assert out[:2] == ["5", "2"]
     assert int(out[2]) > 0
-    for name in ("_setjmp", "vfork", "getcontext"):
+    for name in ("_setjmp", "vfork", "getcontext", "dlsym", "dlopen", "backtrace"):
         refused = traced(path, f"pid$target:libc:{name}:return", "-xerrtags", status=1).stderr
         assert "[D_PROC_CREATEFAIL]" in refused
 

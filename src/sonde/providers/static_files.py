@@ -13,6 +13,7 @@ from sonde.providers.pattern import matcher
 from sonde.providers.static_sites import SiteError, site_of
 from sonde.symbols.elf.errors import CostError
 from sonde.symbols.elf.file import ElfError, ElfFile
+from sonde.symbols.elf.file_bytes import FileBytes
 from sonde.symbols.elf.indirect import Loaded
 from sonde.symbols.elf.static_note import Note
 from sonde.symbols.elf.static_notes import SECTIONS, notes_of
@@ -21,7 +22,7 @@ from sonde.symbols.functions import CodeObject
 from sonde.symbols.mappings import DELETED, Mapping, parse_maps
 from sonde.symbols.objects import is_inode, root_of
 from sonde.typed import NamedTuple, TypeAlias
-from sonde.untrusted import kernel_text, lines, open_regular
+from sonde.untrusted import kernel_text, lines, open_held
 
 _SEPARATOR = 6
 """Words of a line of mountinfo before the optional ones, which end with a dash."""
@@ -153,11 +154,10 @@ class StaticFiles:
         """Those where programs and libraries are installed, whether a process has mapped them or not."""
         for path in with_sections(SECTIONS):
             try:
-                file = ElfFile.open(path)
-            except (OSError, ElfError):
+                descriptor, status = others.held(path)
+            except OSError:
                 continue
-            notes = self._notes(file, path)
-            found = self._kept(os.getpid(), path, path, file, notes) if notes else None
+            found = self._read(os.getpid(), path, path, descriptor, status)
             if found is not None:
                 yield found
 
@@ -175,14 +175,45 @@ class StaticFiles:
     def _find(self, pid: int, mapping: Mapping) -> StaticFile | None:
         for path in self._paths(pid, mapping):
             try:
-                file = _open(path)
-            except (OSError, ElfError):
+                descriptor, status = others.held(path)
+            except OSError:
                 continue
-            if file is None:
-                return None
-            notes = self._notes(file, mapping.path)
-            return self._kept(pid, mapping.path, path, file, notes) if notes else None
+            # Whoever owns the path may have put something else there.
+            if status.st_ino == mapping.inode:
+                return self._read(pid, mapping.path, path, descriptor, status)
+            os.close(descriptor)
         self.unreadable += 1
+        return None
+
+    def _read(
+        self, pid: int, called: str, path: str, descriptor: int, status: os.stat_result
+    ) -> StaticFile | None:  # fmt: skip
+        """The file that a descriptor, which this takes, has, None if it has no static probes. What is read is what is
+        probed, whatever lies at the path by then."""
+        file = self._opened(descriptor, path)
+        notes = self._notes(file, called) if file is not None else []
+        identity = _identity(descriptor, status, pid, self._proc) if notes else ()
+        if file is None or not notes or identity in self._files:
+            os.close(descriptor)
+        else:
+            root = root_of(pid, self._proc)
+            inside = root if root and path.startswith(root) else ""
+            name = os.path.basename(others.real_path(called) if called == path else called.removesuffix(DELETED))
+            self._files[identity] = StaticFile(descriptor, path, inside, name, file, notes)
+        return self._files.get(identity)
+
+    def _opened(self, descriptor: int, path: str) -> ElfFile | None:
+        """None if it has no section for static probes."""
+        try:
+            reading = open_held(descriptor, path)
+            try:
+                return ElfFile(FileBytes(os.dup(reading))) if has_section(reading, SECTIONS) else None
+            finally:
+                os.close(reading)
+        except OSError:
+            self.unreadable += 1
+        except ElfError:
+            pass  # a damaged file has no probes
         return None
 
     def _notes(self, file: ElfFile, path: str) -> list[Note]:
@@ -191,26 +222,11 @@ class StaticFiles:
                 return notes_of(file)
         except CostError as error:
             self.given_up[path] = str(error)
+        except OSError:
+            self.unreadable += 1
         except ElfError:
             pass  # a damaged file has no probes
         return []
-
-    def _kept(self, pid: int, called: str, path: str, file: ElfFile, notes: list[Note]) -> StaticFile | None:
-        try:
-            # Probes are put into the file itself: a copy of one that is served would not do.
-            descriptor, status = others.held(path)
-        except OSError:
-            self.unreadable += 1
-            return None
-        identity = _identity(descriptor, status, pid, self._proc)
-        if identity in self._files:
-            os.close(descriptor)
-        else:
-            root = root_of(pid, self._proc)
-            inside = root if root and path.startswith(root) else ""
-            name = os.path.basename(others.real_path(called) if called == path else called.removesuffix(DELETED))
-            self._files[identity] = StaticFile(descriptor, path, inside, name, file, notes)
-        return self._files[identity]
 
     def _paths(self, pid: int, mapping: Mapping) -> list[str]:
         """Where the file may be read: under its path, through the mapping, and in the process's own namespace."""
@@ -218,17 +234,6 @@ class StaticFiles:
         through = f"{self._proc}/{pid}/map_files/{mapping.start:x}-{mapping.end:x}"
         inside = f"{self._proc}/{pid}/root{mapping.path}"
         return [path for path in (here, through, inside) if is_inode(path, mapping.inode)]
-
-
-def _open(path: str) -> ElfFile | None:
-    """The file at a path, None if it has no section for static probes. Raises OSError or ElfError."""
-    descriptor = open_regular(path)
-    try:
-        if not has_section(descriptor, SECTIONS):
-            return None
-    finally:
-        os.close(descriptor)
-    return ElfFile.open(path)
 
 
 def _identity(descriptor: int, status: os.stat_result, pid: int, proc: str) -> _Identity:

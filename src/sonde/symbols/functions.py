@@ -13,7 +13,7 @@ from sonde.symbols.elf.file import ElfError, ElfFile
 from sonde.symbols.elf.indirect import Loaded
 from sonde.symbols.elf.symbol_table import STT_FUNC, STT_GNU_IFUNC, ElfSymbol, SymbolTable
 from sonde.symbols.elf.unwound import UNWOUND, unwound
-from sonde.symbols.return_obstacles import KEPT, OF_GO, PASSED, UNDESCRIBED, ReturnObstacle, not_called
+from sonde.symbols.return_obstacles import KEPT, LOOKED_AT, OF_GO, PASSED, UNDESCRIBED, ReturnObstacle, not_called
 from sonde.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -32,6 +32,12 @@ _OWN_RETURN = re.compile(
 )
 """Functions that keep their return address for a second return, or do not find one on top of the stack: the kernel
 puts another in its place to learn of a return, which would end up in a jmp_buf, or be in argc."""
+
+_LOOKING = re.compile(
+    r"_*(libc_)?dl(v?sym|m?open)(_mode|_nocheck)?|_*x86\.get_pc_thunk\.\w+|_*backtrace|_+fentry__|_*mcount"
+)
+"""Functions that ask who has called them, and find the kernel's address: the dynamic linker searches from the caller's
+object on, code of 32 bits learns its own place, and a stack has no frame above."""
 
 _OF_GO = (".gopclntab", ".go.buildinfo", ".note.go.buildid")
 """Sections that Go's linker makes."""
@@ -163,6 +169,8 @@ class CodeObject:
         names = [name.removeprefix("__GI_") for name in self.names(function)]
         if any(map(_OWN_RETURN.fullmatch, names)):
             return KEPT
+        if not looks_at_calls and any(map(_LOOKING.fullmatch, names)):
+            return LOOKED_AT
         if any(map(UNWOUND.match, names)):
             return PASSED
         from sonde.symbols.dwarf.entry_rows import ELSEWHERE, NOT_DESCRIBED  # probes at entries do without

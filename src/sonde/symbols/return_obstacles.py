@@ -22,6 +22,11 @@ OF_GO = ReturnObstacle(
 KEPT = ReturnObstacle(
     "it keeps its return address, or has none", "that keep their return address, or have none", "probe its entry"
 )
+LOOKED_AT = ReturnObstacle(
+    "it looks at its return address, in the place of which the kernel puts another",
+    "that look at their return address, in the place of which the kernel puts another",
+    "the embedded engine (--engine embedded, with -c or -p) leaves the return address as it is",
+)
 PASSED = ReturnObstacle(
     "exceptions pass through it, which a return address that is not theirs ends",
     "that exceptions pass through",

@@ -127,7 +127,7 @@ class CodeSpaces:
             if mapping.executable and at is not None:
                 by_address.setdefault(at, []).append(site)
             at = _address(mapping, site.semaphore) if site.semaphore else None
-            if not mapping.executable and at is not None:
+            if not (mapping.executable or mapping.is_shared) and at is not None:
                 counters[site] = at, mapping
         space = self.by_tid[tid]
         for address, sites in by_address.items():
