@@ -1,6 +1,9 @@
 """Programs with static probes, damaged: each is listed, with fewer probes perhaps, or refused with one message."""
 
+import os
 import random
+import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,9 +12,11 @@ from support.machine import compilers
 from sonde.formats.static_header import HeaderParameter, Provided, header
 from sonde.model.errors import SourceError
 from sonde.providers.pattern import Pattern
+from sonde.providers.static_files import StaticFiles
 from sonde.providers.usdt import StaticProbes
 from sonde.symbols.code_objects import CodeObjects
 from sonde.symbols.elf.file import ElfFile
+from sonde.symbols.mappings import Mapping
 
 NUMBER = HeaderParameter("integer", 4, True)
 PROBES = [Provided("store", "start", ()), Provided("store", "look-up", (NUMBER, HeaderParameter("pointer", 8), NUMBER))]
@@ -74,3 +79,26 @@ def test_damage(program, tmp_path, seed):
             except SourceError as error:
                 outcomes.add(f"{name}: {'cannot be used' in error.text}")
     assert outcomes == {0, 1, 2, "look-up: True"}
+
+
+@pytest.mark.parametrize("opening", range(3))
+def test_what_is_read_is_what_is_probed(program, tmp_path, monkeypatch, opening):
+    """Also where its owner puts another file in its place, at any moment."""
+    place, away = tmp_path / "mapped", tmp_path / "away"
+    shutil.copy2(program, place)
+    own, opened = os.open, []
+
+    def opens(path, *flags, **more):
+        if len(opened) == opening:
+            place.rename(away)
+            place.symlink_to(sys.executable)
+        opened.append(path)
+        return own(path, *flags, **more)
+
+    status = place.stat()
+    device = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}"
+    monkeypatch.setattr(os, "open", opens)
+    found = StaticFiles().file(os.getpid(), Mapping(0, 4096, 0, device, status.st_ino, str(place), True))
+    monkeypatch.undo()
+    assert found is None or os.path.samestat(os.stat(found.path), status)
+    assert (found is None) == (opening == 0)
