@@ -237,7 +237,7 @@ def test_lines_behind_what_is_looked_at_are_counted(tmp_path, monkeypatch, end):
     monkeypatch.setattr(running, "MOST", 997)
     count = 1511 + bool(end)
     words = f"sh -c 'seq 1511; printf \\\"{end}\\\"'"
-    text = f'program = \'BEGIN {{}}\'\ncommand = "{words}"\n[a]\ncommand-output = "1\\n{{{{...}}}}"\n'
+    text = f'program = \'BEGIN {{}}\'\ntimeout = 600\ncommand = "{words}"\n[a]\ncommand-output = "1\\n{{{{...}}}}"\n'
     (case,) = read_cases(written(tmp_path, text))
     done = running.run(case, "embedded", str(tmp_path))
     looked_at = len(done.command_output.splitlines())
