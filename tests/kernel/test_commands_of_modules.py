@@ -139,7 +139,7 @@ TEXTS = {
 """By module: the words of a command, and a part of what it prints."""
 
 
-@pytest.mark.share(1, 24)
+@pytest.mark.share(1)
 @pytest.mark.parametrize("module", TEXTS)
 def test_a_command_executes_the_module(module, tmp_path):
     words, shown = TEXTS[module]

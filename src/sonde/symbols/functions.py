@@ -34,7 +34,7 @@ _OWN_RETURN = re.compile(
 puts another in its place to learn of a return, which would end up in a jmp_buf, or be in argc."""
 
 _LOOKING = re.compile(
-    r"_*(libc_)?dl(v?sym|m?open)(_mode|_nocheck)?|_*x86\.get_pc_thunk\.\w+|_*backtrace|_+fentry__|_*mcount"
+    r"_*(libc_)?dl(v?sym|m?open)(_mode|_nocheck)?|\w+\.get_pc_thunk\.\w+|_*backtrace|_+fentry__|_*mcount"
 )
 """Functions that ask who has called them, and find the kernel's address: the dynamic linker searches from the caller's
 object on, code of 32 bits learns its own place, and a stack has no frame above."""

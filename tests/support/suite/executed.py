@@ -40,6 +40,7 @@ TESTS = (
     "tests/kernel/test_examples_providers.py",
     "tests/kernel/test_export.py",
     "tests/kernel/test_files_on_both_engines.py",
+    "tests/kernel/test_headers_of_probes.py",
     "tests/kernel/test_object_choices_live.py",
     "tests/kernel/test_objects_on_both_engines.py",
     "tests/kernel/test_objects_static_probes.py",
