@@ -142,7 +142,7 @@ class Images:
         """Past images, those that have been so for longest first: pid, and their number."""
         self._ever = self._settled = 0
         self.held = 0
-        """What past images take: as much as a mapping each, and the tables that no present image has."""
+        """Mappings that past images take: one for each image, and those of tables that no present image shares."""
         self._due = spare
         self.forgotten = 0
         """Past images that were given up for want of room though their stacks may be shown."""

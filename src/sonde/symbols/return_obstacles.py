@@ -23,8 +23,8 @@ KEPT = ReturnObstacle(
     "it keeps its return address, or has none", "that keep their return address, or have none", "probe its entry"
 )
 LOOKED_AT = ReturnObstacle(
-    "it looks at its return address, in the place of which the kernel puts another",
-    "that look at their return address, in the place of which the kernel puts another",
+    "it reads its own return address, which the kernel replaces",
+    "that read their own return address, which the kernel replaces",
     "the embedded engine (--engine embedded, with -c or -p) leaves the return address as it is",
 )
 PASSED = ReturnObstacle(

@@ -1,4 +1,4 @@
-"""How many examples a test tries that draws them: a share in the short suite and in the long one.
+"""The number of examples of a test that draws them: each suite has a share of it.
 
 Such a test is marked `examples`, since each suite has it; SONDE_EXAMPLES says how many in a longer run.
 """

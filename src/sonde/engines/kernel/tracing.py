@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 _LOOK = 0.02
 """Seconds between two looks at perf rings, which tell only when they have filled in part: how late a line may be."""
 
+_LONGEST = 3600.0
+"""Seconds that one sleep lasts at most: poll(2) counts milliseconds in 31 bits."""
+
 
 class KernelTracing:
     """The Tracing of a spec: maps are created and programs loaded by the constructor, which raises EngineError."""
@@ -255,7 +258,7 @@ class KernelTracing:
         waiting = select.poll()
         for descriptor in others:
             waiting.register(descriptor, select.POLLIN)
-        return [descriptor for descriptor, _ in waiting.poll(math.ceil(seconds * 1000))]
+        return [descriptor for descriptor, _ in waiting.poll(math.ceil(min(seconds, _LONGEST) * 1000))]
 
     def read_map(self, name: str) -> list[tuple[bytes, bytes]]:
         """All keys and values; a per-CPU value is the values of all possible CPUs, each padded to 8 bytes."""
