@@ -88,6 +88,16 @@ def recordings(whole, count, seed):
         yield data
 
 
+def happened(event, **values):
+    return json.dumps({"event": event, "values": values}).encode()
+
+
+def mapped(start, end, inode, path):
+    return {
+        "start": start, "end": end, "offset": 0, "device": "08:01", "inode": inode, "path": path, "executable": True
+    }  # fmt: skip
+
+
 def large_recordings(whole):
     """By name: little in the file, much in memory or to be done."""
     first, *rest = firing_files.blocks(whole)
@@ -114,26 +124,22 @@ def large_recordings(whole):
         with_head(formats=[["own", "it", "name: it\nID: 5\nformat:\n" + "\tfield:" * 90_000]]),
     )
     yield "files without end", with_items(3, [b'{"path": "/%d", "build_id": "00"}' % n for n in range(100_000)])
-    yield "what processes did, again", with_items(2, [b'{"event": "exited", "values": [1, 2]}'] * 100_000)
-    maps = [[4096 * n, 4096 * n + 8192, 0, "08:01", n, f"/lib/{n % 7}", True, 0] for n in range(1, 2000)]
-    snapshot = json.dumps({"event": "snapshot", "values": [1, 10, 5, maps]}).encode()
+    yield "what processes did, again", with_items(2, [happened("exited", time=1, pid=2)] * 100_000)
+    maps = [mapped(4096 * n, 4096 * n + 8192, n, f"/lib/{n % 7}") for n in range(1, 2000)]
+    snapshot = happened("snapshot", time=1, pid=10, mark=5, mappings=maps)
     yield "mappings that overlap", with_items(2, [snapshot] * 20)
-    forks = [b'{"event": "forked", "values": [1, %d, %d]}' % (n + 11, n + 10) for n in range(20_000)]
+    forks = [happened("forked", time=1, pid=n + 11, parent=n + 10) for n in range(20_000)]
     yield "a chain of processes", with_items(2, [snapshot, *forks])
-    cycle = [b'{"event": "forked", "values": [1, %d, %d]}' % (10 + n % 2, 11 - n % 2) for n in range(50_000)]
+    cycle = [happened("forked", time=1, pid=10 + n % 2, parent=11 - n % 2) for n in range(50_000)]
     yield "processes that made each other", with_items(2, [snapshot, *cycle])
-    one = b'{"event": "mapped", "values": [1, 10, [4096, 8192, 0, "08:01", 5, "/lib/%d", true, 0]]}'
-    yield "one library after the other", with_items(2, [one % n for n in range(30_000)])
+    libraries = (mapped(4096, 8192, 5, f"/lib/{n}") for n in range(30_000))
+    yield (
+        "one library after the other",
+        with_items(2, [happened("mapped", time=1, pid=10, mapping=n) for n in libraries]),
+    )
     yield (
         "a mapping of everything",
-        with_items(
-            2,
-            [
-                json.dumps(
-                    {"event": "mapped", "values": [1, 10, [0, (1 << 64) - 1, 0, "08:01", 5, "/dev/zero", True, 0]]}
-                ).encode()
-            ],
-        ),
+        with_items(2, [happened("mapped", time=1, pid=10, mapping=mapped(0, (1 << 64) - 1, 5, "/dev/zero"))]),
     )
     yield "times in leaps", with_items(1, [encode(firing._replace(time=n * (1 << 54))) for n in range(1000)])
     yield (
