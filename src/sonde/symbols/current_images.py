@@ -26,19 +26,28 @@ _GONE = 64
 class CurrentImage:
     """`table` has the executable mappings of the generation; `base` is the kernel's mark, 0 if it is not known."""
 
-    __slots__ = ("base", "generation", "table")
+    __slots__ = ("_is_shared", "base", "generation", "table")
 
     def __init__(self, base: int = 0, generation: int = 0, table: MappingTable | None = None) -> None:
         self.base, self.generation = base, generation
         self.table = table if table is not None else MappingTable()
+        self._is_shared = False
 
     @property
     def mark(self) -> int:
         return (self.base + self.generation) & _MARK
 
+    def fork(self) -> CurrentImage:
+        """That of a child; the table is copied when one of them changes it."""
+        made = CurrentImage(self.base, self.generation, self.table)
+        made._is_shared = self._is_shared = True
+        return made
+
     def add(self, mappings: Iterable[Mapping]) -> bool:
         """Whether any takes the place of other code."""
         replaces = False
+        if self._is_shared:
+            self.table, self._is_shared = self.table.copy(), False
         for each in mappings:
             replaces = replaces or any(_differ(each, other) for other in self.table.between(each.start, each.end))
             self.table.add(each)
@@ -76,7 +85,7 @@ class CurrentImages:
             case Forked(_, pid, parent):
                 known = self._of.get(parent)
                 if known is not None:
-                    self._put(pid, CurrentImage(known.base, known.generation, known.table.copy()))
+                    self._put(pid, known.fork())
             case Exited(_, pid):
                 self._exited(pid)
             case MappingsSnapshot(_, pid, mark, mappings):
