@@ -42,12 +42,14 @@ def test_a_command_that_outlives_its_run_leaves_no_zombie(engine):
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_command_that_does_not_end_is_collected_when_it_does(engine, tmp_path):
-    before, ready = children(), tmp_path / "ready"
-    command = ["sh", "-c", f"trap '' TERM; echo > {ready}; sleep 0.5"]
+    before, ready, gate = children(), tmp_path / "ready", tmp_path / "gate"
+    os.mkfifo(gate)
+    command = ["sh", "-c", f"trap '' TERM; echo > {ready}; read end < {gate}"]
     with sonde.trace("tick-1ms { trace(1); }", command, engine=engine) as run:
         assert ends(ready.exists)
     assert run.command_status is None
     assert children() > before
+    gate.write_text("\n")
     assert ends(lambda: children() == before and "sonde-collector" not in threads())
 
 

@@ -2,10 +2,14 @@
 first function is called. `noting()` gives the environment that has the hook. With SONDE_EXECUTED in the environment,
 the path of a file, what the tests of TESTS start is noted there; tools/executed_modules.py looks at the result."""
 
+import importlib.util
 import os
+import py_compile
 import sys
+import tempfile
 import threading
 from pathlib import Path
+from py_compile import PycInvalidationMode
 
 import pytest
 
@@ -115,15 +119,31 @@ def noting(notes):
     """The changes of the environment that have all processes of sonde write to a file of notes, which anybody may write
     to then. The file is the only one in its directory, and the hook is put beside it."""
     directory = Path(notes).parent
-    directory.chmod(0o755)
-    (directory / "sitecustomize.py").write_text(_HOOK)
-    Path(notes).touch()
-    os.chmod(notes, 0o666)
+    hook = directory / "sitecustomize.py"
+    if not hook.exists():
+        _put(hook)
+        directory.chmod(0o755)
+        Path(notes).touch()
+        os.chmod(notes, 0o666)
     return {
         "PYTHONPATH": os.pathsep.join(filter(None, (str(directory), os.environ.get("PYTHONPATH")))),
         "SONDE_EXECUTED": str(notes),
         "SONDE_SOURCES": str(SOURCES),
     }
+
+
+def _put(hook):
+    """Write the hook, compiled first: a program that is traced opens the same files in each of its runs, at once with
+    other processes of the suite too."""
+    with tempfile.TemporaryDirectory(dir=hook.parent) as directory:
+        source = Path(directory) / hook.name
+        source.write_text(_HOOK)
+        compiled = Path(importlib.util.cache_from_source(str(hook)))
+        compiled.parent.mkdir(exist_ok=True)
+        part = Path(directory) / compiled.name
+        py_compile.compile(source, part, hook, True, invalidation_mode=PycInvalidationMode.UNCHECKED_HASH)
+        part.rename(compiled)
+        source.rename(hook)
 
 
 def modules(notes):
