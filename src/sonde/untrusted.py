@@ -59,11 +59,10 @@ def open_regular(path: str, largest: int | None = None, flags: int = 0) -> int:
 def open_held(descriptor: int, path: str) -> int:
     """To read the regular file that a descriptor (O_PATH) has, which has been found at a path; a copy where another
     process serves it. Raises OSError."""
-    own = f"/proc/{os.getpid()}/fd/{descriptor}"
     if not others.may_wait(path):
-        return _regular(os.dup(descriptor), own)
-    place, is_copy = others.place(own, None, 0)
-    return place if is_copy else _regular(place, own)
+        return _regular(os.dup(descriptor), path)
+    place, is_copy = others.place(f"/proc/{os.getpid()}/fd/{descriptor}", None, 0)
+    return place if is_copy else _regular(place, path)
 
 
 def _regular(place: int, path: str, largest: int | None = None, flags: int = 0) -> int:

@@ -66,7 +66,7 @@ def test_all_probes_of_a_function(functions, process):
     assert offsets == sorted(set(offsets))
     base = found[0].firing.offset
     assert {probe.firing for probe in found[2:]} == {
-        Uprobe(process, found[0].firing.path, base + offset, "offset") for offset in offsets
+        Uprobe(process, found[0].firing.path, base + offset, "offset", file=found[0].firing.file) for offset in offsets
     }
 
 

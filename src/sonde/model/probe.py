@@ -88,12 +88,17 @@ class Tracepoint(NamedTuple):
     period: int = 0
 
 
+ANY_FILE = 0, 0
+"""Instead of the device and the inode number of a file: whatever is at its path."""
+
+
 class Uprobe(NamedTuple):
     """An instruction of the file `path`, by its offset in the file, executed by process `pid` or, if that is 0, by any.
 
     `kind` is `entry` where that is a function's first, `return` for the return from the function that begins there,
     `static` for a site of a static probe, `offset` for any other. `semaphore` is the offset in the file of the u16 that
-    counts who listens, 0 if there is none. `is_32_bit` tells that the file is of a 32-bit program.
+    counts who listens, 0 if there is none. `is_32_bit` tells that the file is of a 32-bit program. `file` is the file
+    that the place was read from.
     """
 
     pid: int
@@ -102,6 +107,7 @@ class Uprobe(NamedTuple):
     kind: str
     semaphore: int = 0
     is_32_bit: bool = False
+    file: tuple[int, int] = ANY_FILE
 
 
 class StaticArgument(NamedTuple):
@@ -124,11 +130,13 @@ class StaticSite(NamedTuple):
 
 
 class StaticProbe(NamedTuple):
-    """All sites of a static probe (USDT) in the file `path`, executed by process `pid` or, if that is 0, by any."""
+    """All sites of a static probe (USDT) in the file `path`, executed by process `pid` or, if that is 0, by any. `file`
+    is the file that they were read from."""
 
     pid: int
     path: str
     sites: tuple[StaticSite, ...]
+    file: tuple[int, int] = ANY_FILE
 
 
 class StaticPattern(NamedTuple):

@@ -232,10 +232,9 @@ def _static(rest: str, section: str, traceable: TraceableCode) -> SectionRequest
     if not rest:
         return SectionRequest(programs.KPROBE, programs.TRACE_UPROBE_MULTI)
     # What notes and operands are read with.
-    from sonde.objects.static_probes import firing, section_sites
+    from sonde.objects.static_probes import section_sites
 
-    path, sites = section_sites(rest, section, traceable)
-    firings = tuple(firing(path, each) for each in sites)
+    firings, sites = section_sites(rest, section, traceable)
     return SectionRequest(programs.KPROBE, programs.TRACE_UPROBE_MULTI, firings=firings, sites=sites)
 
 

@@ -41,19 +41,23 @@ def static_sites(path: str, provider: str, name: str, section: str, traceable: T
         raise ObjectError(f"{section}: {provider}:{name} of {path} cannot be used: {error}") from None
 
 
-def section_sites(rest: str, section: str, traceable: TraceableCode) -> tuple[str, tuple[StaticSite, ...]]:
-    """The file and the sites of `PATH:PROVIDER:NAME`. Raises ObjectError."""
+def section_sites(
+    rest: str, section: str, traceable: TraceableCode
+) -> tuple[tuple[Uprobe, ...], tuple[StaticSite, ...]]:
+    """The firings of `PATH:PROVIDER:NAME` in every process, and their sites. Raises ObjectError."""
     path, _, names = rest.partition(":")
     provider, colon, name = names.partition(":")
     if not (path and provider and colon and name):
         raise ObjectError(f"{section} does not name a static probe", 'write SEC("usdt/PATH:PROVIDER:NAME")')
     where = found_file(path)
-    return where, static_sites(where, provider, name, section, traceable)
+    sites = static_sites(where, provider, name, section, traceable)
+    return tuple(firing(where, each, section, traceable) for each in sites), sites
 
 
-def firing(path: str, site: StaticSite) -> Uprobe:
-    """What fires when any process comes to a site."""
-    return Uprobe(EVERY_PROCESS, path, site.offset, "static", site.semaphore)
+def firing(path: str, site: StaticSite, section: str, traceable: TraceableCode) -> Uprobe:
+    """What fires when any process comes to a site of the file. Raises ObjectError."""
+    file = traceable.functions_of(path, section).identity
+    return Uprobe(EVERY_PROCESS, path, site.offset, "static", site.semaphore, file=file)
 
 
 def is_argument(wanted: WantedVariable) -> bool:

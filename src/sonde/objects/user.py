@@ -42,7 +42,7 @@ def user_function(text: str, section: str, kind: str, traceable: TraceableCode) 
     if reason is not None:
         raise ObjectError(f"{section}: {found[1]} has no return probe: {reason.cause}", reason.remedy)
     place = function.offset + offset
-    return (Uprobe(EVERY_PROCESS, where, place, kind if not offset else "offset"),)
+    return (Uprobe(EVERY_PROCESS, where, place, kind if not offset else "offset", file=code.identity),)
 
 
 def found_file(name: str) -> str:
@@ -64,7 +64,7 @@ def matching_user_functions(text: str, section: str, kind: str, traceable: Trace
     where, fits = found_file(path), matcher(pattern)
     code = traceable.functions_of(where, section)
     found = tuple(
-        Uprobe(EVERY_PROCESS, where, each.offset, kind)
+        Uprobe(EVERY_PROCESS, where, each.offset, kind, file=code.identity)
         for each in code.functions
         if fits(each.name) and _is_probeable(code, each, kind, traceable.looks_at_calls)
     )

@@ -22,7 +22,7 @@ def _sites(path: str, line: ProbeLine, traceable: TraceableCode) -> list[UserPla
     provider, _, name = line.function[1:].partition(":")
     found: list[UserPlace] = []
     for site in static_sites(path, provider, name, repr(line.text), traceable):
-        fired = firing(path, site)
+        fired = firing(path, site, repr(line.text), traceable)
         variables = (
             static_argument(line, site, each) if is_argument(each) else variable_at(line, fired, each, traceable)
             for each in line.variables

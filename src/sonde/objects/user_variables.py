@@ -99,7 +99,8 @@ def _when_returned(points: Points, point: CodePoint, around: Surroundings, wante
 
 def _at_point(path: str, line: ProbeLine, points: Points, point: CodePoint, home: CodeObject) -> UserPlace:
     offset = place_of(home, point.address, repr(line.text))
-    firing = Uprobe(EVERY_PROCESS, path, offset, "offset" if line.file or line.offset else "entry")
+    kind = "offset" if line.file or line.offset else "entry"
+    firing = Uprobe(EVERY_PROCESS, path, offset, kind, file=home.identity)
     around = surroundings(firing, home, point.address)
     is_clone = "." in getattr(home.containing(point.address), "name", "")
     return (firing,), tuple(_variable(line, points, point, around, each, is_clone) for each in line.variables)

@@ -45,6 +45,13 @@ class _Place(NamedTuple):
     function: str
 
 
+class _File(NamedTuple):
+    """What opens a file, and which one was read."""
+
+    path: str
+    identity: tuple[int, int]
+
+
 class _Wanted(NamedTuple):
     """A description: process `pid` (0: all), its provider's name or a glob for it, and the other fields.
 
@@ -57,6 +64,10 @@ class _Wanted(NamedTuple):
     function: str
     name: str
     is_usdt: bool
+
+
+def _file(each: CodeObject) -> _File:
+    return _File(each.path, each.identity)
 
 
 def _affordable(file: StaticFile, wanted: StaticPattern, process: str) -> list[NamedSite]:
@@ -74,7 +85,7 @@ class StaticProbes:
         self._objects = objects
         self._probes: list[Probe] = []
         self._known: dict[tuple[str, str, str, str, StaticProbe], Probe] = {}
-        self._notes: dict[str, list[Note]] = {}
+        self._notes: dict[_File, list[Note]] = {}
         self._awaited: dict[StaticPattern, Probe] = {}
         self._counts: dict[StaticPattern, int] = {}
         self._files = StaticFiles()
@@ -92,7 +103,7 @@ class StaticProbes:
         wanted = _Wanted(pid, provider, *pattern[1:], False)
         if provider == STATIC:
             wanted = wanted._replace(provider=pattern.function, function="", is_usdt=True)
-        found: dict[tuple[str, tuple[str, str, str, str]], list[StaticSite]] = {}
+        found: dict[tuple[_File, tuple[str, str, str, str]], list[StaticSite]] = {}
         for place in self._matching(wanted):
             try:
                 here = site_of(place.object, place.note)
@@ -100,9 +111,9 @@ class StaticProbes:
                 if plain(pattern.name):
                     raise _damaged(place, str(error)) from None
                 continue
-            found.setdefault((place.object.path, _names(place, wanted)), []).append(here)
-        return [self._probe(StaticProbe(pid, path, tuple(dict.fromkeys(sites))), names)
-                for (path, names), sites in found.items()]  # fmt: skip
+            found.setdefault((_file(place.object), _names(place, wanted)), []).append(here)
+        return [self._probe(StaticProbe(pid, file.path, tuple(dict.fromkeys(sites)), file.identity), names)
+                for (file, names), sites in found.items()]  # fmt: skip
 
     def everywhere(self, pattern: Pattern) -> list[Probe]:
         """The probes that a pattern matches in all processes that run, but this one: those of a process apart."""
@@ -224,12 +235,13 @@ class StaticProbes:
         return found if found or not plain(module) else self._objects.to_come(pid, module)
 
     def _of(self, each: CodeObject) -> list[Note]:
-        if each.path not in self._notes:
+        file = _file(each)
+        if file not in self._notes:
             try:
-                self._notes[each.path] = notes_of(each.loaded.file)
+                self._notes[file] = notes_of(each.loaded.file)
             except ElfError:
-                self._notes[each.path] = []
-        return self._notes[each.path]
+                self._notes[file] = []
+        return self._notes[file]
 
     def _probe(self, firing: StaticProbe, names: tuple[str, str, str, str]) -> Probe:
         key = *names, firing

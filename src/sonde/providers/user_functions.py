@@ -258,7 +258,8 @@ class UserFunctions:
         """Each name of a function that descriptions give has a probe of its own, which fires."""
         kind = name if name in ("entry", "return") else "offset"
         is_32_bit = not place.object.loaded.file.is_64_bit
-        firing = Uprobe(_pid(pattern), place.object.path, place.function.offset + offset, kind, is_32_bit=is_32_bit)
+        each, at = place.object, place.function.offset + offset
+        firing = Uprobe(_pid(pattern), each.path, at, kind, is_32_bit=is_32_bit, file=each.identity)
         key = place.asked, name, firing, place.object.name
         found = self._known.get(key)
         if found is None:

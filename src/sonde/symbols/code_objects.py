@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 
 from sonde import others
 from sonde.symbols.elf.debug_files import open_regular
-from sonde.symbols.elf.file import ElfError
+from sonde.symbols.elf.file import ElfError, ElfFile
 from sonde.symbols.elf.indirect import FunctionSlots, Loaded, bias_of, chosen
 from sonde.symbols.elf.symbol_files import with_symbols
 from sonde.symbols.functions import PROGRAM, CodeFunction, CodeObject
@@ -85,13 +85,10 @@ class CodeObjects:
         found: dict[tuple[int, int], CodeObject] = {}
         for path in paths:
             file = open_regular(path)
-            if file is not None:
-                status = others.stat(path)
-                key = status.st_dev, status.st_ino
-                if key not in found:
-                    found[key] = CodeObject(
-                        called(path), path, Loaded(file, 0), with_symbols(file, path, root), path, root
-                    )
+            if file is not None and file.identity not in found:
+                found[file.identity] = CodeObject(
+                    called(path), path, Loaded(file, 0), with_symbols(file, path, root), path, root
+                )
         return list(found.values())
 
     def slots(self, pid: int) -> FunctionSlots:
@@ -105,7 +102,8 @@ class CodeObjects:
         return None if address is None else each.resolved(function, address)
 
     def _object(self, pid: int, mapping: Mapping, is_program: bool) -> CodeObject | None:
-        file = self._files.file(pid, mapping)
+        path, root = self._path(pid, mapping, is_program), root_of(pid, self._proc)
+        file = self._file(pid, mapping, path)
         if file is None:
             return None
         try:
@@ -113,9 +111,21 @@ class CodeObjects:
         except ElfError:
             return None
         name = PROGRAM if is_program else os.path.basename(mapping.path.removesuffix(" (deleted)"))
-        path, root = self._path(pid, mapping, is_program), root_of(pid, self._proc)
         found = root + mapping.path if is_inode(root + mapping.path, mapping.inode) else path
         return CodeObject(name, path, loaded, with_symbols(file, found, root), found, root)
+
+    def _file(self, pid: int, mapping: Mapping, path: str) -> ElfFile | None:
+        """The file of a mapping, if it is the one at a path."""
+        file = self._files.file(pid, mapping)
+        try:
+            status = others.stat(path)
+        except OSError:
+            return None
+        identity = status.st_dev, status.st_ino
+        if file is None or file.identity != identity:
+            # Another file under the path that is mapped, or this one under another device, as in an overlayfs.
+            file = open_regular(path)
+        return file if file is not None and file.identity[1] == mapping.inode else None
 
     def _path(self, pid: int, mapping: Mapping, is_program: bool) -> str:
         """Through the process, whose mount namespace and root directory may be other ones."""

@@ -88,6 +88,11 @@ class CodeObject:
         """Where the file lies, as its process calls it; its path where it is no longer there."""
         return self._found.removeprefix(self._root)
 
+    @property
+    def identity(self) -> tuple[int, int]:
+        """The device and the inode number of the file that was read."""
+        return self._file.identity
+
     def is_same_file(self, other: CodeObject) -> bool:
         """Whether both are one file, under whatever names."""
         try:

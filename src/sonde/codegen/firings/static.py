@@ -84,7 +84,7 @@ class StaticContext:
 def at_sites(probe: Probe, firing: StaticProbe) -> list[Probe]:
     """The probe at each of its sites."""
     return [
-        probe._replace(firing=Uprobe(firing.pid, firing.path, site.offset, "static", site.semaphore))
+        probe._replace(firing=Uprobe(firing.pid, firing.path, site.offset, "static", site.semaphore, file=firing.file))
         for site in firing.sites
     ]
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 
+from sonde import others
 from sonde.bpf import programs
 from sonde.engines.base import SiteOfFile
 from sonde.engines.kernel import commands, perf_events
 from sonde.engines.kernel.failures import TRACING, explain
 from sonde.engines.kernel.programs import LoadedProgram
 from sonde.model.errors import EngineError
-from sonde.model.probe import Probe, Uprobe
+from sonde.model.probe import ANY_FILE, Probe, Uprobe
 from sonde.model.spec import ProbeSpec
 
 _REFUSED_INSTRUCTION = frozenset({errno.ENOEXEC, errno.EOPNOTSUPP, 524})
@@ -31,15 +33,40 @@ def attach(program: LoadedProgram, quick: Callable[[int], None], slow: Callable[
 
     Raises EngineError, with what is attached until then left to its owners.
     """
-    for firing, found in _files(program.probes):
-        if program.spec.attach_type == programs.TRACE_UPROBE_MULTI:
-            quick(_link(program, firing, found))
-            continue
-        for probe in found:
-            try:
-                slow(hold(program, _open(probe), probe.cookie))
-            except OSError as error:
-                raise _failure(probe, error, _FOR_EVENTS) from None
+    for found in _files(program.probes):
+        with _place(found) as path:
+            if program.spec.attach_type == programs.TRACE_UPROBE_MULTI:
+                quick(_link(program, path, found))
+                continue
+            for probe in found:
+                try:
+                    slow(hold(program, _open(probe, path), probe.cookie))
+                except OSError as error:
+                    raise _failure(probe, error, _FOR_EVENTS) from None
+
+
+@contextmanager
+def _place(probes: Sequence[ProbeSpec]) -> Iterator[str]:
+    """What names the file that the places of probes were read from, as long as it is attached to. Whoever may write to
+    a directory may have put another file there by now, whose instructions are others. Raises EngineError."""
+    firing = _firing(probes[0])
+    try:
+        place, status = others.held(firing.path)
+    except OSError as error:
+        raise explain(error, f"cannot attach {_shown(probes)}") from None
+    try:
+        if firing.file not in (ANY_FILE, (status.st_dev, status.st_ino)):
+            raise EngineError(
+                f"cannot attach {_shown(probes)}: another file was put in the place of {firing.path} after it was "
+                "read; start again"
+            )
+        yield f"/proc/self/fd/{place}"
+    finally:
+        os.close(place)
+
+
+def _shown(probes: Sequence[ProbeSpec]) -> str:
+    return str(probes[0].probe) if len(probes) == 1 else f"{len(probes)} probes to {_firing(probes[0]).path}"
 
 
 def served(path: str, sites: Sequence[SiteOfFile], pid: int) -> tuple[ProbeSpec, ...]:
@@ -50,15 +77,14 @@ def served(path: str, sites: Sequence[SiteOfFile], pid: int) -> tuple[ProbeSpec,
     )
 
 
-def _files(probes: Sequence[ProbeSpec]) -> Iterator[tuple[Uprobe, list[ProbeSpec]]]:
-    """The uprobes of each file in one process and of one kind, with one for all: as many as a link takes."""
-    together: dict[tuple[str, int, bool], list[ProbeSpec]] = {}
+def _files(probes: Sequence[ProbeSpec]) -> Collection[list[ProbeSpec]]:
+    """The uprobes of each file in one process and of one kind: as many as a link takes."""
+    together: dict[tuple[str, tuple[int, int], int, bool], list[ProbeSpec]] = {}
     for probe in probes:
         if isinstance(probe.probe.firing, Uprobe):
             firing = probe.probe.firing
-            together.setdefault((firing.path, firing.pid, firing.kind == "return"), []).append(probe)
-    for found in together.values():
-        yield _firing(found[0]), found
+            together.setdefault((firing.path, firing.file, firing.pid, firing.kind == "return"), []).append(probe)
+    return together.values()
 
 
 def _firing(probe: ProbeSpec) -> Uprobe:
@@ -66,30 +92,31 @@ def _firing(probe: ProbeSpec) -> Uprobe:
     return probe.probe.firing
 
 
-def _link(program: LoadedProgram, firing: Uprobe, probes: Sequence[ProbeSpec]) -> int:
+def _link(program: LoadedProgram, path: str, probes: Sequence[ProbeSpec]) -> int:
+    firing = _firing(probes[0])
     offsets = [_firing(each).offset for each in probes]
     cookies = [each.cookie for each in probes]
     semaphores = [_firing(each).semaphore for each in probes]
     try:
         return commands.link_uprobes(
-            program.descriptor, firing.path, offsets, cookies, firing.pid, firing.kind == "return",
+            program.descriptor, path, offsets, cookies, firing.pid, firing.kind == "return",
             semaphores if any(semaphores) else (),
         )  # fmt: skip
     except OSError as error:
         if len(probes) == 1:
             raise _failure(probes[0], error) from None
         if error.errno not in _REFUSED_INSTRUCTION:
-            raise explain(error, f"cannot attach {len(probes)} probes to {firing.path}") from None
+            raise explain(error, f"cannot attach {_shown(probes)}") from None
     # One of them is at fault: halves tell which.
     half = len(probes) // 2
-    os.close(_link(program, firing, probes[:half]))
-    os.close(_link(program, firing, probes[half:]))
-    raise EngineError(f"cannot attach {len(probes)} probes to {firing.path} at a time")
+    os.close(_link(program, path, probes[:half]))
+    os.close(_link(program, path, probes[half:]))
+    raise EngineError(f"cannot attach {_shown(probes)} at a time")
 
 
-def _open(probe: ProbeSpec) -> int:
+def _open(probe: ProbeSpec, path: str) -> int:
     firing = _firing(probe)
-    return perf_events.open_uprobe(firing.path, firing.offset, firing.kind == "return", firing.pid, firing.semaphore)
+    return perf_events.open_uprobe(path, firing.offset, firing.kind == "return", firing.pid, firing.semaphore)
 
 
 def _failure(probe: ProbeSpec, error: OSError, needed: str = TRACING) -> EngineError:

@@ -6,9 +6,11 @@ table is read at the first question about it.
 
 from __future__ import annotations
 
+import os
 import struct
 from functools import cached_property
 
+from sonde import others
 from sonde.arch import object_files
 from sonde.symbols.elf.costs import Costs
 from sonde.symbols.elf.errors import ElfError as ElfError
@@ -16,7 +18,7 @@ from sonde.symbols.elf.file_bytes import FileBytes, Part
 from sonde.symbols.elf.notes import note_of
 from sonde.symbols.elf.symbol_table import ElfSymbol, SymbolTable
 from sonde.typed import NamedTuple
-from sonde.untrusted import open_regular
+from sonde.untrusted import open_held
 
 ET_REL, ET_EXEC, ET_DYN = 1, 2, 3
 _SHT_SYMTAB, _SHT_NOTE, _SHT_DYNSYM, _SHT_NOBITS = 2, 7, 11, 8
@@ -114,6 +116,11 @@ class ElfFile:
         return self._data.changed if isinstance(self._data, FileBytes) else 0
 
     @property
+    def identity(self) -> tuple[int, int]:
+        """The device and the inode number of the file that is read; (0, 0) for bytes in memory."""
+        return self._data.identity if isinstance(self._data, FileBytes) else (0, 0)
+
+    @property
     def is_trusted(self) -> bool:
         """Whether the file is this user's or root's, and nobody else may write to it; bytes in memory are not."""
         return isinstance(self._data, FileBytes) and self._data.is_trusted
@@ -125,7 +132,12 @@ class ElfFile:
     @classmethod
     def open(cls, path: str, costs: Costs | None = None) -> ElfFile:
         """The ELF file at a path; `costs` are those of the object that it belongs to. Raises OSError or ElfError."""
-        return cls(FileBytes(open_regular(path), costs))
+        place, status = others.held(path)
+        try:
+            descriptor = open_held(place, path)
+        finally:
+            os.close(place)
+        return cls(FileBytes(descriptor, costs, (status.st_dev, status.st_ino)))
 
     @cached_property
     def segments(self) -> tuple[Segment, ...]:

@@ -34,11 +34,15 @@ _NEAR = 256
 class FileBytes:
     """As far as it is used here like `bytes`; the size is that at the beginning. Owns the descriptor."""
 
-    def __init__(self, descriptor: int, costs: Costs | None = None) -> None:
-        """Raises OSError."""
+    def __init__(
+        self, descriptor: int, costs: Costs | None = None, identity: tuple[int, int] | None = None
+    ) -> None:  # fmt: skip
+        """`identity` is that of the file where the descriptor is of a copy. Raises OSError."""
         self._descriptor = descriptor
         self._blocks: OrderedDict[int, bytes] = OrderedDict()
         found = os.fstat(descriptor)
+        self.identity = identity or (found.st_dev, found.st_ino)
+        """The device and the inode number of the file."""
         self._size = found.st_size
         self.on_disk = min(found.st_size, found.st_blocks * _DISK_BLOCK)
         """Bytes that are not holes."""

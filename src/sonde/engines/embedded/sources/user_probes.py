@@ -24,7 +24,7 @@ from sonde.engines.embedded.tracer import sites, stops
 from sonde.engines.embedded.tracer.plan import EntryFetch, can_fetch
 from sonde.engines.embedded.tracer.sites import BreakpointSite, FileSites
 from sonde.model.errors import EngineError
-from sonde.model.probe import Uprobe
+from sonde.model.probe import ANY_FILE, Uprobe
 from sonde.model.spec import ProbeSpec, ProgramSpec, TracingSpec
 from sonde.runtime.environment import Environment
 from sonde.runtime.programs.ready import ReadyProgram, Run, called_helpers
@@ -116,6 +116,8 @@ class UserProbes:
                 f"cannot attach {served.probe}: the embedded engine traces the processes of -c and -p alone; "
                 f"-p {firing.pid} adds this one"
             )
+        if firing.file != ANY_FILE:
+            self._files[firing.path] = firing.file
         file = self._files.get(firing.path)
         if file is None:
             try:
