@@ -21,6 +21,7 @@ from sonde.typed import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     import _socket
     import select
+    from collections.abc import Iterator, Sequence
 
     from sonde import served
 
@@ -39,10 +40,17 @@ _MOST_SILENT = 1 << 12
 _MOST_OF_ONE = 4
 """Reads of one process that have not come back after which nothing of it is read that may wait."""
 
+_LOCKS_AT_A_TIME = 64
+"""Locks that a reader is asked to take at once."""
+
+_LOCK = "the lock of its address space"
+_LOCK_HELD = 2.0
+"""Seconds for which a process may hold it: the fork of one with much memory takes long."""
+
 _MOST_NAMED = 10
 
 _WAITING = frozenset(
-    ("auxv", "cmdline", "cwd", "environ", "exe", "fd", "map_files", "maps", "mem", "pagemap", "root", "smaps")
+    ("auxv", "cmdline", "cwd", "environ", "exe", "fd", "map_files", "maps", "mem", "pagemap", "root", "smaps", "stack")
 )
 """Of /proc/PID: what is in the process's memory, needs a lock of it, or leads to files of its choice."""
 
@@ -121,6 +129,28 @@ class _Readers:
             raise OSError(number, text, *((path,) if path else ()))
         return value, descriptor
 
+    def is_silent(self, about: _About) -> bool:
+        """Whether it has not answered before."""
+        try:
+            self._refuse_silent(about)
+        except OSError:
+            return True
+        return False
+
+    def answers(self, *request: object) -> bool:
+        """Whether the reader answers in time, whatever it is. Raises OSError."""
+        with self._lock:
+            child = self._ready()
+            try:
+                self._answer(child, request)
+            except _TooLateError:
+                self._leave(child, None)
+                return False
+            except (OSError, EOFError):
+                self._end(child)
+                raise OSError(errno.EIO, "the process that reads for sonde was killed") from None
+        return True
+
     def has_served_mounts(self) -> bool:
         """Whether anything is mounted that a program or a machine serves."""
         now = time.monotonic()
@@ -161,7 +191,8 @@ class _Readers:
         self._told = set(found)
         return fresh
 
-    def _note_silent(self, about: _About) -> None:
+    def note_silent(self, about: _About) -> None:
+        """That it has not answered."""
         if not about.process:
             known = self._places
         elif len(self._processes) < _MOST_SILENT:
@@ -213,10 +244,11 @@ class _Readers:
             raise EOFError
         return found
 
-    def _leave(self, child: _Child, about: _About) -> None:
+    def _leave(self, child: _Child, about: _About | None) -> None:
         """What waits for a page can be killed, as a rule; who waits for an answer of FUSE cannot."""
         self._late += 1
-        self._note_silent(about)
+        if about is not None:
+            self.note_silent(about)
         _kill(child)
         child.connection.close()
         self._child = None
@@ -243,6 +275,11 @@ class _Readers:
 
 
 _readers = _Readers()
+
+
+def has_served_mounts() -> bool:
+    """Whether anything is mounted here that a program or another machine serves."""
+    return _readers.has_served_mounts()
 
 
 def may_wait(path: str) -> bool:
@@ -282,12 +319,33 @@ def memory(pid: int, address: int, size: int, by_itself: bool = True) -> bytes:
         return os.pread(file.fileno(), size, address)
 
 
-def place(path: str, largest: int | None = None, flags: int = 0) -> tuple[int, bool]:
+def locked(pids: Sequence[int]) -> Iterator[int]:
+    """Those processes of whose address spaces the lock could not be had for seconds (see reader.py). Raises OSError
+    where nobody can be asked."""
+    silent = [pid for pid in pids if _readers.is_silent(_About(pid, _LOCK))]
+    yield from silent
+    rest, end = [pid for pid in pids if pid not in silent], time.monotonic() + _LOCK_HELD
+    for first in range(0, len(rest), _LOCKS_AT_A_TIME):
+        some = rest[first : first + _LOCKS_AT_A_TIME]
+        if not _readers.answers("lock", some):
+            yield from (pid for pid in some if not _comes_free(pid, end))
+
+
+def _comes_free(pid: int, end: float) -> bool:
+    while not _readers.answers("lock", [pid]):
+        if time.monotonic() >= end:
+            _readers.note_silent(_About(pid, _LOCK))
+            return False
+    return True
+
+
+def place(path: str, largest: int | None = None, flags: int = 0, held: int = -1) -> tuple[int, bool]:
     """The place of a regular file (O_PATH) or, of one that is served, the descriptor of a copy, which is of `largest`
-    bytes at most, if that is given: True then."""
+    bytes at most, if that is given: True then. `held` is a descriptor of the file, which has been found at the path."""
     from sonde import reader
 
-    value, descriptor = _readers.ask(_about(path), "open", os.path.abspath(path), largest, flags)
+    opened = os.path.abspath(path) if held < 0 else f"/proc/{os.getpid()}/fd/{held}"
+    value, descriptor = _readers.ask(_about(path), "open", opened, largest, flags)
     if value and reader.copied() > reader.MOST_COPIED:
         os.close(descriptor)
         raise OSError(errno.EFBIG, f"{reader.MOST_COPIED >> 20} MiB of files that are served are open already", path)

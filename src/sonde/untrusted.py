@@ -61,7 +61,7 @@ def open_held(descriptor: int, path: str) -> int:
     process serves it. Raises OSError."""
     if not others.may_wait(path):
         return _regular(os.dup(descriptor), path)
-    place, is_copy = others.place(f"/proc/{os.getpid()}/fd/{descriptor}", None, 0)
+    place, is_copy = others.place(path, held=descriptor)
     return place if is_copy else _regular(place, path)
 
 

@@ -1,5 +1,7 @@
 """Processes whose memory or files nobody answers for: they cost names, on both engines, and neither hangs."""
 
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +10,7 @@ import pytest
 from support.command.command import SONDE, environment
 from support.files import served_files
 from support.machine import compilers
+from support.machine.left_behind import ends
 
 SERVER = Path(served_files.__file__)
 
@@ -27,6 +30,39 @@ int main(int count, char **words)
         write(-1, data, 16);
         usleep(1000);
     }
+}
+"""
+LOCKED = r"""
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sys/mman.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+char *data;
+void *unmaps(void *name)
+{
+    data[0] = 1;
+    munmap(data, 4096);
+    return 0;
+}
+void *reads(void *name)
+{
+    int memory = open("/proc/self/mem", O_RDONLY);
+    return (void *)pread(memory, &memory, 1, (uintptr_t)data);
+}
+int main(int count, char **words)
+{
+    int file = open(words[1], O_RDWR), writes = !strcmp(words[2], "unmaps");
+    data = mmap(0, 4096, writes ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, file, 0);
+    printf("%d\n", getpid());
+    fflush(stdout);
+    pthread_t thread;
+    pthread_create(&thread, 0, writes ? unmaps : reads, 0);
+    for (;;)
+        pause();
 }
 """
 LIMIT = 60
@@ -49,6 +85,48 @@ def target(tmp_path):
             process.kill()
             server.stdin.close()
     subprocess.run(["umount", "-l", point], check=True)
+
+
+@pytest.fixture
+def locked(tmp_path, request):
+    """The program and the number of a process that holds the lock of its address space for half a minute at most."""
+    program = shutil.copy2(compilers.built("locked.c", LOCKED, "gcc", "-O1", "-pthread"), tmp_path / "locked")
+    point = tmp_path / "mount"
+    point.mkdir()
+    (tmp_path / "content").write_bytes(bytes(1 << 16))
+    answered = str(1 << 16) if request.param == "unmaps" else "0"
+    words = ["timeout", "30", sys.executable, SERVER, point, answered, f"slow={tmp_path}/content"]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
+        assert server.stdout.readline() == b"mounted\n"
+        with subprocess.Popen([program, point / "slow", request.param], stdout=subprocess.PIPE) as process:
+            pid = process.stdout.readline().strip().decode()
+            (thread,) = [each for each in waited_for(pid) if each != pid]
+            assert ends(lambda: is_served(pid, thread))
+            yield program, pid
+            process.kill()
+            server.stdin.close()
+    subprocess.run(["umount", "-l", point], check=True)
+
+
+def waited_for(pid):
+    """The threads of the process, once it has two."""
+    assert ends(lambda: len(os.listdir(f"/proc/{pid}/task")) == 2)
+    return os.listdir(f"/proc/{pid}/task")
+
+
+def is_served(pid, thread):
+    return "fuse" in Path(f"/proc/{pid}/task/{thread}/stack").read_text()
+
+
+@pytest.mark.parametrize("locked", ["unmaps", "reads"], indirect=True)
+def test_nothing_is_attached_where_the_kernel_would_wait_with_every_fork(locked):
+    program, pid = locked
+    words = [SONDE, "-qn", f"uprobe:{program}:main:entry {{ exit(0); }}"]
+    done = subprocess.run(words, capture_output=True, timeout=LIMIT, env=environment(), text=True, check=False)
+    assert done.returncode == 1, done
+    assert f"process {pid} (locked) has mapped a file" in done.stderr
+    elsewhere = compilers.built("waits.c", TARGET, "gcc", "-O1")
+    assert traced("-n", f"uprobe:{elsewhere}:main:entry {{ exit(0); }} tick-1ms {{ exit(0); }}").stderr == ""
 
 
 def traced(*words):

@@ -464,6 +464,7 @@ WRITERS = {
     "model.types.Struct.__repr__": "for who looks for mistakes in sonde",
     "providers.pattern.Pattern.__str__": "a description as the user has written it, in messages",
     "providers.source_lines.SourceLine.__str__": "a description as the user has written it, in messages",
+    "reader._lock": "a number to the kernel's file of a process",
     "reader.AbandonableReader._copy": "a file of sonde's own, as it has come",
     "recording.summary.Summary.__str__": "lines for messages",
     "report.object_text.ObjectReport.__init__": ["object rows"],

@@ -20,6 +20,7 @@ JUSTIFIED = {
     "engines.embedded.tracer.guardian._name": "the kernel's file of this process",
     "engines.kernel.detaching._close": "the kernel's file of this process",
     "others._become": "the kernel's file of this process",
+    "reader._lock": "the kernel's file of a process",
     "engines.embedded.tracer.code_space.CodeSpace.__init__": "the memory of a traced process",
     "engines.embedded.tracer.memory.ProcessMemory._by_file": "the memory of a traced process",
     "engines.embedded.tracer.events.remove_copy": "the memory of a traced process",

@@ -117,12 +117,13 @@ class CodeObjects:
     def _file(self, pid: int, mapping: Mapping, path: str) -> ElfFile | None:
         """The file of a mapping, if it is the one at a path."""
         file = self._files.file(pid, mapping)
+        if file is None:
+            return None
         try:
             status = others.stat(path)
         except OSError:
             return None
-        identity = status.st_dev, status.st_ino
-        if file is None or file.identity != identity:
+        if file.identity != (status.st_dev, status.st_ino):
             # Another file under the path that is mapped, or this one under another device, as in an overlayfs.
             file = open_regular(path)
         return file if file is not None and file.identity[1] == mapping.inode else None

@@ -1,8 +1,8 @@
 """A file system that a process of a test serves (linux/fuse.h): one directory, whose files answer or do not.
 
 Run as a program: `served_files.py MOUNTPOINT NAME=PATH ...`. It prints a line once it is mounted. Of a file `NAME` the
-first `ANSWERED` bytes, by default none, are read; nothing else of it is ever answered. With `NAME:stat=PATH` not even
-its attributes are. It ends when its input does, which has all who wait fail.
+first `ANSWERED` bytes, by default none, are read; nothing else of it is ever answered, and no write. With
+`NAME:stat=PATH` not even its attributes are. It ends when its input does, which has all who wait fail.
 """
 
 import ctypes
@@ -15,19 +15,8 @@ import threading
 from contextlib import contextmanager
 from pathlib import Path
 
-INIT, LOOKUP, FORGET, GETATTR, OPEN, READ, RELEASE, FLUSH, OPENDIR, RELEASEDIR, READDIR = (
-    26,
-    1,
-    2,
-    3,
-    14,
-    15,
-    18,
-    25,
-    27,
-    29,
-    28,
-)
+INIT, LOOKUP, FORGET, GETATTR, SETATTR, OPEN, READ, WRITE, RELEASE = 26, 1, 2, 3, 4, 14, 15, 16, 18
+FLUSH, OPENDIR, RELEASEDIR, READDIR = 25, 27, 29, 28
 BATCH_FORGET, INTERRUPT, STATFS, GETXATTR, ACCESS = 42, 36, 17, 22, 34
 _IN, _OUT = struct.Struct("=IIQQIIIHH"), struct.Struct("=IiQ")
 _ATTRIBUTES = struct.Struct("=QQQQQQIIIIIIIIII")
@@ -76,7 +65,9 @@ class Server:
                         return None
                     return struct.pack("=QQQQII", number + 2, 0, _LONG, _LONG, 0, 0) + self.attributes(number + 2)
             return 2
-        if code == GETATTR:
+        if code == WRITE:
+            return None
+        if code in (GETATTR, SETATTR):
             return struct.pack("=QII", _LONG, 0, 0) + self.attributes(node)
         if code in (OPEN, OPENDIR):
             return struct.pack("=QII", node, _KEEP_CACHE, 0)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from sonde.bpf import programs
 from sonde.engines.kernel import commands, perf_events
@@ -128,6 +128,14 @@ def attach(
         from sonde.engines.kernel import functions  # an import that most runs do without
 
         functions.attach(program, lambda link: own(Attachment(link, True)), _perf_event, symbols.kallsyms())
+
+
+def refuse_locked(programs: Sequence[LoadedProgram]) -> None:
+    """Raise EngineError where attaching to user code would wait for a process without an end."""
+    if any(isinstance(probe.firing, Uprobe) for program in programs for probe, _ in program.probes):
+        from sonde.engines.kernel import uprobes  # an import that most runs do without
+
+        uprobes.refuse_locked(programs)
 
 
 def _sampled(event: int) -> Attachment:

@@ -152,6 +152,7 @@ class KernelTracing:
         if takes:
             self._overflow_events()
         symbols = links.KernelSymbols()
+        links.refuse_locked(self._programs)
         for program in self._programs:
             links.attach(program, self._attachments.append, self._attach_overflows, symbols)
         if self._overflows is not None:
@@ -198,6 +199,7 @@ class KernelTracing:
         loaded = next(each for each in self._programs if each.spec.name == program)
         allow_more_descriptors(len(sites))
         loaded = loaded._replace(probes=served(path, sites, pid))
+        links.refuse_locked([loaded])
         links.attach(loaded, self._attachments.append, self._attach_overflows, links.KernelSymbols())
 
     def await_files(self, mapped: Callable[[int], None]) -> bool:

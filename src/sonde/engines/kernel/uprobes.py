@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from sonde import others
 from sonde.bpf import programs
 from sonde.engines.base import SiteOfFile
-from sonde.engines.kernel import commands, perf_events
+from sonde.engines.kernel import address_spaces, commands, perf_events
 from sonde.engines.kernel.failures import TRACING, explain
 from sonde.engines.kernel.programs import LoadedProgram
 from sonde.model.errors import EngineError
@@ -67,6 +67,23 @@ def _place(probes: Sequence[ProbeSpec]) -> Iterator[str]:
 
 def _shown(probes: Sequence[ProbeSpec]) -> str:
     return str(probes[0].probe) if len(probes) == 1 else f"{len(probes)} probes to {_firing(probes[0]).path}"
+
+
+def refuse_locked(programs: Iterable[LoadedProgram]) -> None:
+    """Raise EngineError where the kernel would wait for a process that has mapped a file with one of the programs'
+    uprobes."""
+    firings = {each.probe.firing for program in programs for each in program.probes}
+    files = {(each.path, each.file) for each in firings if isinstance(each, Uprobe)}
+    address_spaces.refuse_locked({_inode(path, file) for path, file in files})
+
+
+def _inode(path: str, file: tuple[int, int]) -> int:
+    if file != ANY_FILE:
+        return file[1]
+    try:
+        return others.stat(path).st_ino
+    except OSError:
+        return 0  # attaching fails
 
 
 def served(path: str, sites: Sequence[SiteOfFile], pid: int) -> tuple[ProbeSpec, ...]:
