@@ -383,6 +383,41 @@ def test_functions_that_return_twice(tmp_path):
         assert "[D_PROC_CREATEFAIL]" in refused
 
 
+def test_functions_that_look_at_their_return_address(tmp_path):
+    """All returns of the program are probed but theirs, and each finds its own caller. The embedded engine has all."""
+    code = r"""
+    #define OWN __attribute__((noipa))
+    void *seen[4];
+    OWN int asks(void) { seen[0] = __builtin_return_address(0); return 1; }
+    OWN int keeps(int n) {
+        char room[400];
+        for (int i = 0; i < n; i++) room[i] = n;
+        seen[1] = __builtin_return_address(0);
+        return room[n / 2] == n;
+    }
+    OWN int plain(int n) { return n + 1; }
+    OWN int calls(int n) { int sum = asks() + keeps(n) + plain(n); asm volatile("" ::: "memory"); return sum; }
+    int main(void) {
+        int sum = calls(7);
+        for (int i = 0; i < 2; i++)
+            if ((char *)seen[i] < (char *)calls || (char *)seen[i] > (char *)main + 400)
+                return 1;
+        return sum != 10;
+    }
+    """
+    path = build(tmp_path, "looks", code)
+    text = (
+        ", ".join(f"pid$target:a.out:{name}:return" for name in ("*[kpl]s", "plain"))
+        + " { @[probefunc] = count(); }"
+    )
+    done = traced(path, text)
+    assert done.stdout.split() == ["calls", "1", "plain", "1"]
+    refused = traced(path, "pid$target:a.out:keeps:return", status=1).stderr
+    assert "it reads its own return address, which the kernel replaces" in refused
+    done = traced(path, text, "--engine", "embedded")
+    assert done.stdout.split() == ["asks", "1", "calls", "1", "keeps", "1", "plain", "1"]
+
+
 def test_the_process_executes_a_program(tmp_path):
     """It goes on to fire in the files that were probed: its own program again, and the library in another one."""
     other = build(tmp_path, "other", 'int main() { return atoi("7") != 7; }', "-fno-builtin")

@@ -21,7 +21,7 @@ SUBJECTS = (
     "instruction_lengths",
     "instructions", "languages", "long_jumps", "object_files", "operands", "page_faults", "pages", "perf_registers",
     "registers",
-    "rust_convention", "syscalls", "system_calls", "unwinding",
+    "rust_convention", "stack_operands", "syscalls", "system_calls", "unwinding",
 )  # fmt: skip
 
 
@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from sonde.arch.x86_64 import perf_registers as perf_registers
     from sonde.arch.x86_64 import registers as registers
     from sonde.arch.x86_64 import rust_convention as rust_convention
+    from sonde.arch.x86_64 import stack_operands as stack_operands
     from sonde.arch.x86_64 import syscalls as syscalls
     from sonde.arch.x86_64 import system_calls as system_calls
     from sonde.arch.x86_64 import unwinding as unwinding

@@ -183,7 +183,20 @@ class CodeObject:
         found = self._entry_rows.at(function.address)
         if found == ELSEWHERE:
             return not_called(function.name)
-        return UNDESCRIBED if found == NOT_DESCRIBED and not looks_at_calls else None
+        if looks_at_calls:
+            return None
+        if found == NOT_DESCRIBED:
+            return UNDESCRIBED
+        return LOOKED_AT if self._file.is_64_bit and self._looks_at_own_return(function) else None
+
+    def _looks_at_own_return(self, function: CodeFunction) -> bool:
+        from sonde.symbols.own_returns import looks_at_own  # as above
+
+        code = self._file.bytes_at(function.address, function.size)
+        return looks_at_own(code, function.address, self._entry_rows, lambda: self._lengths(function))
+
+    def _lengths(self, function: CodeFunction) -> dict[int, int]:
+        return {at: each.length for at, each in self.instructions(function).items()}
 
     @cached_property
     def _entry_rows(self) -> EntryRows:

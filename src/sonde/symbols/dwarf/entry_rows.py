@@ -56,6 +56,23 @@ class EntryRows:
         """AT_STACK_POINTER, ELSEWHERE or NOT_DESCRIBED, of a link-time address. Raises CostError."""
         if self._quick is not None and self._quick.is_plain(address, self._is_called):
             return AT_STACK_POINTER
+        row = self._row(address)
+        if row is None:
+            return NOT_DESCRIBED
+        return AT_STACK_POINTER if self._is_called(row) else ELSEWHERE
+
+    def has_return_address(self, address: int, register: int, distance: int) -> bool:
+        """Whether the return address is so many bytes above a register, by its DWARF number, when the instruction at a
+        link-time address is executed. Raises CostError."""
+        row = self._row(address)
+        _, _, returned, offset = self._called
+        return (
+            row is not None
+            and row.rule == FrameAddress(register, distance - offset)
+            and row.saved.get(returned) == offset
+        )
+
+    def _row(self, address: int) -> FrameRow | None:
         for each in self._tables:
             try:
                 row = each.row(address)
@@ -64,8 +81,8 @@ class EntryRows:
             except DebugInfoError:
                 continue
             if row is not None:
-                return AT_STACK_POINTER if self._is_called(row) else ELSEWHERE
-        return NOT_DESCRIBED
+                return row
+        return None
 
     @property
     def _tables(self) -> Iterator[FrameDescriptions]:
