@@ -407,8 +407,7 @@ def test_functions_that_look_at_their_return_address(tmp_path):
     """
     path = build(tmp_path, "looks", code)
     text = (
-        ", ".join(f"pid$target:a.out:{name}:return" for name in ("*[kpl]s", "plain"))
-        + " { @[probefunc] = count(); }"
+        ", ".join(f"pid$target:a.out:{name}:return" for name in ("*[kpl]s", "plain")) + " { @[probefunc] = count(); }"
     )
     done = traced(path, text)
     assert done.stdout.split() == ["calls", "1", "plain", "1"]

@@ -82,11 +82,27 @@ def test_perf_maps_have_a_bound_together(maps, monkeypatch):
     assert code.refused() == []
 
 
-def test_a_map_of_too_many_entries_is_told_and_read_as_far_as_it_may_be(maps, monkeypatch):
-    monkeypatch.setattr(perf_map, "_MOST_ENTRIES", 500)
+def test_a_map_of_too_many_lines_is_told_and_read_as_far_as_it_may_be(maps, monkeypatch):
+    monkeypatch.setattr(perf_map, "_MOST_LINES", 500)
     monkeypatch.setattr(perf_map, "_BLOCK", 1 << 10)
     found = PerfMap(Home(1, os.getuid(), str(maps)))
     assert found.refresh()
     assert found.symbolize(64 * 7) == ("function1_7", 0)
     assert found.symbolize(64 * 900) is None
-    assert "more than 500 entries" in found.refused
+    assert "more than 500 lines" in found.refused
+
+
+def test_a_user_has_few_files_that_take_too_long(mappings, monkeypatch):
+    """Then the others of that user get less time, and then none."""
+    monkeypatch.setattr(objects, "_MANY_GIVEN_UP", 6)
+    monkeypatch.setattr(ElfFile, "is_trusted", False)
+    files, given = Objects(), []
+    for each in mappings[:8]:
+        file = files.file(os.getpid(), each)
+        given.append(None if file is None else file.costs.left)
+        if file is not None:
+            file.costs.allow(-1000)
+            assert files.names(os.getpid(), each).symbolize(0x1139) is None
+    assert [each is None for each in given] == [False] * 6 + [True] * 2
+    assert min(given[:3]) > objects._SHORT_TIME >= max(given[3:6])
+    assert len(files.refused()) == 8

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sonde.symbols import perf_map
 from sonde.symbols.perf_map import CompiledCode, Home, PerfMap, home_of
 
 ME = os.getuid()
@@ -146,3 +147,36 @@ def test_where_a_map_is_stays_known_when_the_process_has_ended(root, tmp_path):
         assert code.symbolize(4712, 0x1004) is None
     finally:
         os.unlink(path)
+
+
+def test_a_hole_is_no_map_and_lines_are_counted(root, monkeypatch):
+    reads, pread = [], os.pread
+    monkeypatch.setattr(os, "pread", lambda *words: reads.append(words) or pread(*words))
+    with open(path_of(root), "wb") as file:
+        file.truncate(1 << 40)
+    found = read(root)
+    assert found.symbolize(0x1000) is None
+    assert "64 MiB" in found.refused
+    assert len(reads) <= 66
+    path_of(root).write_bytes(b"1000 10 first\n" + b"-\n" * (3 << 20))
+    found = read(root)
+    assert found.symbolize(0x1000) == ("first", 0)
+    assert "lines" in found.refused
+    assert not found.refresh()
+
+
+def test_a_user_has_few_maps_of_too_much(root, monkeypatch):
+    """After them none of that user is read, and those of who traces are."""
+    user = ME or 1
+    monkeypatch.setattr(perf_map, "_MOST_LINES", 8)
+    monkeypatch.setattr(perf_map, "home_of", lambda pid, proc: Home(pid, user, str(root)))
+    for number in range(1, 8):
+        path = root / "tmp" / f"perf-{number}.map"
+        path.write_text("1000 10 named\n" + "-\n" * (9 if number < 5 else 1))
+        os.chown(path, user, -1)
+    for tracer, read in ((user, 7), (user + 1, 3)):
+        monkeypatch.setattr(os, "geteuid", lambda tracer=tracer: tracer)
+        code = CompiledCode()
+        found = [number for number in range(1, 8) if code.symbolize(number, 0x1000) is not None]
+        assert found == list(range(1, read + 1))
+        assert any("of its user" in reason for _, reason in code.refused()) == (tracer != user)

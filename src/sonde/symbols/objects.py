@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import stat
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable
 
 from sonde import others
+from sonde.symbols.elf.errors import CostError
 from sonde.symbols.elf.file import ElfError, ElfFile
 from sonde.symbols.elf.symbol_files import with_symbols
 from sonde.symbols.mappings import DELETED, VDSO, Mapping
@@ -25,6 +26,10 @@ _MOST_OPEN = KEPT + 100
 are."""
 
 _MOST_UNREADABLE = 1 << 14
+_FEW_GIVEN_UP, _SHORT_TIME, _MANY_GIVEN_UP = 3, 0.1, 30
+"""Files of one user that took too long, after which others of that user get so many seconds, and after which none is
+read: a user can have any number."""
+
 _MOST_HELD = 128 << 20
 """Bytes of all objects' tables, and of parts of their files, that are kept beside those of the one that is read."""
 
@@ -59,6 +64,8 @@ class Objects:
         self._paths: dict[_Key, str] = {}
         self._names: dict[_Key, ObjectNames] = {}
         self._refused: dict[str, str] = {}
+        self._given_up: Counter[int] = Counter()
+        """Files that took too long and are closed, by their owners."""
 
     def file(self, pid: int, mapping: Mapping) -> ElfFile | None:
         """The file of a mapping of a process, None if it cannot be read or is not ELF."""
@@ -125,8 +132,12 @@ class Objects:
     def _note(self, key: _Key, file: ElfFile) -> None:
         names = self._names.get(key)
         reason = file.costs.reason or (names.inline_costs.reason if names else "")
-        if reason and len(self._refused) < _MOST_UNREADABLE:
-            self._refused[key.path] = reason
+        if reason:
+            self._refuse(key.path, reason)
+
+    def _refuse(self, path: str, reason: str) -> None:
+        if len(self._refused) < _MOST_UNREADABLE:
+            self._refused[path] = reason
 
     def _held(self, key: _Key) -> int:
         names = self._names.get(key)
@@ -140,6 +151,7 @@ class Objects:
             key, gone = next(iter(self._opened.items()))
             taken = self._held(key)
             self._note(key, gone)
+            self._given_up[gone.owner] += bool(gone.costs.reason)
             del self._opened[key]
             held -= taken
             self._symbols.pop(key, None)
@@ -152,13 +164,28 @@ class Objects:
         for path in self._candidates(pid, mapping):
             try:
                 file = ElfFile.open(path)
+                self._limit(file)
                 with file.costs:
                     file.check()
+            except CostError as error:
+                self._refuse(mapping.path, str(error))
+                return None
             except (OSError, ElfError):
                 continue
             self._paths[_key(mapping)] = path
             return file
         return None
+
+    def _limit(self, file: ElfFile) -> None:
+        """What reading a file of another user may take, by what others of that user have taken. Raises CostError."""
+        if file.is_trusted:
+            return
+        here = sum(each.owner == file.owner and bool(each.costs.reason) for each in self._opened.values())
+        count = here + self._given_up[file.owner]
+        if count >= _MANY_GIVEN_UP:
+            file.costs.refuse(f"{count} files of its owner took too long")
+        elif count >= _FEW_GIVEN_UP:
+            file.costs.limit(_SHORT_TIME)
 
     def _candidates(self, pid: int, mapping: Mapping) -> list[str]:
         """Where the file may be read: under its path, through the mapping, which works for deleted files, or in the

@@ -13,7 +13,8 @@ import stat
 import time
 from array import array
 from bisect import bisect_right
-from collections import OrderedDict
+from collections import Counter, OrderedDict
+from contextlib import suppress
 
 from sonde.symbols.elf.costs import Costs
 from sonde.symbols.elf.errors import CostError
@@ -26,8 +27,11 @@ from sonde.visible import visible
 MOST_BYTES = 64 << 20
 """Of a map; the rest of a longer one is left out."""
 
-_MOST_ENTRIES = 1 << 20
-"""Of a map; those of large programs have some hundred thousand."""
+_MOST_LINES = 1 << 20
+"""Of a map, each an entry or nothing; those of large programs have some hundred thousand."""
+
+_FEW_GIVEN_UP = 3
+"""Maps of one user that had too much, after which no other of that user is read: anybody can make any number."""
 
 _ENTRY_SIZE = 12
 _HELD = 96 << 20
@@ -75,11 +79,11 @@ class PerfMap:
         self._home = home
         self._path = f"{home.root}/tmp/perf-{home.number}.map"
         self._inode = 0
-        self._costs = Costs(size=MOST_BYTES + _MOST_ENTRIES * _ENTRY_SIZE)
+        self._costs = Costs(size=MOST_BYTES + _MOST_LINES * _ENTRY_SIZE)
         self._forget()
 
     def _forget(self) -> None:
-        self._offset = 0
+        self._offset = self._lines_read = 0
         self._text = bytearray()
         """Whole lines."""
         self._starts: array[int] = array("Q")
@@ -95,6 +99,15 @@ class PerfMap:
     def refused(self) -> str:
         """Why the rest of the map is left out, "" if it is not."""
         return self._costs.reason
+
+    def give_up(self, reason: str) -> None:
+        """Read nothing more of it."""
+        with suppress(CostError):
+            self._costs.refuse(reason)
+
+    @property
+    def user(self) -> int:
+        return self._home.user
 
     @property
     def path(self) -> str:
@@ -133,7 +146,7 @@ class PerfMap:
                 # A line without end is none.
                 self._offset += end or len(data)
                 added += self._lines(data[:end])
-                self._bound(len(added))
+                self._bound()
         except CostError:
             pass
         if added:
@@ -144,19 +157,21 @@ class PerfMap:
             self._places = array("I", [key & _PLACES for key in keys])
         return bool(added)
 
-    def _bound(self, added: int) -> None:
+    def _bound(self) -> None:
         """Raises CostError."""
         self._costs.check()
-        if len(self._text) > MOST_BYTES:
+        if self._lines_read > _MOST_LINES:
+            self._costs.refuse(f"it has more than {_MOST_LINES:,} lines")
+        if self._offset > MOST_BYTES:
             self._costs.refuse(f"it has more than {MOST_BYTES >> 20} MiB")
-        if len(self._starts) + added > _MOST_ENTRIES:
-            self._costs.refuse(f"it has more than {_MOST_ENTRIES:,} entries")
 
     def _lines(self, data: bytes) -> list[int]:
         """Start and place of the lines, which are added to the text."""
         found, place = [], len(self._text)
         self._text += data
-        for line in lines(data):
+        whole = lines(data)
+        self._lines_read += len(whole)
+        for line in whole:
             try:
                 start = int(line.partition(b" ")[0], 16)
             except ValueError:
@@ -198,6 +213,8 @@ class CompiledCode:
         self._homes: OrderedDict[int, Home] = OrderedDict()
         self._maps: OrderedDict[tuple[int, Home], PerfMap] = OrderedDict()
         self._due: dict[tuple[int, Home], float] = {}
+        self._given_up: Counter[int] = Counter()
+        """Maps that had too much and are no longer kept, by their users."""
         self._changes = 0
         self._next_look = 0.0
 
@@ -231,6 +248,7 @@ class CompiledCode:
         found = self._maps.get(key)
         if found is None:
             found = self._maps[key] = PerfMap(home)
+            self._limit(found)
         self._maps.move_to_end(key)
         began = time.monotonic()
         if began >= self._due.get(key, 0):
@@ -241,11 +259,18 @@ class CompiledCode:
         named = found.symbolize(address)
         return (f"perf-{home.number}.map", *named) if named else None
 
+    def _limit(self, added: PerfMap) -> None:
+        here = sum(each.user == added.user and bool(each.refused) for each in self._maps.values())
+        count = here + self._given_up[added.user]
+        if added.user not in (0, os.geteuid()) and count >= _FEW_GIVEN_UP:
+            added.give_up(f"{count} maps of its user had too much")
+
     def _make_room(self) -> None:
         held = sum(each.held for each in self._maps.values())
         while len(self._maps) > _MOST_MAPS or (held > _HELD and len(self._maps) > 1):
             key, gone = self._maps.popitem(last=False)
             self._due.pop(key, None)
+            self._given_up[gone.user] += bool(gone.refused)
             held -= gone.held
 
     def refused(self) -> list[tuple[str, str]]:

@@ -63,6 +63,15 @@ class Costs:
         """So many bytes are kept no longer."""
         self.taken -= size
 
+    @property
+    def left(self) -> float:
+        """Seconds that reading may still take."""
+        return self._seconds
+
+    def limit(self, seconds: float) -> None:
+        """No more time than this."""
+        self._seconds = min(self._seconds, seconds)
+
     def allow(self, seconds: float) -> None:
         """What was answered until now was worth so much more time: objects are asked as long as a session lasts."""
         self._seconds += seconds

@@ -121,6 +121,11 @@ class ElfFile:
         return self._data.identity if isinstance(self._data, FileBytes) else (0, 0)
 
     @property
+    def owner(self) -> int:
+        """The user whose file it is; of bytes in memory -1."""
+        return self._data.owner if isinstance(self._data, FileBytes) else -1
+
+    @property
     def is_trusted(self) -> bool:
         """Whether the file is this user's or root's, and nobody else may write to it; bytes in memory are not."""
         return isinstance(self._data, FileBytes) and self._data.is_trusted

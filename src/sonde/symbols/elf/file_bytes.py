@@ -48,6 +48,7 @@ class FileBytes:
         """Bytes that are not holes."""
         self.changed = found.st_ctime_ns
         """When the file was last changed, in ns."""
+        self.owner = found.st_uid
         self.is_trusted = is_trusted(found)
         self.costs = costs or Costs()
 
