@@ -50,7 +50,22 @@ _LOCK_HELD = 2.0
 _MOST_NAMED = 10
 
 _WAITING = frozenset(
-    ("auxv", "cmdline", "cwd", "environ", "exe", "fd", "map_files", "maps", "mem", "pagemap", "root", "smaps", "stack")
+    (
+        "auxv",
+        "cmdline",
+        "cwd",
+        "environ",
+        "exe",
+        "fd",
+        "map_files",
+        "maps",
+        "mem",
+        "pagemap",
+        "root",
+        "smaps",
+        "stack",
+        "syscall",
+    )
 )
 """Of /proc/PID: what is in the process's memory, needs a lock of it, or leads to files of its choice."""
 

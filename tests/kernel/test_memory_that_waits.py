@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from support.command.command import SONDE, environment
 from support.files import served_files
+from support.files.served_files import serving
 from support.machine import compilers
 from support.machine.left_behind import ends
 
@@ -106,6 +107,20 @@ def locked(tmp_path, request):
             process.kill()
             server.stdin.close()
     subprocess.run(["umount", "-l", point], check=True)
+
+
+def test_a_process_that_executes_what_is_not_read_is_not_waited_for(tmp_path):
+    with serving(tmp_path / "mount", 0, slow="/bin/true") as point:
+        process = subprocess.Popen([sys.executable, "-c", f"import os; os.execv('{point}/slow', ['slow'])"])
+        try:
+            assert ends(lambda: "execve" in Path(f"/proc/{process.pid}/stack").read_text())
+            words = [SONDE, "--engine", "embedded", "-p", str(process.pid), "-n", "BEGIN { exit(0); }"]
+            done = subprocess.run(words, capture_output=True, timeout=LIMIT, env=environment(), text=True, check=False)
+        finally:
+            process.kill()
+    process.wait()
+    assert done.returncode == 1
+    assert f"failed to grab pid {process.pid}: it is executing a program that cannot be read" in done.stderr
 
 
 def waited_for(pid):

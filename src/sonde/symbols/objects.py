@@ -183,7 +183,7 @@ class Objects:
         here = sum(each.owner == file.owner and bool(each.costs.reason) for each in self._opened.values())
         count = here + self._given_up[file.owner]
         if count >= _MANY_GIVEN_UP:
-            file.costs.refuse(f"{count} files of its owner took too long")
+            file.costs.refuse(f"{_MANY_GIVEN_UP} other files of its owner took too long")
         elif count >= _FEW_GIVEN_UP:
             file.costs.limit(_SHORT_TIME)
 

@@ -263,7 +263,7 @@ class CompiledCode:
         here = sum(each.user == added.user and bool(each.refused) for each in self._maps.values())
         count = here + self._given_up[added.user]
         if added.user not in (0, os.geteuid()) and count >= _FEW_GIVEN_UP:
-            added.give_up(f"{count} maps of its user had too much")
+            added.give_up(f"{_FEW_GIVEN_UP} other maps of its user had too much")
 
     def _make_room(self) -> None:
         held = sum(each.held for each in self._maps.values())

@@ -8,11 +8,18 @@ from __future__ import annotations
 
 import errno
 import os
+import time
 
+from sonde import others
+from sonde.arch import call_numbers
 from sonde.machine import proc
 from sonde.untrusted import read_kernel
 
 _SYS_PTRACE = 1 << 19
+_EXECS = "execve", "execveat"
+_EXEC, _AGAIN = 2.0, 0.005
+"""Seconds that executing a program may take, and between two looks."""
+
 _CONTAINER = "with Docker: --cap-add=SYS_PTRACE, or --security-opt seccomp=unconfined"
 
 
@@ -30,7 +37,40 @@ def before(pid: int, root: str = "/proc") -> str:
         return "it is sonde itself: trace it from another sonde"
     if status.get("TracerPid", "0") != "0":
         return f"it is already traced by {_name(int(status['TracerPid']), root)}: end that first"
+    if _stays_in_exec(pid, root):
+        return (
+            "it is executing a program that cannot be read for now, for which ptrace(2) would wait: who serves its "
+            "file (FUSE, a network) does not answer"
+        )
     return ""
+
+
+def _stays_in_exec(pid: int, root: str) -> bool:
+    """PTRACE_SEIZE waits for who executes a program, without a signal that would end it (cred_guard_mutex)."""
+    end = time.monotonic() + _EXEC
+    while _is_in_exec(pid, root):
+        if time.monotonic() >= end:
+            return True
+        time.sleep(_AGAIN)
+    return False
+
+
+def _is_in_exec(pid: int, root: str) -> bool:
+    try:
+        threads = others.listed(f"{root}/{pid}/task")
+    except OSError:
+        return False  # it has ended
+    return any(_call(f"{root}/{pid}/task/{each}/syscall") in call_numbers.native(*_EXECS) for each in threads)
+
+
+def _call(path: str) -> int:
+    """The number of the system call that a thread waits in (proc_pid_syscall(5)), -1 if it is in none or may not be
+    looked at."""
+    try:
+        number = read_kernel(path).partition(b" ")[0]
+    except OSError:
+        return -1
+    return int(number) if number.isdigit() else -1
 
 
 def after(pid: int, problem: int, root: str = "/proc") -> str:
