@@ -14,6 +14,8 @@ DELETED = " (deleted)"
 
 _ADDRESSES = re.compile(r"^([0-9a-f]+)-([0-9a-f]+) ", re.MULTILINE)
 
+_WRITTEN = re.compile(r"^([0-9a-f]+)-[0-9a-f]+ .w.p ", re.MULTILINE)
+
 _LONG = 256
 """Characters of a name that take as much as a mapping."""
 
@@ -51,6 +53,11 @@ def parse_maps(text: str) -> tuple[Mapping, ...]:
     """The mappings in the text of a maps file, by address."""
     names: dict[str, str] = {}
     return tuple(found for line in lines(text)[:_MOST] if (found := _parse(line, names)) is not None)
+
+
+def written(text: str) -> frozenset[int]:
+    """Where the mappings begin that may be written to, and whose pages are then the process's own."""
+    return frozenset(int(found[1], 16) for found in _WRITTEN.finditer(text))
 
 
 def mapping_at(text: str, address: int) -> Mapping | None:

@@ -22,7 +22,7 @@ from sonde.engines.embedded.tracer import injection
 from sonde.engines.embedded.tracer.presence import Presence
 from sonde.engines.embedded.tracer.sites import BreakpointSite
 from sonde.machine import proc
-from sonde.symbols.mappings import Mapping, MappingTable, mapping_at, parse_maps
+from sonde.symbols.mappings import Mapping, MappingTable, mapping_at, parse_maps, written
 from sonde.untrusted import kernel_text
 
 _AREA = 1 << 16
@@ -95,6 +95,8 @@ class CodeSpace:
         there on."""
         self.semaphores: dict[int, int] = {}
         """Counters that were counted up, by address, and how far."""
+        self.written: frozenset[int] = frozenset()
+        """Where the mappings begin that are the process's own to write to, when they were last read."""
         self.resumptions: dict[int, displacement.Resumption] = {}
         """By address within slots: where the thread really is."""
         self.trap_action = b""
@@ -220,7 +222,9 @@ class CodeSpace:
 
     def mappings(self, tid: int) -> Sequence[Mapping]:
         """As one of its threads has them: the first of a process may have ended before the others. Raises OSError."""
-        return parse_maps(kernel_text(f"/proc/{tid}/maps"))
+        text = kernel_text(f"/proc/{tid}/maps")
+        self.written = written(text)
+        return parse_maps(text)
 
     def mapping_at(self, tid: int, address: int) -> Mapping | None:
         """What a thread has mapped there. Raises OSError."""

@@ -119,7 +119,7 @@ class CodeSpaces:
         file = self._file(tid, mapping)
         if file is None:
             return
-        by_address: dict[int, list[BreakpointSite]] = {}
+        space, by_address = self.by_tid[tid], dict[int, list[BreakpointSite]]()
         for site in file.sites:
             if site.pid and site.pid != pid:
                 continue
@@ -127,9 +127,9 @@ class CodeSpaces:
             if mapping.executable and at is not None:
                 by_address.setdefault(at, []).append(site)
             at = _address(mapping, site.semaphore) if site.semaphore else None
-            if not (mapping.executable or mapping.is_shared) and at is not None:
+            # As the kernel has it (valid_ref_ctr_vma, kernel/events/uprobes.c).
+            if at is not None and mapping.start in space.written:
                 counters[site] = at, mapping
-        space = self.by_tid[tid]
         for address, sites in by_address.items():
             try:
                 space.tell(space.put(address, mapping), sites)
