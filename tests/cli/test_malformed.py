@@ -41,7 +41,7 @@ def problem(done, prefix):
     return ""
 
 
-@pytest.mark.share(0, 2)
+@pytest.mark.share(0, 1)
 @pytest.mark.parametrize("group", range(8))
 def test_malformed_programs_give_one_error_each(group, tmp_path):
     script = tmp_path / "a.d"

@@ -30,7 +30,7 @@ def captured(tmp_path, data, text, *options):
     return reader.packets(path.read_bytes())
 
 
-@pytest.mark.share(0, 3)
+@pytest.mark.share(0, 2)
 @pytest.mark.parametrize("direction", ["egress", "ingress"])
 @pytest.mark.parametrize("names", [NUMBERS, TEXTS])
 def test_headers_of_frames_that_end_anywhere(tmp_path, direction, names):

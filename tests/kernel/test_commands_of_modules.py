@@ -9,6 +9,7 @@ from support.bpf.bpf_objects import BOTH, compiled
 from support.command.command import SONDE, build, environment, unwrapped
 from support.files.capture_files import pcap
 from support.machine import compilers, packages
+from support.places import EXAMPLES
 from support.suite.executed import modules, noting
 from test_recorded_static_probes import NONE, PROGRAM
 
@@ -35,6 +36,8 @@ C_PROGRAM = """
         print(container_of((struct list_head *)1000, struct one, list));
     }
 """
+
+CONNECTS = 'from socket import *; socket(AF_INET, SOCK_DGRAM).connect(("127.0.0.1", 9))'
 
 TEXTS = {
     "codegen.routines.strings": (["-qn", 'BEGIN /execname < "~"/ { trace("before"); exit(0); }'], "before"),
@@ -134,6 +137,9 @@ TEXTS = {
     "frontends.d.check.untranslated": (["-n", "syscall::read:entry { trace(curpsinfo->pr_pctmem); }"], "pr_pctmem"),
     "frontends.d.ctf": (["-xctypes=types", "-qn", "struct pair { int a; }; BEGIN { exit(0); }"], ""),
     "library.inspection.type_files": (["-xdtypes=types", "-qn", "struct pair { int a; }; BEGIN { exit(0); }"], ""),
+    "notation.sockets": (
+        ["-s", f"{EXAMPLES}/strace.d", "-c", f"'{sys.executable}' -c '{CONNECTS}'"], "sin_port=htons(9)",
+    ),
     "report.dates": (["-qn", 'BEGIN { printf("%Y", walltimestamp); exit(0); }'], "20"),
 }  # fmt: skip
 """By module: the words of a command, and a part of what it prints."""

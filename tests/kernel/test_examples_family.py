@@ -96,7 +96,7 @@ def words(script, tmp_path):
     return [*found, "--folded", str(tmp_path / "folded")] if script == "cpu-flame" else found
 
 
-@pytest.mark.share(0, 12)
+@pytest.mark.share(0, 8)
 @pytest.mark.parametrize("script", FAMILY)
 def test_of_a_command(script, tmp_path):
     command = f"'{sys.executable}' '{WORK}' mine 0.3"
@@ -108,7 +108,7 @@ def test_of_a_command(script, tmp_path):
     check(script, shown(script, done.stdout, tmp_path))
 
 
-@pytest.mark.share(0, 12)
+@pytest.mark.share(0, 8)
 @pytest.mark.parametrize("script", FAMILY)
 def test_of_a_process(script, tmp_path):
     target = subprocess.Popen([sys.executable, str(WORK), "mine", "0.3"], stdin=subprocess.PIPE, cwd=tmp_path)

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sonde.library.testing import placeholders
 from sonde.library.testing.matching import ADDED, KEPT, LACKING, alignment, contains, difference, matches
 from sonde.library.testing.patience import TooSlowError, bounded
 from sonde.library.testing.placeholders import GAP, KINDS, PlaceholderError, lines_of, literal, plain_lines
@@ -133,3 +134,10 @@ def test_what_is_shown_steers_no_terminal():
 def test_an_expression_that_takes_for_ever_is_ended():
     with pytest.raises(TooSlowError), bounded(0.2):
         matches(lines_of("{{/(?:a|a)*b/}}"), ["a" * 60])
+
+
+@given(st.text(alphabet="{}/ab", max_size=40))
+def test_placeholders_are_where_a_regular_expression_finds_them(text):
+    """Which takes quadratic time."""
+    model = [found.span() for found in re.finditer(r"\{\{(/.*?/|[^{}]*)\}\}", text)]
+    assert list(placeholders._places(text)) == model

@@ -14,6 +14,7 @@ from sonde.typed import Any
 
 _SCALARS = {"int": int, "str": str, "bool": bool}
 _PIECE = 8
+_LEAST, _MOST = -(1 << 63), (1 << 64) - 1
 TAG = "is"
 """What names the class of an object where there are several."""
 
@@ -134,9 +135,21 @@ def _scalar(kind: type) -> _Codec:
     def read(data: Any, where: str) -> Any:
         if type(data) is not kind:
             raise PlainError(f"{where} is not of type {kind.__name__}")
+        if isinstance(data, int) and not _LEAST <= data <= _MOST:
+            raise PlainError(f"{where} is no number of 64 bits")
+        if isinstance(data, str) and not data.isascii():
+            _check_text(data, where)
         return data
 
     return _Codec(write, read, lambda value: type(value) is kind)
+
+
+def _check_text(data: str, where: str) -> None:
+    """JSON can name halves of characters, which no text of a file has but for those that stand for single bytes."""
+    try:
+        data.encode(errors="surrogateescape")
+    except UnicodeEncodeError:
+        raise PlainError(f"{where} is no text") from None
 
 
 def _none() -> _Codec:

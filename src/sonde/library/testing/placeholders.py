@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from sonde.typed import NamedTuple
 
@@ -21,10 +21,12 @@ KINDS = {
 GAP = "{{...}}"
 """A line that stands for any number of lines, also none."""
 
-_PLACEHOLDER = re.compile(r"\{\{(/.*?/|[^{}]*)\}\}")
+_OPEN, _CLOSE, _OPEN_EXPRESSION, _CLOSE_EXPRESSION = "{{", "}}", "{{/", "/}}"
+_BRACE = re.compile(r"[{}]")
 _NAMED = re.compile(r"(\w+)(?: +([A-Za-z]\w*))?")
 _MOST_GROUPS = 90
 _LONGEST_QUOTED = 60
+_LONGEST_EXPRESSION = 4096
 _OF_THE_WHOLE = re.compile(r"\\[1-9]|\(\?[aiLmsux]+\)|\(\?\(")
 """References to groups, flags and conditions of a regular expression."""
 
@@ -87,15 +89,35 @@ def line_of(text: str) -> Line:
         return Line(text, ())
     parts: list[_Part] = []
     end = 0
-    for found in _PLACEHOLDER.finditer(text):
-        parts += [_Part(text[end : found.start()])] if found.start() > end else []
-        parts.append(_placeholder(found[1]))
-        end = found.end()
+    for start, stop in _places(text):
+        parts += [_Part(text[end:start])] if start > end else []
+        parts.append(_placeholder(text[start + len(_OPEN) : stop - len(_CLOSE)]))
+        end = stop
+        if len(parts) > 2 * _MOST_GROUPS + 1:
+            break
     parts += [_Part(text[end:])] if end < len(text) else []
     line = Line(text, tuple(parts))
     if sum(bool(part.expression) for part in parts) > _MOST_GROUPS:
         raise PlaceholderError(f"a line has {_MOST_GROUPS} placeholders at most")
     return line
+
+
+def _places(text: str) -> Iterator[tuple[int, int]]:
+    """Where placeholders begin and end, found in one pass whatever the text is."""
+    start, has_expressions = text.find(_OPEN), True
+    while start >= 0:
+        stop = -1
+        if has_expressions and text.startswith(_OPEN_EXPRESSION, start):
+            stop = text.find(_CLOSE_EXPRESSION, start + len(_OPEN_EXPRESSION))
+            has_expressions = stop >= 0
+            stop += len(_CLOSE_EXPRESSION) if has_expressions else 0
+        if stop < 0:
+            brace = _BRACE.search(text, start + len(_OPEN))
+            is_whole = brace is not None and text.startswith(_CLOSE, brace.start())
+            stop = brace.start() + len(_CLOSE) if brace is not None and is_whole else -1
+        if stop >= 0:
+            yield start, stop
+        start = text.find(_OPEN, stop if stop >= 0 else start + 1)
 
 
 def literal(text: str) -> Line:
@@ -131,6 +153,8 @@ def _placeholder(inside: str) -> _Part:
 def _checked(expression: str) -> str:
     """A regular expression that can stand beside others. Raises PlaceholderError."""
     shown = f"{{{{/{brief(expression)}/}}}}"
+    if len(expression) > _LONGEST_EXPRESSION:
+        raise PlaceholderError(f"{shown}: it is longer than {_LONGEST_EXPRESSION} characters")
     try:
         with warnings.catch_warnings(action="ignore"):
             compiled = re.compile(expression)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from sonde.library.errors import Error
@@ -16,6 +17,10 @@ from sonde.visible import visible
 
 LARGEST = 1 << 20
 """Bytes of a test file."""
+
+_MOST_PARTS = 32
+_LONG_KEY = re.compile(rf"^[ \t]*\[{{0,2}}(?:[ \t]*[\w\"'-]+[ \t]*\.){{{_MOST_PARTS}}}", re.MULTILINE)
+"""A key that is a path of many tables, each of which tomllib makes anew."""
 
 _MOST_CASES = 10_000
 _PROGRAMS = ("script", "program", "object")
@@ -65,6 +70,8 @@ def text_of_file(path: str) -> str:
 def _table(path: str, text: str) -> dict[str, Any]:
     import tomllib  # who does not test does without
 
+    if _LONG_KEY.search(text):
+        raise CaseFileError(f"{visible(path)}: a key has more than {_MOST_PARTS} parts")
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from sonde.library.testing.case import Ran, ScriptCase
 from sonde.library.testing.checking import expected_output, output_path
 from sonde.library.testing.matching import ADDED, KEPT, alignment
+from sonde.library.testing.patience import TooSlowError, bounded
 from sonde.library.testing.placeholders import lines_of, plain_lines
 from sonde.library.testing.reading import CaseFileError, text_of_file
 from sonde.library.testing.running import TEMPORARY
@@ -27,7 +28,11 @@ def update(case: ScriptCase, ran: Ran) -> bool:
         return False
     if "output" in ran.behind:
         raise CaseFileError(f"{visible(case.title)}: its output is too long to be expected")
-    made = _renewed(expected, ran)
+    try:
+        with bounded():
+            made = _renewed(expected, ran)
+    except TooSlowError as error:
+        raise CaseFileError(f"{visible(case.title)}: comparing its output: {error}") from None
     if made == expected:
         return False
     if case.output_file:

@@ -16,6 +16,8 @@ from sonde.runtime.perf.events import OpenPerfEvent
 from sonde.runtime.perf.sample import Sample
 from sonde.runtime.verifier.contexts import CONTEXTS, field_named
 
+_U64 = (1 << 64) - 1
+
 
 class Overflows:
     """Where overflows happen: the engine's one CPU, on which one overflow program runs at a time.
@@ -56,5 +58,5 @@ class Overflows:
     def _fill(self, sample: Sample) -> None:
         taken = sample.registers or bytes(registers.SIZE)
         self._bytes[self._registers : self._registers + registers.SIZE] = taken
-        struct.pack_into("=Q", self._bytes, self._period, sample.values.get("period", 0))
-        struct.pack_into("=Q", self._bytes, self._addr, sample.values.get("addr", 0))
+        struct.pack_into("=Q", self._bytes, self._period, sample.values.get("period", 0) & _U64)
+        struct.pack_into("=Q", self._bytes, self._addr, sample.values.get("addr", 0) & _U64)
