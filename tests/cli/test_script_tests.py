@@ -156,12 +156,10 @@ def test_losses_pass_where_they_may_be(tested):
 def test_a_case_that_takes_too_long_is_ended_with_its_command(tested, tmp_path):
     case = """
 command = "sh -c 'echo $$ > pid; exec sleep 61'"
-timeout = 1
+timeout = 10
 """
-    begin = time.monotonic()
     done = tested(files={"w.d": COUNTED, "w.sonde.toml": case})
-    assert time.monotonic() - begin < 20
-    assert "it has not ended after 1 s" in done.stdout
+    assert "it has not ended after 10 s" in done.stdout
     await_end(int((tmp_path / "pid").read_text()))
 
 
@@ -179,7 +177,7 @@ def await_end(pid):
 
 @pytest.mark.long
 def test_a_case_is_interrupted_where_it_says_so(tested):
-    case = "program = 'tick-10hz { @ = count(); } END { printa(@); }'\ninterrupt-after = 5\naggregations = '@ > 1'\n"
+    case = "program = 'tick-10hz { @ = count(); } END { printa(@); }'\ninterrupt-after = 10\naggregations = '@ > 1'\n"
     done = tested(files={"w.sonde.toml": case})
     assert done.returncode == 0, done.stdout
 
@@ -303,7 +301,8 @@ def test_a_recording(tested, tmp_path, engine):
     done = run("--engine", engine, "-q", "--record", str(made), "-n", CALLS, "-c", command)
     assert (done.returncode, done.stderr) == (0, "")
     case = "recording = 'busy.rec'\n[counts]\naggregations = '@writes[\"sh\", 1] == 2'\noutput-contains = 'sh 1 2'\n"
-    case += "[sizes]\nprogram = 'syscall::write:entry { @[arg2] = count(); }'\naggregations = '@[4] == 2'\n"
+    program = "syscall::write:entry /pid == $target/ { @[arg2] = count(); }"
+    case += f"[sizes]\nprogram = '{program}'\naggregations = '@[4] == 2'\n"
     done = tested("-v", files={"w.d": COUNTED, "w.sonde.toml": case})
     assert done.returncode == 0, done.stdout
     assert "$ sonde --engine embedded -s w.d --replay busy.rec" in done.stdout

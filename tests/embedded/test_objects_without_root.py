@@ -10,6 +10,8 @@ import pytest
 from support.bpf.bpf_objects import ADD, BOTH, WRITES, compiled
 from support.command.unprivileged import SONDE, sonde, without_privileges
 from support.machine import packages
+from support.machine.left_behind import ends
+from support.machine.processes import seconds_of
 
 CALLS = shlex.join([sys.executable, "-c", "import os; [os.getppid() for _ in range(37)]"])
 
@@ -217,7 +219,8 @@ def test_a_signal_ends_loops_that_would_take_a_year():
     packages.require("bpf-gcc")
     words = [SONDE, "--engine", "embedded", "-xmaxsteps=0", "--object", compiled(LOOPS, "gcc"), "--dump", "-c", CALLS]
     with subprocess.Popen([*without_privileges(), *words], stdout=subprocess.PIPE, text=True) as run:
-        time.sleep(2)
+        # In the loops, which take more than anything before.
+        assert ends(lambda: seconds_of(run.pid) > 3)
         run.send_signal(signal.SIGINT)
         found = values(run.communicate()[0])
     assert int(found["turns"]) > 1024

@@ -386,14 +386,14 @@ def test_a_recording_has_their_names(tmp_path, counted):
     raw = str(tmp_path / "raw")
     text = 'tally*:::unit-done { printf("%s\\n", probefunc); @[probeprov, probefunc] = count(); }'
     with Tracer(text, "-Z", "--raw", raw) as tracer, Held(counted, 6) as held:
-        time.sleep(1)
+        time.sleep(5)
         held.work()
     assert tracer.lines[:6] == ["unit"] * 6
     shown = sonde("raw", raw).stdout
     assert [line for line in shown.splitlines() if line][1:] == tracer.lines
     normal = start("-Z", "--raw", raw, "-n", "tally*:::unit-done { }", text=True)
     with Held(counted, 2) as held:
-        time.sleep(2)
+        time.sleep(5)
         held.work()
     normal.send_signal(signal.SIGINT)
     out, _ = normal.communicate()

@@ -1,8 +1,18 @@
 """Processes as /proc tells of them."""
 
+import os
 from pathlib import Path
 
 from sonde.machine import proc
+
+_USER, _SYSTEM = 11, 12
+"""Words of /proc/PID/stat behind the name (proc_pid_stat(5))."""
+
+
+def seconds_of(pid):
+    """The time that its threads have had on CPUs, in seconds."""
+    words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(words[_USER]) + int(words[_SYSTEM])) / os.sysconf("SC_CLK_TCK")
 
 
 def children(pid):
