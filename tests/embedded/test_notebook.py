@@ -23,7 +23,7 @@ syscall::write:entry { @stacks[ustack(5)] = count(); @["<b>&"] = max(arg2); }
 BPFTRACE = """
 tracepoint:syscalls:sys_enter_write { @calls[comm] = count(); @last = args.count; printf("%d\\n", args.count); }
 """
-ENDLESS = f"%%sonde {COMMAND.replace('echo ef', 'sleep 600')}\n{PROGRAM}"
+ENDLESS = f"%%sonde {COMMAND.replace('echo ef', 'sleep 150')}\n{PROGRAM}"
 
 
 def executed(*sources):
