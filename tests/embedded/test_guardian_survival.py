@@ -9,9 +9,10 @@ import time
 from pathlib import Path
 
 import pytest
+from support.command.command import SONDE, environment
 from support.command.guarded import ALL, calls, child_of, follow, of_kind, untraced
 from support.command.targets import program
-from support.machine import packages
+from support.machine import compilers, packages
 from support.machine.processes import children
 from test_guardian_signals import SLEEPER
 
@@ -254,3 +255,44 @@ def test_the_command_line_says_that_the_guardian_was_killed(moment, message, mon
         for number, handler in before.items():
             signal.signal(number, handler)
     assert f"sonde: {message}the guardian, which traces the processes, was killed" in capfd.readouterr().err
+
+
+PUTS_BACK = r"""
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+__attribute__((noipa)) int work(int n) { return n + 1; }
+int main(int count, char **words)
+{
+    char kept[16];
+    volatile char *code = (volatile char *)work;
+    long sum = work(0);
+    mprotect((void *)((long)work & -4096L), 8192, PROT_READ | PROT_WRITE | PROT_EXEC);
+    memcpy(kept, (char *)work, sizeof kept);
+    puts("kept");
+    fflush(stdout);
+    while (access(words[1], F_OK))
+        usleep(1000);
+    for (int n = 0; n < 300; n++) {
+        code[0] = kept[0];
+        sum += work(n);
+    }
+    printf("%ld\n", sum);
+    return 0;
+}
+"""
+
+
+@packages.needs("gcc")
+def test_a_program_that_puts_its_code_back_with_a_breakpoint_in_it_goes_on(tmp_path):
+    """It has copied the breakpoint, and sonde is killed."""
+    built, gate = compilers.built("puts_back.c", PUTS_BACK, "gcc", "-O1"), tmp_path / "gate"
+    script = f"uprobe:{built}:work:entry {{ @ = count(); }}"
+    words = [SONDE, "-q", "--engine", "embedded", "-n", script, "-c", f"{built} {gate}"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=environment()) as tracer:
+        assert tracer.stdout.readline() == "kept\n"
+        tracer.kill()
+        tracer.wait()
+        gate.touch()
+        assert tracer.stdout.readline() == "45151\n"

@@ -145,8 +145,8 @@ class UserFunctions:
             return f"there is no {pattern.module} in PATH or where libraries usually are: name the file by its path"
         objects = self._of(_pid(pattern))
         names = ", ".join(each.name for each in objects[:_FEW]) + (" ..." if len(objects) > _FEW else "")
-        there = f"it has {names}" if names else "it has mapped no program or library that can be read"
-        text = f"the process has no object {pattern.module}; {there}"
+        known = f"it has {names}" if names else "it has mapped no program or library that can be read"
+        text = f"the process has no object {pattern.module}; {known}"
         if plain(pattern.module) is None:
             return text
         return f"{text}. A library that it loads later can be named by its path, {pattern.provider}:/path/of/library:"

@@ -75,6 +75,8 @@ def leave(threads: TracedThreads, tid: int, event: int, number: int) -> int:
     at = counter - instructions.BREAKPOINT_SIZE
     if at in space.former and not space.is_own(at):
         if is_trap:
+            # A program that had copied its code while the breakpoint was there has put it back.
+            space.put_back(at)
             ptrace.call(ptrace.POKEUSER, tid, registers.PROGRAM_COUNTER, at)
             return 0
         if event and _waits(tid, signal.SIGTRAP):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import select
+import signal
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -39,6 +40,9 @@ _PATIENCE = 0.25
 
 _PARTING = 0.2
 """Seconds: how long sonde waits for a guardian that has nothing left to look after."""
+
+_UNINTERRUPTIBLE, _LOOKS, _BETWEEN_LOOKS = "D", 8, 0.05
+"""The state of who waits for a page, how often it is looked at, and the seconds between."""
 
 _AT_ONCE = 4096
 """Bytes that a pipe takes whole."""
@@ -94,6 +98,7 @@ class Tracees:
         self._grabbed: list[int] = []
         self.has_filter = False
         """Whether commands have got one."""
+        self._has_sites = False
         self._busy = False
         self._going = False
         self._early: list[tuple[int, ...]] = []
@@ -173,6 +178,7 @@ class Tracees:
     def want_sites(self, files: Sequence[FileSites]) -> None:
         """Have breakpoints at these places of files and no others, in all that is traced, from go() on; called before
         begin(), and again where there are more, if any may come by the plan (StopPlan.maps)."""
+        self._has_sites = True
         data = sites.to_bytes(files)
         self._send(commands.SITES, 0, len(data), data)
 
@@ -283,12 +289,27 @@ class Tracees:
             if descriptor != self._answers:
                 os.close(descriptor)
         has_ended = self._has_ended(time.monotonic() + _PARTING)
+        if not has_ended and not (self.has_filter or self._has_sites) and self._is_stuck():
+            # What it traces stands still with it, and runs on without it: nothing of ours is in there.
+            os.kill(self.guardian, signal.SIGKILL)
+            has_ended = self._has_ended(time.monotonic() + _PARTING)
         if has_ended:
             children.wait_for(self.guardian)
         else:
             children.collect_later(self.guardian)
         os.close(self._answers)
         return not has_ended
+
+    def _is_stuck(self) -> bool:
+        """Whether the guardian waits for a page of what it traces, which a process may never bring (userfaultfd(2))."""
+        for _ in range(_LOOKS):
+            try:
+                if proc.stat(self.guardian).state != _UNINTERRUPTIBLE:
+                    return False
+            except OSError:
+                return False  # it has ended
+            time.sleep(_BETWEEN_LOOKS)
+        return True
 
     def _has_ended(self, latest: float) -> bool:
         """Whether the guardian ends until then, whose end of the pipe of answers is the only one."""
