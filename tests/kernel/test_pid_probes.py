@@ -417,6 +417,57 @@ def test_functions_that_look_at_their_return_address(tmp_path):
     assert done.stdout.split() == ["asks", "1", "calls", "1", "keeps", "1", "plain", "1"]
 
 
+COROUTINES = r"""
+#include <stdio.h>
+#include <ucontext.h>
+static ucontext_t first, contexts[2];
+static char stacks[2][1 << 16];
+__attribute__((noipa)) int work(int own, int n)
+{
+    int sum = n;
+    if (n) {
+        swapcontext(&contexts[own], &contexts[!own]);
+        sum += work(own, n - 1);
+    }
+    return sum;
+}
+static void runs(int own) { printf("%d\n", work(own, own ? 3 : 4)); fflush(stdout); }
+int main(void)
+{
+    for (int n = 0; n < 2; n++) {
+        getcontext(&contexts[n]);
+        contexts[n].uc_stack.ss_sp = stacks[n];
+        contexts[n].uc_stack.ss_size = sizeof stacks[n];
+        contexts[n].uc_link = n ? &first : &contexts[1];
+        makecontext(&contexts[n], (void (*)(void))runs, 1, n);
+    }
+    swapcontext(&first, &contexts[0]);
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "flags", "reason"),
+    [
+        (COROUTINES, (), "its program switches stacks"),
+        ("__attribute__((noipa)) int work(int n) { return n; } int main() { return work(0); }", ("-pg",), "with -pg"),
+    ],
+)
+def test_returns_of_programs_that_have_ways_of_their_own_with_stacks(tmp_path, code, flags, reason):
+    """Which a return address of the kernel's would end, or have them say something else: on the embedded engine they
+    are as they are alone."""
+    path = build(tmp_path, "stacks", code, *flags)
+    plain = subprocess.run([path], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    for name in ("work", "w*"):
+        refused = traced(path, f"pid$target:a.out:{name}:return", status=1).stderr
+        assert reason in " ".join(refused.split())
+    text = "pid$target:a.out:work:return { @ = count(); }"
+    done = traced(path, text, "--engine", "embedded")
+    assert done.stdout.startswith(plain)
+    assert int(done.stdout.split()[-1]) >= 1
+
+
 def test_the_process_executes_a_program(tmp_path):
     """It goes on to fire in the files that were probed: its own program again, and the library in another one."""
     other = build(tmp_path, "other", 'int main() { return atoi("7") != 7; }', "-fno-builtin")

@@ -13,7 +13,18 @@ from sonde.symbols.elf.file import ElfError, ElfFile
 from sonde.symbols.elf.indirect import Loaded
 from sonde.symbols.elf.symbol_table import STT_FUNC, STT_GNU_IFUNC, ElfSymbol, SymbolTable
 from sonde.symbols.elf.unwound import UNWOUND, unwound
-from sonde.symbols.return_obstacles import KEPT, LOOKED_AT, OF_GO, PASSED, UNDESCRIBED, ReturnObstacle, not_called
+from sonde.symbols.return_obstacles import (
+    COUNTED,
+    KEPT,
+    LOOKED_AT,
+    OF_GO,
+    PASSED,
+    READ,
+    SWITCHED,
+    UNDESCRIBED,
+    ReturnObstacle,
+    not_called,
+)  # fmt: skip
 from sonde.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -187,7 +198,16 @@ class CodeObject:
             return None
         if found == NOT_DESCRIBED:
             return UNDESCRIBED
+        if self._own_stacks is not None:
+            return self._own_stacks
         return LOOKED_AT if self._file.is_64_bit and self._looks_at_own_return(function) else None
+
+    @cached_property
+    def _own_stacks(self) -> ReturnObstacle | None:
+        from sonde.symbols.elf import own_stacks  # as above
+
+        kinds = {own_stacks.SWITCHES: SWITCHED, own_stacks.READS: READ, own_stacks.COUNTS: COUNTED}
+        return kinds.get(own_stacks.own_stacks(self._file))
 
     def _looks_at_own_return(self, function: CodeFunction) -> bool:
         from sonde.symbols.own_returns import looks_at_own  # as above

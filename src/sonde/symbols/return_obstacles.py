@@ -27,6 +27,21 @@ LOOKED_AT = ReturnObstacle(
     "that read their own return address, which the kernel replaces",
     "the embedded engine (--engine embedded, with -c or -p) leaves the return address as it is",
 )
+SWITCHED = ReturnObstacle(
+    "its program switches stacks (swapcontext or its like), and returns in another order than it calls",
+    "of programs that switch stacks (swapcontext or its like), which return in another order than they call",
+    LOOKED_AT.remedy,
+)
+READ = ReturnObstacle(
+    "it belongs to a virtual machine (Java, V8) that reads return addresses off its stacks",
+    "of virtual machines (Java, V8), which read return addresses off their stacks",
+    LOOKED_AT.remedy,
+)
+COUNTED = ReturnObstacle(
+    "it is compiled with -pg, and tells mcount its return address, which the kernel replaces",
+    "that are compiled with -pg, and tell mcount their return addresses",
+    LOOKED_AT.remedy,
+)
 PASSED = ReturnObstacle(
     "exceptions pass through it, which a return address that is not theirs ends",
     "that exceptions pass through",
