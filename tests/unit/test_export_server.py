@@ -32,6 +32,7 @@ PATIENCE = 30.0
         (b"GET /metrics\r\n\r\n", 400),
         (b"\x16\x03\x01\r\n\r\n", 400),
         (b"GET /" + b"x" * MOST_BYTES, 431),
+        (b"\r\n" * MOST_BYTES, 431),
     ],
 )
 def test_a_request_is_its_first_line(data, expected):

@@ -5,6 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sonde.symbols import images
 from sonde.symbols.images import Images, mark_of, split
 from sonde.symbols.mappings import VDSO, Mapping, MappingTable
 from sonde.symbols.process_events import Executed, Exited, Forked, Mapped, MappingsSnapshot
@@ -138,3 +139,16 @@ def test_processes_that_have_ended_are_given_up_when_there_are_too_many():
     assert images.find(29)
     assert not images.find(2)
     assert images.forgotten == 23
+
+
+def test_no_more_processes_run_than_a_bound(monkeypatch):
+    """A recording can tell of any number that never end: those that began first are taken to have ended."""
+    monkeypatch.setattr(images, "_MOST_PROCESSES", 8)
+    found = Images(retained=40, spare=20)
+    for pid in range(1, 1001):
+        found.take(MappingsSnapshot(pid, pid, 0, (Mapping(0x1000, 0x2000, 0, "08:01", pid, f"/lib/{pid}", True),)))
+    present = [pid for pid in range(1, 1001) for each in found.all(pid) if not each.is_past]
+    assert len(present) <= 48
+    assert present[-1] == 1000
+    assert len(found) <= 90
+    assert found.find(1000).find(0x1800).path == "/lib/1000"

@@ -12,6 +12,7 @@ import struct
 import zlib
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from time import monotonic_ns
 
 from sonde.engines.fired import Happening, OtherNames, RecordedFiring
@@ -67,6 +68,9 @@ _MOST_WAITING = 1 << 14
 
 _MOST_FILES = 1 << 16
 """Files whose build ids are kept."""
+
+_MOST_EARLY = 1 << 15
+"""What may have happened before BEGIN: each process that runs has mapped something."""
 
 _EVENTS = {"mapped": Mapped, "executed": Executed, "forked": Forked, "exited": Exited, "snapshot": MappingsSnapshot}
 _NAMES = {kind: name for name, kind in _EVENTS.items()}
@@ -290,7 +294,7 @@ class RecordedFirings:
     def internal(self, name: str) -> RecordedFiring | None:
         if name == "BEGIN" and not self._early:
             # It is the first firing of all, if it is there; what processes had mapped may stand before it.
-            for each in self._all:
+            for each in islice(self._all, _MOST_EARLY):
                 self._early.append(each)
                 if name in self._internal or isinstance(each, RecordedFiring):
                     break

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable, Sequence
 
@@ -52,6 +53,9 @@ BATCH = 0.01
 IDLE = 0.2
 """Longest sleep, so that drops and the end of a traced process are noticed in time."""
 
+_LAST_FIRINGS = 0.5
+"""Seconds in which what a recording has may still fire when somebody has asked for the end."""
+
 
 _MORE = ((MICROSECOND, 1000), (10 * MICROSECOND, 100), (100 * MICROSECOND, 10), (MILLISECOND, 2))
 """What takes less than so many ns in all is run so many times more often."""
@@ -98,6 +102,7 @@ class Session:
         self._trials = trials
         self._asked: Asked | None = None
         self._is_drained = False
+        self._is_cut_short = False
         self._watcher = watcher
         self._attached = attached
         self._look_due = float("inf")
@@ -236,13 +241,18 @@ class Session:
             each.learn(self._strings[self._recorded_strings :], probes)
         self._recorded_strings = len(self._strings)
 
-    def _drain_firings(self) -> None:
-        """All that was recorded fires before the end."""
+    def _drain_firings(self, is_asked: bool) -> None:
+        """All that was recorded fires before the end, or, where that is asked for, what does at once: of a recording
+        that grows it is what has come until then."""
         firings = self._tracing.firings()
         if firings is None:
             return
         firings.finish()
+        latest = time.monotonic() + (_LAST_FIRINGS if is_asked else math.inf)
         while not firings.is_over and self._consumer.exit_status is None and self._activity() == ACTIVE:
+            if time.monotonic() >= latest:
+                self._is_cut_short = True
+                return
             self._tracing.wait(IDLE)
             self._surroundings.poll()
             self._consumer.poll()
@@ -405,7 +415,7 @@ class Session:
             self._tracing.pause(max(self._consumer.status_due - time.monotonic(), 0), (signals.descriptor,))
 
     def _stop(self, signals: Asked) -> None:
-        self._drain_firings()
+        self._drain_firings(signals.asked)
         self._set_activity(DRAINING)
         self._surroundings.poll()
         self._consumer.poll()
@@ -432,6 +442,8 @@ class Session:
         if not self._shown.testing:
             for text in self._surroundings.remarks():
                 self._report.missing(text)
+            if self._is_cut_short:
+                self._report.missing("the recording has more, which did not fire before the end that was asked for")
 
     def _packet_losses(self) -> dict[int, int]:
         """Packets that found no room, by probe; of a recording, too, it is the last that is looked at."""

@@ -21,6 +21,9 @@ _PID = (1 << 32) - 1
 RETAINED = 300_000
 """Mappings of past images that are kept, about 300 bytes each, though stacks of all of them may still be shown."""
 
+_MOST_PROCESSES = 1 << 16
+"""Processes that are taken to run: a recording can tell of any number that never end."""
+
 SPARE = 16_000
 """Mappings of past images that are kept without asking who may still show their stacks."""
 
@@ -231,6 +234,11 @@ class Images:
         """The image that a process has from here on."""
         self._end(pid)
         self._of.setdefault(pid, []).append(image)
+        if len(self._of) > _MOST_PROCESSES:
+            # The one that began first, or that was taken for past longest ago, has no more that is present.
+            first = next(iter(self._of))
+            self._of[first] = self._of.pop(first)
+            self._end(first)
         return image
 
     def _end(self, pid: int) -> None:

@@ -37,10 +37,11 @@ class RefusedRequest(NamedTuple):
 def parsed(data: bytes) -> ScrapeRequest | RefusedRequest | None:
     """The request that begins with these bytes, None if more have to come. Of the fields behind its first line none
     matters."""
+    is_full = len(data) > MOST_BYTES
     data = data.lstrip(b"\r\n")
     end = min((at for at in (data.find(b"\r\n\r\n"), data.find(b"\n\n")) if at >= 0), default=-1)
     if end < 0:
-        return RefusedRequest(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE) if len(data) > MOST_BYTES else None
+        return RefusedRequest(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE) if is_full else None
     words = data[:end].partition(b"\n")[0].decode("latin-1").split()
     if len(words) != 3 or not words[2].startswith("HTTP/"):
         return RefusedRequest(HTTPStatus.BAD_REQUEST)

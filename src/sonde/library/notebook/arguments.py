@@ -14,6 +14,8 @@ NAME = "trace"
 """Of the variable that has the trace behind the cell."""
 
 _KEPT = 100_000
+_MOST_KEPT = 1_000_000_000
+_LONGEST = 1e9
 
 
 class CellRequest(NamedTuple):
@@ -42,12 +44,12 @@ def _parser() -> argparse.ArgumentParser:
     made.add_argument("-l", "--language", choices=LANGUAGES, default=LANGUAGES[0])
     made.add_argument("-c", "--command")
     made.add_argument("-p", "--pid", type=int, action="append", default=[])
-    made.add_argument("-d", "--duration", type=float)
+    made.add_argument("-d", "--duration", type=_seconds)
     made.add_argument("-x", "--option", action="append", default=[])
     made.add_argument("-w", "--destructive", action="store_true")
     made.add_argument("-n", "--name", default=NAME)
     made.add_argument("--engine", choices=("auto", "kernel", "embedded"), default="auto")
-    made.add_argument("--keep", type=int, default=_KEPT)
+    made.add_argument("--keep", type=_count, default=_KEPT)
     made.add_argument("--background", action="store_true")
     made.add_argument("arguments", nargs="*")
     return made
@@ -65,8 +67,26 @@ def parse(line: str) -> CellRequest:
     options = [_option(each) for each in found.option] + [("destructive", None)] * found.destructive
     return CellRequest(
         found.language, found.command, tuple(found.pid), found.duration, tuple(options), tuple(found.arguments),
-        found.engine, found.name, max(found.keep, 0), found.background,
+        found.engine, found.name, found.keep, found.background,
     )  # fmt: skip
+
+
+def _seconds(text: str) -> float:
+    """Raises ArgumentTypeError."""
+    try:
+        found = float(text)
+    except ValueError:
+        found = -1
+    if not 0 <= found <= _LONGEST:
+        raise argparse.ArgumentTypeError(f"{text} is no number of seconds")
+    return found
+
+
+def _count(text: str) -> int:
+    """Raises ArgumentTypeError."""
+    if not text.isdecimal() or not int(text) <= _MOST_KEPT:
+        raise argparse.ArgumentTypeError(f"{text} is no number of records from 0 to {_MOST_KEPT:,}")
+    return int(text)
 
 
 def _option(text: str) -> tuple[str, str | None]:
