@@ -106,3 +106,16 @@ def test_a_user_has_few_files_that_take_too_long(mappings, monkeypatch):
     assert [each is None for each in given] == [False] * 6 + [True] * 2
     assert min(given[:3]) > objects._SHORT_TIME >= max(given[3:6])
     assert len(files.refused()) == 8
+
+
+def test_files_that_were_deleted_take_little_room_on_disks(mappings, monkeypatch):
+    """Those that were asked for last are open: sonde would keep the room of any number."""
+    monkeypatch.setattr(objects, "_LOOK", 1)
+    size = os.stat(mappings[0].path).st_blocks * 512
+    monkeypatch.setattr(objects, "_MOST_PINNED", 4 * size)
+    files, before = Objects(), descriptors()
+    for each in mappings:
+        assert named(files, each) == ("main", 0)
+        os.unlink(each.path)
+    assert descriptors() - before <= 6
+    assert files.file(os.getpid(), mappings[-1]) is not None

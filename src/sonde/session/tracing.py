@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Iterable, Sequence
 
@@ -248,7 +247,7 @@ class Session:
         if firings is None:
             return
         firings.finish()
-        latest = time.monotonic() + (_LAST_FIRINGS if is_asked else math.inf)
+        latest = time.monotonic() + (_LAST_FIRINGS if is_asked else float("inf"))
         while not firings.is_over and self._consumer.exit_status is None and self._activity() == ACTIVE:
             if time.monotonic() >= latest:
                 self._is_cut_short = True

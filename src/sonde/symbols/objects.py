@@ -26,6 +26,10 @@ _MOST_OPEN = KEPT + 100
 are."""
 
 _MOST_UNREADABLE = 1 << 14
+_MOST_PINNED, _LOOK = 64 << 20, 16
+"""Bytes of disks that files take which were deleted while they were open here, and after how many that are opened it is
+looked at."""
+
 _FEW_GIVEN_UP, _SHORT_TIME, _MANY_GIVEN_UP = 3, 0.1, 30
 """Files of one user that took too long, after which others of that user get so many seconds, and after which none is
 read: a user can have any number."""
@@ -64,6 +68,7 @@ class Objects:
         self._paths: dict[_Key, str] = {}
         self._names: dict[_Key, ObjectNames] = {}
         self._refused: dict[str, str] = {}
+        self._looks = 0
         self._given_up: Counter[int] = Counter()
         """Files that took too long and are closed, by their owners."""
 
@@ -148,15 +153,30 @@ class Objects:
         """Close the files that have not been asked for longest, but not the last one."""
         held = sum(map(self._held, self._opened))
         while len(self._opened) > _MOST_OPEN or (held > self._most and len(self._opened) > 1):
-            key, gone = next(iter(self._opened.items()))
-            taken = self._held(key)
-            self._note(key, gone)
-            self._given_up[gone.owner] += bool(gone.costs.reason)
-            del self._opened[key]
-            held -= taken
-            self._symbols.pop(key, None)
-            self._names.pop(key, None)
-            self._paths.pop(key, None)
+            key = next(iter(self._opened))
+            held -= self._held(key)
+            self._close(key)
+        self._looks += 1
+        if not self._looks % _LOOK:
+            self._free_disk()
+
+    def _free_disk(self) -> None:
+        """Close files that were deleted, as far as their room on disks is more than that of a few."""
+        pinned = {key: size for key, file in self._opened.items() if (size := file.pinned)}
+        total = sum(pinned.values())
+        for key, size in pinned.items():
+            if total <= _MOST_PINNED:
+                break
+            self._close(key)
+            total -= size
+
+    def _close(self, key: _Key) -> None:
+        gone = self._opened.pop(key)
+        self._note(key, gone)
+        self._given_up[gone.owner] += bool(gone.costs.reason)
+        self._symbols.pop(key, None)
+        self._names.pop(key, None)
+        self._paths.pop(key, None)
 
     def _open(self, pid: int, mapping: Mapping) -> ElfFile | None:
         if mapping.path == VDSO:

@@ -14,7 +14,7 @@ NAME = "trace"
 """Of the variable that has the trace behind the cell."""
 
 _KEPT = 100_000
-_MOST_KEPT = 1_000_000_000
+_MOST_KEPT = 1 << 30
 _LONGEST = 1e9
 
 

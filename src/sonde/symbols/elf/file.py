@@ -121,6 +121,11 @@ class ElfFile:
         return self._data.identity if isinstance(self._data, FileBytes) else (0, 0)
 
     @property
+    def pinned(self) -> int:
+        """Bytes of the disk that are taken only because the file is open."""
+        return self.on_disk if isinstance(self._data, FileBytes) and self._data.is_deleted else 0
+
+    @property
     def owner(self) -> int:
         """The user whose file it is; of bytes in memory -1."""
         return self._data.owner if isinstance(self._data, FileBytes) else -1

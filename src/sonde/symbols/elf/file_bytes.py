@@ -55,6 +55,14 @@ class FileBytes:
     def __len__(self) -> int:
         return self._size
 
+    @property
+    def is_deleted(self) -> bool:
+        """Whether no directory has the file any more: it takes its room for as long as it is open."""
+        try:
+            return os.fstat(self._descriptor).st_nlink == 0
+        except OSError:
+            return False
+
     def __getitem__(self, key: slice) -> bytes:
         """What is there, which is less where the file was made shorter. Raises CostError."""
         start, stop, _ = key.indices(self._size)
