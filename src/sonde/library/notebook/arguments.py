@@ -14,8 +14,9 @@ NAME = "trace"
 """Of the variable that has the trace behind the cell."""
 
 _KEPT = 100_000
-_MOST_KEPT = 1 << 30
-_LONGEST = 1e9
+_MOST_KEPT = 100_000_000
+_LONGEST = 30_000_000.0
+"""A year, nearly."""
 
 
 class CellRequest(NamedTuple):
