@@ -530,11 +530,11 @@ def test_the_example(compiler, tmp_path):
     object_ = str(tmp_path / "reads.o")
     subprocess.run([*COMPILERS[compiler], "-c", str(source), "-o", object_], check=True)
     (tmp_path / "file").write_bytes(bytes(100_000))
-    work = tmp_path / "sonde-reader"
+    work = tmp_path / "reader-of-test"
     shutil.copy("/bin/cat", work)
     output = command.sonde("--object", object_, "--dump", "-c", f"{work} {tmp_path}/file {tmp_path}", status=0).stdout
-    assert 'failed: {.comm = "sonde-reader", .error = 21}' in output
-    total = next(line for line in output.splitlines() if line.startswith('bytes[{.comm = "sonde-reader"}] = '))
+    assert 'failed: {.comm = "reader-of-test", .error = 21}' in output
+    total = next(line for line in output.splitlines() if line.startswith('bytes[{.comm = "reader-of-test"}] = '))
     assert 100_000 <= int(total.split()[-1]) < 110_000
 
 

@@ -454,9 +454,10 @@ int main(void)
         ("__attribute__((noipa)) int work(int n) { return n; } int main() { return work(0); }", ("-pg",), "with -pg"),
     ],
 )
-def test_returns_of_programs_that_have_ways_of_their_own_with_stacks(tmp_path, code, flags, reason):
+def test_returns_of_programs_that_have_ways_of_their_own_with_stacks(tmp_path, monkeypatch, code, flags, reason):
     """Which a return address of the kernel's would end, or have them say something else: on the embedded engine they
     are as they are alone."""
+    monkeypatch.setenv("GMON_OUT_PREFIX", str(tmp_path / "calls"))
     path = build(tmp_path, "stacks", code, *flags)
     plain = subprocess.run([path], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
     for name in ("work", "w*"):

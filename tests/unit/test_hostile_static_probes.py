@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from support.machine import compilers
 
+from sonde import others
 from sonde.formats.static_header import HeaderParameter, Provided, header
 from sonde.model.errors import SourceError
 from sonde.providers.pattern import Pattern
@@ -97,6 +98,8 @@ def test_what_is_read_is_what_is_probed(program, tmp_path, monkeypatch, opening)
 
     status = place.stat()
     device = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}"
+    # Whatever is mounted by others.
+    monkeypatch.setattr(others, "may_wait", lambda path: False)
     monkeypatch.setattr(os, "open", opens)
     found = StaticFiles().file(os.getpid(), Mapping(0, 4096, 0, device, status.st_ino, str(place), True))
     monkeypatch.undo()
