@@ -365,6 +365,9 @@ def test_processes_of_32_bits(tmp_path):
     assert [name for name, _ in ours(out)] == ["second", "first", "_start"]
 
 
+MOST = 400
+"""Programs that run until the tables of their objects are there."""
+
 WHOLE = 12
 """The functions of a stack of PROGRAM that the kernel's own walk does not find all, without those of the library."""
 
@@ -380,6 +383,7 @@ def test_processes_that_have_ended_when_sonde_has_time(tmp_path):
         assert session.stdout.readline() == "ready\n"
         depths = []
         while not depths or depths[-1] < WHOLE:
+            assert len(depths) < MOST, depths
             session.send_signal(signal.SIGSTOP)
             subprocess.run([program], check=True)
             session.send_signal(signal.SIGCONT)
@@ -407,6 +411,7 @@ def test_processes_that_begin_and_end(tmp_path):
         depths = []
         # Whole stacks are equally deep, several times; those that are cut grow, or have five frames with a pointer.
         while len(depths) < 5 or len({*depths[-5:]}) > 1 or depths[-1] < WHOLE:
+            assert len(depths) < MOST, depths
             subprocess.run([program], check=True)
             depths.append(int(session.stdout.readline().split()[0]))
             time.sleep(0.05)
