@@ -396,6 +396,25 @@ def test_processes_that_have_ended_when_sonde_has_time(tmp_path):
 
 
 @pytest.mark.long
+def test_stacks_that_are_counted_alone_are_whole(tmp_path):
+    """Of programs that begin after sonde, where no stack is shown."""
+    program = build(tmp_path, "counted", PROGRAM, "-O2", "-fomit-frame-pointer")
+    text = """BEGIN { printf("ready\\n"); }
+        syscall::tgkill:entry /execname == "counted"/ { printf("%d frames\\n", ustackdepth); }"""
+    session = start("-qn", text, text=True)
+    try:
+        assert session.stdout.readline() == "ready\n"
+        depths = [0]
+        while depths[-1] < WHOLE:
+            assert len(depths) < MOST, depths
+            subprocess.run([program], check=True)
+            depths.append(int(session.stdout.readline().split()[0]))
+    finally:
+        session.kill()
+        session.wait()
+
+
+@pytest.mark.long
 def test_processes_that_begin_and_end(tmp_path):
     """Of programs whose objects have been met once every stack is whole, however short they run: nothing need be known
     of a process."""

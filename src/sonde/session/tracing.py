@@ -122,9 +122,11 @@ class Session:
         sink = samples or (self._report.sample_lines() if has_samples(spec) else None)
         self._sampling = SampleFlow(sink)
         has_addresses = has_user_addresses(spec) or (sink is not None and sink.wants_names)
+        # Stacks that are only counted (ustackdepth) are walked by what is known of mappings, too.
+        is_walking = any(each.name == UNWIND_ROWS for each in spec.maps)
         self._python = PythonStacks(spec, self._tracing, self._recorders, names)
         self._surroundings = SessionSurroundings(
-            spec, self._tracing, [each.pid for each in self._traced], names if has_addresses else None,
+            spec, self._tracing, [each.pid for each in self._traced], names if has_addresses or is_walking else None,
             self._python,
         )  # fmt: skip
         self._seen_losses = Counters(self._tracing)
