@@ -60,6 +60,7 @@ def test_what_is_saved_is_loaded(name, strsize, rings):
 
 texts = st.text(st.characters(codec="utf-8"), max_size=8)
 numbers = st.integers(-(1 << 63), (1 << 64) - 1)
+st.register_type_strategy(int, numbers)
 firings = st.one_of(
     st.builds(Internal, texts), st.builds(Syscall, numbers, texts, st.booleans(), st.booleans()),
     st.builds(Timer, numbers, st.booleans()), st.builds(RawTracepoint, texts, numbers),
