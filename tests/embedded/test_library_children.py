@@ -37,7 +37,7 @@ def test_a_command_that_outlives_its_run_leaves_no_zombie(engine):
         with sonde.trace("tick-1ms { trace(1); }", "sleep 60", engine=engine) as run:
             next(iter(run))
     assert run.command_status is None
-    assert ends(lambda: children() == before)
+    assert ends(lambda: children() <= before)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -48,9 +48,9 @@ def test_a_command_that_does_not_end_is_collected_when_it_does(engine, tmp_path)
     with sonde.trace("tick-1ms { trace(1); }", command, engine=engine) as run:
         assert ends(ready.exists)
     assert run.command_status is None
-    assert children() > before
+    assert children() - before
     gate.write_text("\n")
-    assert ends(lambda: children() == before and "sonde-collector" not in threads())
+    assert ends(lambda: children() <= before and "sonde-collector" not in threads())
 
 
 @pytest.mark.long

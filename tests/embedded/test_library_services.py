@@ -119,7 +119,7 @@ def test_an_exception_of_a_signal_handler_while_a_run_begins_leaves_nothing(engi
     alarm(fail, 0.005)
     with pytest.raises(KeyError), sonde.trace(TICKS * 20, "sleep 60", engine=engine):
         threading.Event().wait()
-    assert ends(lambda: "sonde" not in threads() and children() == before)
+    assert ends(lambda: "sonde" not in threads() and children() <= before)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
