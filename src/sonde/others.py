@@ -49,24 +49,10 @@ _LOCK_HELD = 2.0
 
 _MOST_NAMED = 10
 
-_WAITING = frozenset(
-    (
-        "auxv",
-        "cmdline",
-        "cwd",
-        "environ",
-        "exe",
-        "fd",
-        "map_files",
-        "maps",
-        "mem",
-        "pagemap",
-        "root",
-        "smaps",
-        "stack",
-        "syscall",
-    )
-)
+_WAITING = frozenset((
+    "auxv", "cmdline", "cwd", "environ", "exe", "fd", "map_files", "maps", "mem", "pagemap", "root", "smaps", "stack",
+    "syscall",
+))  # fmt: skip
 """Of /proc/PID: what is in the process's memory, needs a lock of it, or leads to files of its choice."""
 
 _MOUNTS_AGAIN = 1.0
@@ -145,7 +131,7 @@ class _Readers:
         return value, descriptor
 
     def is_silent(self, about: _About) -> bool:
-        """Whether it has not answered before."""
+        """True if an earlier question about it got no answer."""
         try:
             self._refuse_silent(about)
         except OSError:
@@ -153,7 +139,7 @@ class _Readers:
         return False
 
     def answers(self, *request: object) -> bool:
-        """Whether the reader answers in time, whatever it is. Raises OSError."""
+        """True if the reader answers in time, with a value or an error. Raises OSError."""
         with self._lock:
             child = self._ready()
             try:
@@ -207,7 +193,7 @@ class _Readers:
         return fresh
 
     def note_silent(self, about: _About) -> None:
-        """That it has not answered."""
+        """Remember that it did not answer."""
         if not about.process:
             known = self._places
         elif len(self._processes) < _MOST_SILENT:
@@ -293,7 +279,7 @@ _readers = _Readers()
 
 
 def has_served_mounts() -> bool:
-    """Whether anything is mounted here that a program or another machine serves."""
+    """True if a file system of a program or of another machine is mounted in this namespace."""
     return _readers.has_served_mounts()
 
 
@@ -335,8 +321,8 @@ def memory(pid: int, address: int, size: int, by_itself: bool = True) -> bytes:
 
 
 def locked(pids: Sequence[int]) -> Iterator[int]:
-    """Those processes of whose address spaces the lock could not be had for seconds (see reader.py). Raises OSError
-    where nobody can be asked."""
+    """The processes whose address space stays locked for seconds (see reader.py). Raises OSError if no reader can be
+    asked."""
     silent = [pid for pid in pids if _readers.is_silent(_About(pid, _LOCK))]
     yield from silent
     rest, end = [pid for pid in pids if pid not in silent], time.monotonic() + _LOCK_HELD

@@ -90,8 +90,10 @@ def target(tmp_path):
 
 @pytest.fixture
 def locked(tmp_path, request):
-    """The program and the number of a process that holds the lock of its address space for half a minute at most."""
-    program = shutil.copy2(compilers.built("locked.c", LOCKED, "gcc", "-O1", "-pthread"), tmp_path / "locked")
+    """The program and the number of a process that holds the lock of its address space for half a minute at most. It
+    maps no library: probes that other tests put into one would wait for it, with every fork(2)."""
+    built = compilers.built("locked.c", LOCKED, "gcc", "-O1", "-pthread", "-static")
+    program = shutil.copy2(built, tmp_path / "locked")
     point = tmp_path / "mount"
     point.mkdir()
     (tmp_path / "content").write_bytes(bytes(1 << 16))
@@ -120,7 +122,7 @@ def test_a_process_that_executes_what_is_not_read_is_not_waited_for(tmp_path):
             process.kill()
     process.wait()
     assert done.returncode == 1
-    assert f"failed to grab pid {process.pid}: it is executing a program that cannot be read" in done.stderr
+    assert f"failed to grab pid {process.pid}: it is executing a file whose server" in done.stderr
 
 
 def waited_for(pid):
@@ -139,7 +141,7 @@ def test_nothing_is_attached_where_the_kernel_would_wait_with_every_fork(locked)
     words = [SONDE, "-qn", f"uprobe:{program}:main:entry {{ exit(0); }}"]
     done = subprocess.run(words, capture_output=True, timeout=LIMIT, env=environment(), text=True, check=False)
     assert done.returncode == 1, done
-    assert f"process {pid} (locked) has mapped a file" in done.stderr
+    assert f"process {pid} (locked) has mapped a file to be probed" in done.stderr
     elsewhere = compilers.built("waits.c", TARGET, "gcc", "-O1")
     assert traced("-n", f"uprobe:{elsewhere}:main:entry {{ exit(0); }} tick-1ms {{ exit(0); }}").stderr == ""
 

@@ -1,4 +1,4 @@
-"""A file that its owner puts in the place of another one between reading and attaching is not probed."""
+"""A file that replaces another one between reading and attaching gets no probe."""
 
 import mmap
 import os
@@ -43,7 +43,7 @@ def place(programs, tmp_path):
 
 @pytest.fixture
 def swapped(programs, place, monkeypatch):
-    """The mapping of another program, which is put in the place of the first at the moment of attaching."""
+    """The mapping of another program, which replaces the first one when attaching begins."""
     attach = uprobes.attach
 
     def late(*arguments):
@@ -59,7 +59,7 @@ def swapped(programs, place, monkeypatch):
 
 def check(start, place, programs, swapped):
     before = swapped[:]
-    with pytest.raises(sonde.Error, match="another file was put in the place of"):
+    with pytest.raises(sonde.Error, match="was replaced by another file after its symbols were read"):
         start()
     assert place.is_symlink()
     assert swapped[:] == before == Path(programs[1]).read_bytes()

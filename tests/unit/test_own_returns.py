@@ -20,7 +20,7 @@ WAYS = {
     "": "return sum;",
     " ": "return use(sum, from[0] == 0);",
 }
-"""How a function looks, and two that do not."""
+"""Bodies that read the return address, and two without such a read (their names are blank)."""
 
 HEAD = """
 #include <alloca.h>

@@ -55,7 +55,7 @@ def section_sites(
 
 
 def firing(path: str, site: StaticSite, section: str, traceable: TraceableCode) -> Uprobe:
-    """What fires when any process comes to a site of the file. Raises ObjectError."""
+    """The uprobe at a site of the file, in every process. Raises ObjectError."""
     file = traceable.functions_of(path, section).identity
     return Uprobe(EVERY_PROCESS, path, site.offset, "static", site.semaphore, file=file)
 

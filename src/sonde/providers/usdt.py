@@ -46,7 +46,7 @@ class _Place(NamedTuple):
 
 
 class _File(NamedTuple):
-    """What opens a file, and which one was read."""
+    """A path that opens a file, and the device and inode number of the file that was read."""
 
     path: str
     identity: tuple[int, int]

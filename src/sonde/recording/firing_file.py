@@ -70,7 +70,7 @@ _MOST_FILES = 1 << 16
 """Files whose build ids are kept."""
 
 _MOST_EARLY = 1 << 15
-"""What may have happened before BEGIN: each process that runs has mapped something."""
+"""Process events before BEGIN that are kept: a snapshot of the mappings of each running process."""
 
 _EVENTS = {"mapped": Mapped, "executed": Executed, "forked": Forked, "exited": Exited, "snapshot": MappingsSnapshot}
 _NAMES = {kind: name for name, kind in _EVENTS.items()}

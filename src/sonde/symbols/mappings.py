@@ -56,7 +56,7 @@ def parse_maps(text: str) -> tuple[Mapping, ...]:
 
 
 def written(text: str) -> frozenset[int]:
-    """Where the mappings begin that may be written to, and whose pages are then the process's own."""
+    """The start addresses of private writable mappings."""
     return frozenset(int(found[1], 16) for found in _WRITTEN.finditer(text))
 
 

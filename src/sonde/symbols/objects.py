@@ -197,7 +197,7 @@ class Objects:
         return None
 
     def _limit(self, file: ElfFile) -> None:
-        """What reading a file of another user may take, by what others of that user have taken. Raises CostError."""
+        """Limit the time for a file of another user if earlier files of that user took too long. Raises CostError."""
         if file.is_trusted:
             return
         here = sum(each.owner == file.owner and bool(each.costs.reason) for each in self._opened.values())

@@ -16,9 +16,9 @@ def looks_at_own(
     rows: EntryRows,
     lengths: Callable[[], Mapping[int, int]],
 ) -> bool:
-    """Whether an instruction of a function has the word as its operand in which, by the unwinding table, the return
-    address is there. `address` is the function's, as linked; `lengths` gives those of its instructions by their
-    offsets. Raises CostError."""
+    """True if an instruction of the function has the word with the return address, according to the unwinding table, as
+    its operand. `address` is the link-time address of the function, `lengths` gives the lengths of its instructions by
+    offset. Raises CostError."""
     found = [each for each in stack_operands.operands(code) if _is_return_address(each, address, rows)]
     if not found:
         return False

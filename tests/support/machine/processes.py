@@ -6,7 +6,7 @@ from pathlib import Path
 from sonde.machine import proc
 
 _USER, _SYSTEM = 11, 12
-"""Words of /proc/PID/stat behind the name (proc_pid_stat(5))."""
+"""Words of /proc/PID/stat after the name (proc_pid_stat(5))."""
 
 
 def seconds_of(pid):

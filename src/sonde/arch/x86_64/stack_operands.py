@@ -31,7 +31,7 @@ _PROBED = 4096
 """Room that is taken in such pieces is larger, where the stack is probed (-fstack-clash-protection)."""
 
 _PUSHES = 7
-"""Registers that a function saves at most, before or behind the room that it takes, and one more word."""
+"""Words between the room of a function and its return address: six saved registers, and one for alignment."""
 
 _WORD = 8
 _VEX3, _VEX2, _EVEX, _REX = 0xC4, 0xC5, 0x62, 0x40
@@ -39,8 +39,8 @@ _NEAR_DISTANCE, _FAR_DISTANCE = struct.Struct("<b"), struct.Struct("<i")
 
 
 class StackOperand(NamedTuple):
-    """What looks like one: `at` is where its ModRM byte is in the code, `register` the DWARF number of that from which
-    it is `distance` bytes above."""
+    """A candidate: the offset of its ModRM byte in the code, the DWARF number of the base register, and the
+    displacement in bytes."""
 
     at: int
     register: int
@@ -48,7 +48,7 @@ class StackOperand(NamedTuple):
 
 
 def operands(code: bytes) -> Iterator[StackOperand]:
-    """Those that may be a function's return address, by the room that it has taken before."""
+    """The candidates for a function's return address, by the room that the function has taken before."""
     rooms = [(match.start(), _distance(match[1] or match[2])) for match in _ROOM.finditer(code)]
     is_any = any(room == _PROBED for _, room in rooms)
     for pattern in (_NEAR, _FAR):
@@ -63,7 +63,7 @@ def operands(code: bytes) -> Iterator[StackOperand]:
 
 
 def is_operand(instruction: bytes, at: int) -> bool:
-    """Whether a whole instruction has its ModRM byte at an offset, and no prefix that has other registers meant (B of
+    """True if the ModRM byte of an instruction is at this offset, and no prefix extends the base register (bit B of
     REX, VEX and EVEX)."""
     if modrm_place(instruction) != at:
         return False
@@ -86,6 +86,6 @@ def _distance(data: bytes | None) -> int:
 
 
 def _is_on_top(distance: int, at: int, rooms: list[tuple[int, int]]) -> bool:
-    """Whether there is nothing above but what a function may have pushed, whichever room it has taken."""
+    """True if the operand is above one of the rooms taken before it, within the words that a function pushes."""
     taken = [room for start, room in rooms if start < at] or [0]
     return any(0 <= distance - room <= _PUSHES * _WORD for room in taken)

@@ -28,6 +28,9 @@ _WAITS = re.compile(rb"request_wait|folio_wait|wait_on_page|fuse|nfs|rpc|p9_|cif
 _SERVED = re.compile(r"\b(?:fuse|nfs\d?|rpc|v9fs|p9|cifs|smb\d?|ceph)_")
 """Functions of file systems that a program or another machine serves."""
 
+_GONE = FileNotFoundError, ProcessLookupError, PermissionError
+"""A process has ended, or belongs to another user."""
+
 _REMOTE = "remote"
 """A part of the names of functions that look at another process's memory (mm/memory.c, mm/gup.c)."""
 
@@ -44,11 +47,18 @@ def refuse_locked(inodes: Collection[int]) -> None:
     waits = list(_waits())
     are_remote = any(each.is_remote for each in waits)
     suspects = _processes() if are_remote else sorted({each.process for each in waits})
-    for pid in others.locked([pid for pid in suspects if _has_mapped(pid, inodes)]):
+    try:
+        locked = next(others.locked([pid for pid in suspects if _has_mapped(pid, inodes)]), 0)
+    except OSError as error:
         raise EngineError(
-            f"user probes cannot be attached: process {pid} ({_name(pid)}) has mapped a file that is to be probed, and "
-            "keeps its address space locked until somebody answers who serves another file; until then the kernel "
-            "would wait, and every fork(2) with it: end who serves that file"
+            f"user probes cannot be attached: threads wait for a FUSE or network file system, and the address spaces "
+            f"that they may have locked cannot be checked ({error.strerror})"
+        ) from None
+    if locked:
+        raise EngineError(
+            f"user probes cannot be attached: process {locked} ({_name(locked)}) has mapped a file to be probed, and "
+            "its address space stays locked until the server of another file answers. The kernel would wait for "
+            "that, and no process could fork: end the server"
         )
 
 
@@ -57,18 +67,23 @@ def _waits() -> Iterator[_Wait]:
         return
     for pid in _processes():
         for stack in _stacks(pid):
-            if _SERVED.search(stack):
+            if stack is None:
+                yield _Wait(pid, True)
+            elif _SERVED.search(stack):
                 yield _Wait(pid, _REMOTE in stack)
 
 
-def _stacks(pid: int) -> Iterator[str]:
-    """The functions of the kernel that threads of a process are in which wait for a page or an answer."""
+def _stacks(pid: int) -> Iterator[str | None]:
+    """The kernel's stacks of the threads of a process that wait for a page or an answer; None for one that could not
+    be read in time."""
     for thread in _listed(f"/proc/{pid}/task"):
         try:
             if _WAITS.search(read_kernel(f"/proc/{pid}/task/{thread}/wchan")):
                 yield kernel_text(f"/proc/{pid}/task/{thread}/stack")
+        except _GONE:
+            continue
         except OSError:
-            continue  # it has ended, or is not for this user
+            yield None
 
 
 def _is_anything_served() -> bool:
@@ -76,7 +91,7 @@ def _is_anything_served() -> bool:
 
 
 def _processes() -> list[int]:
-    return [int(name) for name in others.listed("/proc") if name.isdigit() and int(name) != os.getpid()]
+    return [int(name) for name in _listed("/proc") if name.isdigit() and int(name) != os.getpid()]
 
 
 def _listed(path: str) -> list[str]:
@@ -89,10 +104,10 @@ def _listed(path: str) -> list[str]:
 def _has_mapped(pid: int, inodes: Collection[int]) -> bool:
     try:
         return any(each.inode in inodes for each in parse_maps(kernel_text(f"/proc/{pid}/maps")))
-    except TimeoutError:
-        return True  # maps took the same lock before Linux 6.17
+    except _GONE:
+        return False
     except OSError:
-        return False  # it has ended, or is not for this user
+        return True  # not in time: before Linux 6.17 a read of maps took the same lock
 
 
 def _name(pid: int) -> str:

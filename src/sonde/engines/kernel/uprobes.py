@@ -47,8 +47,8 @@ def attach(program: LoadedProgram, quick: Callable[[int], None], slow: Callable[
 
 @contextmanager
 def _place(probes: Sequence[ProbeSpec]) -> Iterator[str]:
-    """What names the file that the places of probes were read from, as long as it is attached to. Whoever may write to
-    a directory may have put another file there by now, whose instructions are others. Raises EngineError."""
+    """A path that opens the file from which the probes' offsets were read. The owner of the directory may have replaced
+    the file, and the offsets would be wrong in another one. Raises EngineError."""
     firing = _firing(probes[0])
     try:
         place, status = others.held(firing.path)
@@ -57,7 +57,7 @@ def _place(probes: Sequence[ProbeSpec]) -> Iterator[str]:
     try:
         if firing.file not in (ANY_FILE, (status.st_dev, status.st_ino)):
             raise EngineError(
-                f"cannot attach {_shown(probes)}: another file was put in the place of {firing.path} after it was "
+                f"cannot attach {_shown(probes)}: {firing.path} was replaced by another file after its symbols were "
                 "read; start again"
             )
         yield f"/proc/self/fd/{place}"

@@ -103,7 +103,7 @@ def line_of(text: str) -> Line:
 
 
 def _places(text: str) -> Iterator[tuple[int, int]]:
-    """Where placeholders begin and end, found in one pass whatever the text is."""
+    """The start and end of each placeholder, in one pass over the text."""
     start, has_expressions = text.find(_OPEN), True
     while start >= 0:
         stop = -1

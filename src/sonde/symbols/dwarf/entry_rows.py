@@ -62,8 +62,8 @@ class EntryRows:
         return AT_STACK_POINTER if self._is_called(row) else ELSEWHERE
 
     def has_return_address(self, address: int, register: int, distance: int) -> bool:
-        """Whether the return address is so many bytes above a register, by its DWARF number, when the instruction at a
-        link-time address is executed. Raises CostError."""
+        """True if the return address is `distance` bytes above the register with this DWARF number when the instruction
+        at a link-time address is executed. Raises CostError."""
         row = self._row(address)
         _, _, returned, offset = self._called
         return (

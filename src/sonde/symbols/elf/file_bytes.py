@@ -57,7 +57,7 @@ class FileBytes:
 
     @property
     def is_deleted(self) -> bool:
-        """Whether no directory has the file any more: it takes its room for as long as it is open."""
+        """True if the file has no name left: its disk space is freed when the last descriptor is closed."""
         try:
             return os.fstat(self._descriptor).st_nlink == 0
         except OSError:

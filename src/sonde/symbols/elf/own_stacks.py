@@ -1,7 +1,7 @@
 """Objects that have ways of their own with stacks, by the names of the functions that they use or have.
 
-The kernel puts an address of its own in the place of a return address, and keeps the true one in a list for each
-thread (struct uprobe_task, linux/uprobes.h), whose order is that of one stack.
+The kernel replaces a return address by its own, and keeps the original in a list of the thread (struct uprobe_task,
+linux/uprobes.h). That list has the order of one stack.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _MACHINES = "JNI_CreateJavaVM", "_ZN2v87Isolate10GetCurrentEv"
 """Of the Java virtual machine and of V8, which look for return addresses on their stacks, and change them."""
 
 _COUNTERS = "mcount", "_mcount", "__fentry__"
-"""What functions that are compiled with -pg call first, to tell who has called them."""
+"""The profiling functions that code compiled with -pg calls first; they read the caller's address."""
 
 _EXECUTABLE = 2
 """ET_EXEC."""
@@ -31,8 +31,8 @@ SWITCHES, READS, COUNTS = "switches", "reads", "counts"
 
 
 def own_stacks(file: ElfFile) -> str:
-    """What an object does with stacks: SWITCHES, READS or COUNTS; "" is nothing. The C library, which offers to do it
-    for others, does nothing. Raises ElfError."""
+    """SWITCHES, READS or COUNTS for an object that treats stacks in a way of its own, else "". The C library itself,
+    which defines these functions, counts as "". Raises ElfError."""
     is_program = file.kind == _EXECUTABLE or file.is_position_independent_program
     switches = (*_SWITCHES, *(_OF_PROGRAMS if is_program else ()))
     for section in file.sections:
@@ -45,10 +45,10 @@ def own_stacks(file: ElfFile) -> str:
 
 
 def _has(names: bytes, name: bytes) -> bool:
-    """Whether it is a whole string of a table, perhaps with a version."""
+    """True if the string table has this name, with or without a version."""
     return any(b"\0" + name + end in names for end in (b"\0", b"@"))
 
 
 def _offers(file: ElfFile) -> bool:
-    """Whether the object is the C library."""
+    """True for the C library."""
     return bool(file.find("gnu_get_libc_version"))

@@ -96,7 +96,7 @@ class CodeSpace:
         self.semaphores: dict[int, int] = {}
         """Counters that were counted up, by address, and how far."""
         self.written: frozenset[int] = frozenset()
-        """Where the mappings begin that are the process's own to write to, when they were last read."""
+        """The start addresses of private writable mappings, at the last read of the mappings."""
         self.resumptions: dict[int, displacement.Resumption] = {}
         """By address within slots: where the thread really is."""
         self.trap_action = b""

@@ -39,8 +39,8 @@ def before(pid: int, root: str = "/proc") -> str:
         return f"it is already traced by {_name(int(status['TracerPid']), root)}: end that first"
     if _stays_in_exec(pid, root):
         return (
-            "it is executing a program that cannot be read for now, for which ptrace(2) would wait: who serves its "
-            "file (FUSE, a network) does not answer"
+            "it is executing a file whose server (FUSE, a network) does not answer, and ptrace(2) would wait for the "
+            "end of that: end the server, or try again later"
         )
     return ""
 

@@ -301,7 +301,7 @@ class Tracees:
         return not has_ended
 
     def _is_stuck(self) -> bool:
-        """Whether the guardian waits for a page of what it traces, which a process may never bring (userfaultfd(2))."""
+        """True if the guardian stays in an uninterruptible wait, as for a page of a process under userfaultfd(2)."""
         for _ in range(_LOOKS):
             try:
                 if proc.stat(self.guardian).state != _UNINTERRUPTIBLE:
