@@ -46,12 +46,12 @@ def problem(done, prefix):
 def test_malformed_programs_give_one_error_each(group, tmp_path):
     script = tmp_path / "a.d"
     failures = 0
-    for seed in range(25 * group, 25 * group + 25):
+    for seed in range(25 * group, 25 * group + 12):
         script.write_text(malformed(seed))
         done = run("-e", "-s", str(script))
         assert not problem(done, f"sonde: failed to compile script {script}: "), (seed, done.stderr)
         failures += done.returncode
-    assert failures > 10
+    assert failures > 5
 
 
 def test_bytes_that_are_no_text(tmp_path):

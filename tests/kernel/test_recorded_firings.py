@@ -83,7 +83,7 @@ OWN = {
 """Scripts whose replay is compared with the session."""
 
 
-@pytest.mark.share(0, 7)
+@pytest.mark.share(0, 5)
 @pytest.mark.parametrize("name", OWN)
 def test_a_replay_shows_what_the_session_has_shown(tmp_path, name):
     status = 3 if name == "an end of its own" else 0

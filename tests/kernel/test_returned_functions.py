@@ -10,7 +10,7 @@ from support.places import TOOLS
 
 @packages.needs("gcc", "g++")
 @pytest.mark.long
-@pytest.mark.parametrize("name", ["bash", "libstdc++"])
+@pytest.mark.parametrize("name", [pytest.param("bash", marks=pytest.mark.whole), "libstdc++"])
 def test_programs_are_as_they_are_alone(name):
     words = [sys.executable, TOOLS / "returned_functions.py", "both", name]
     done = subprocess.run(words, capture_output=True, text=True)
