@@ -1,5 +1,6 @@
 """In a new pid namespace pid, tid, ppid and $target are those of that namespace."""
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -36,9 +37,11 @@ def test_a_command_has_the_numbers_of_the_namespace(options):
 
 @pytest.mark.share(1)
 @pytest.mark.parametrize("options", [("--mount-proc",), ()])
-def test_a_process_has_the_number_of_the_namespace(options):
-    program = f"syscall::exit_group:entry /pid == $target/ {SHOWN}"
-    out = in_namespace(f"sleep 0.7 & \"$0\" -qp $! -n '{program}'; true", *options)
+def test_a_process_has_the_number_of_the_namespace(options, tmp_path):
+    """The process ends as soon as tracing has begun."""
+    os.mkfifo(tmp_path / "begun")
+    program = f"BEGIN {{ system(\"echo > {tmp_path}/begun\"); }} syscall::exit_group:entry /pid == $target/ {SHOWN}"
+    out = in_namespace(f"read line < {tmp_path}/begun & \"$0\" -wqp $! -n '{program}'; true", *options)
     assert [line for line in out.splitlines() if line] == ["2 2 1 2 3"]
 
 
