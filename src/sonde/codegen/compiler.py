@@ -39,6 +39,7 @@ from sonde.codegen.partial import require_parts
 from sonde.codegen.program import called_programs, frames_of, generate, generate_adapter, generate_error_routine
 from sonde.codegen.records.parts import Divider, records
 from sonde.model.errors import UNSUPPORTED, Position, SourceError
+from sonde.model.named_maps import GENERATION_PLACES, GENERATIONS
 from sonde.model.probe import Internal, KernelFunction, Probe, StaticPattern
 from sonde.model.program import Aggregation, Clause, Program, Variable
 from sonde.model.records import AggregationSpec, ArraySpec, RecordLayout, ShowAction
@@ -207,6 +208,7 @@ class Compilation:
         used |= {program.sites.map for program in programs if program.sites is not None}
         used |= {"state", "counters", *self._carriers} | {name for name, _ in self.shared.aggregations.values()}
         used |= {self.shared.variables[array][0] for array in self.shared.arrays}
+        used |= {GENERATION_PLACES} if GENERATIONS in used else set()
         return tuple(spec for name, spec in self.maps.specs.items() if name in used)
 
     def _programs(self, each: ProgramGroup) -> list[ProgramSpec]:

@@ -31,7 +31,12 @@ def _end(data: bytes, start: int) -> int:
     return len(data) & -ADDRESS
 
 
-def _big_endian(data: bytes, end: int) -> bytes:
-    words = array("Q", data[:end])
+def swapped(data: bytes) -> bytes:
+    """Words in the other order of bytes."""
+    words = array("Q", data)
     words.byteswap()
     return words.tobytes()
+
+
+def _big_endian(data: bytes, end: int) -> bytes:
+    return swapped(data[:end])

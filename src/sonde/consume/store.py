@@ -8,15 +8,19 @@ the programs run on.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 
 from sonde.consume.decode import key_reader
 from sonde.consume.events import Value
+from sonde.consume.stack_values import swapped
+from sonde.consume.stacks import process_of
 from sonde.model.aggregating import element_size, merging_of, zero_words
 from sonde.model.aggregation_words import Words, instances, merger
-from sonde.model.records import AggregationSpec
-from sonde.typed import TYPE_CHECKING, NamedTuple, cast
+from sonde.model.records import AggregationSpec, Field
+from sonde.model.spec import OF_PROCESSES
+from sonde.typed import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from sonde.engines.base import DataSource
@@ -38,17 +42,35 @@ def _reader(
 ) -> Callable[[Sequence[bytes]], list[Key]]:
     """From the bytes of keys to their values."""
     read = key_reader(spec.keys, strings, spec.key_size)
-    places = [place for place, field in enumerate(spec.keys) if field.kind == "ustack"]
-    if canonical is None or not places:
+    if canonical is None:
+        return read
+    found = [(place, _canonical_of(field, canonical)) for place, field in enumerate(spec.keys)]
+    changes = [(place, change) for place, change in found if change is not None]
+    if not changes:
         return read
 
     def made(key: Key) -> Key:
         values = list(key)
-        for place in places:
-            values[place] = canonical(cast("bytes", key[place]))
+        for place, change in changes:
+            values[place] = change(key[place])
         return tuple(values)
 
     return lambda keys: list(map(made, read(keys)))
+
+
+def _canonical_of(field: Field, canonical: Canonical) -> Callable[[Any], Value] | None:
+    """What makes values of such a field those that are shown alike; None where they have no stack."""
+    if field.kind == "ustack":
+        return canonical
+    if field.kind == "user_symbol":
+
+        def of_pair(pair: tuple[int, int]) -> tuple[int, int]:
+            return process_of(canonical(struct.pack(">2Q", *pair))), pair[1]
+
+        return of_pair
+    if field.kind == "bytes" and field.detail.partition(" ")[0].startswith(OF_PROCESSES):
+        return lambda value: swapped(canonical(swapped(value)))
+    return None
 
 
 class Snapshot(NamedTuple):

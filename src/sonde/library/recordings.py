@@ -95,7 +95,7 @@ class Recording:
         names.show_python(functions.frame)
         consumer = Consumer(
             recorded.spec, recorded, sink, shown, setting(options, shown), None, float("inf"),
-            canonical=functions.canonical,
+            canonical=functions.with_names(names.canonical),
         )  # fmt: skip
 
         def learn(probes: Sequence[Probe]) -> None:

@@ -79,6 +79,17 @@ FREE, CLAIMED, SPECULATING, CLOSED, COMMITTED, DISCARDED = range(6)
 """States of a speculation: CLAIMED is being prepared, CLOSED was committed or discarded and waits for the consumer. So
 do COMMITTED and DISCARDED, of which no record tells: the ring had no room for it."""
 
+GENERATIONS, GENERATION_PLACES = "generations", "generation.places"
+"""Maps of programs that record whose an address is: an array of a u32 for each slot of processes (`GENERATION_SLOTS`),
+which the engine counts up when one of them maps code; and where it finds that out, `GENERATION_OFFSETS`."""
+
+GENERATION_SLOTS = 1 << 16
+"""A process has the slot of its number in the initial pid namespace, less its upper bits."""
+
+GENERATION_OFFSETS = struct.Struct("=IIII")
+"""Bytes from the beginning of struct task_struct to `mm`, of mm_struct to `mm_mt`, of ma_state to `tree`, and of
+vm_area_struct to `vm_flags`."""
+
 UNWIND_PROCESSES, UNWIND_MAPPINGS, UNWIND_FILES, UNWIND_WANTED, UNWIND_CUT = (
     "unwind_process", "unwind_mapping", "unwind_file", "unwind_wanted", "unwind_cut"
 )  # fmt: skip

@@ -76,6 +76,10 @@ class Names:
     def place(self, pid: int, address: int) -> tuple[str, int] | None:
         return self._system().place(pid or self._pid, address)
 
+    def canonical(self, stack: bytes) -> bytes:
+        """The one of all stacks of a process that have the same names."""
+        return self._system().canonical(stack)
+
     def build(self, pid: int, address: int) -> tuple[str, int] | None:
         return self._system().build(pid or self._pid, address)
 

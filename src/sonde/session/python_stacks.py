@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 
 class PythonStacks:
-    """`canonical` gives the one of all stacks that are shown alike, None where programs look for no functions of
-    Python. `recorders` keep what their numbers mean, and `names` shows them."""
+    """`canonical` gives the one of all stacks that are shown alike, None where nothing makes them so. `recorders` keep
+    what the numbers of functions mean, and `names` shows them."""
 
     def __init__(
         self, spec: TracingSpec, tracing: Tracing, recorders: Sequence[Recorder], names: NameSource | None
     ) -> None:
-        self.canonical: Callable[[bytes], bytes] | None = None
+        self.canonical: Callable[[bytes], bytes] | None = names.canonical if names is not None else None
         self._recorders = recorders
         self._functions: PythonFunctions | None = None
         self._met: MetFunctions | None = None
@@ -37,8 +37,10 @@ class PythonStacks:
         self._functions = PythonFunctions()
         self._met = MetFunctions(tracing.read_map, tracing.remove_from_map, self._learn)
         self._functions.ask = self._met.poll
-        self.canonical = self._functions.canonical
-        if names is not None:
+        if names is None:
+            self.canonical = self._functions.canonical
+        else:
+            self.canonical = self._functions.with_names(names.canonical)
             names.show_python(self._functions.frame)
 
     def _learn(self, number: int, function: PythonFunction) -> None:

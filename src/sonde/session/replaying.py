@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 class RecordedNames(Symbolizer, Protocol):
     """Knows the names of addresses, and is told of functions of Python."""
 
+    def canonical(self, stack: bytes) -> bytes:
+        """The one of all stacks of a process that have the same names."""
+
     def show_python(self, find: Callable[[int], PythonFrame]) -> None:
         """Words of stacks that stand for functions of Python are named by `find`."""
 
@@ -53,7 +56,7 @@ def show_recorded(
     functions = PythonFunctions()
     consumer = Consumer(
         recorded.spec, recorded, captures or report, shown, setting(options, shown), report.label, float("inf"),
-        canonical=functions.canonical,
+        canonical=functions.canonical if symbolizer is None else functions.with_names(symbolizer.canonical),
     )  # fmt: skip
     if symbolizer is not None:
         symbolizer.show_python(functions.frame)

@@ -11,7 +11,7 @@ from collections import OrderedDict, deque
 from collections.abc import Iterable
 
 from sonde.symbols.images import mark_in, mark_of
-from sonde.symbols.mappings import VDSO, Mapping, MappingTable
+from sonde.symbols.mappings import VDSO, Mapping, MappingTable, differ
 from sonde.symbols.process_events import Executed, Exited, Forked, Mapped, MappingsSnapshot, ProcessEvent
 
 _MARK = (1 << 32) - 1
@@ -49,7 +49,7 @@ class CurrentImage:
         if self._is_shared:
             self.table, self._is_shared = self.table.copy(), False
         for each in mappings:
-            replaces = replaces or any(_differ(each, other) for other in self.table.between(each.start, each.end))
+            replaces = replaces or any(differ(each, other) for other in self.table.between(each.start, each.end))
             self.table.add(each)
         return replaces
 
@@ -125,15 +125,3 @@ class CurrentImages:
         self._of[pid] = image
         while len(self._of) > _MOST:
             self._of.popitem(last=False)
-
-
-def _differ(one: Mapping, other: Mapping) -> bool:
-    """Whether an address in both is in different files, or elsewhere in one."""
-    return _origin(one) != _origin(other)
-
-
-def _origin(mapping: Mapping) -> tuple[str, int, int] | None:
-    """None for memory that is no file's, in which no mapping names anything."""
-    if not mapping.is_object:
-        return None
-    return mapping.path, mapping.inode, mapping.start - mapping.offset

@@ -45,6 +45,9 @@ class NameSource(Protocol):
     def mapping(self, pid: int, address: int) -> Mapping | None:
         """What a process has, or had, mapped at an address."""
 
+    def canonical(self, stack: bytes) -> bytes:
+        """The one of all stacks of a process that have the same names."""
+
     def show_python(self, find: Callable[[int], PythonFrame]) -> None:
         """Words of stacks that stand for functions of Python are named by `find`."""
 

@@ -3,15 +3,16 @@ ended since.
 
 A *process* of a stack is a number that identifies more than a pid: its lower half is the pid, its upper half the *mark*
 of what the process executed when the stack was taken, 0 if that is not known. The mark is the page of the vdso, which
-the kernel maps at another random place at each exec.
+the kernel maps at another random place at each exec, and the process's *generation*, a number that grows where code
+takes the place of other code.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterable
+from collections.abc import Collection, Iterable
 
 from sonde.arch import pages
-from sonde.symbols.mappings import VDSO, Mapping, MappingTable
+from sonde.symbols.mappings import VDSO, Mapping, MappingTable, differ
 from sonde.symbols.process_events import Executed, Exited, Forked, Mapped, MappingsSnapshot, ProcessEvent
 
 _PAGE_BITS = pages.PAGE_BITS
@@ -20,6 +21,9 @@ _PID = (1 << 32) - 1
 
 RETAINED = 300_000
 """Mappings of past images that are kept, about 300 bytes each, though stacks of all of them may still be shown."""
+
+_MOST_GENERATIONS = 1 << 20
+"""Of an image: marks of other images are farther away, as the vdso may be at 2^28 places and more."""
 
 _MOST_PROCESSES = 1 << 16
 """Processes that are taken to run: a recording can tell of any number that never end."""
@@ -44,13 +48,18 @@ def mark_in(mappings: Iterable[Mapping]) -> int:
 
 
 class Image:
-    """What a process has mapped from an exec to the next, or to its end."""
+    """What a process has mapped from an exec, or from when code has taken the place of other code, to the next, or to
+    the process's end."""
 
-    __slots__ = ("_is_shared", "base", "is_past", "is_told", "is_whole", "mark", "table")
+    __slots__ = ("_is_shared", "base", "end", "first", "is_past", "is_told", "is_whole", "table")
 
-    def __init__(self, table: MappingTable | None = None, mark: int = 0, is_whole: bool = True) -> None:
-        self.mark = self.base = mark
-        """`base` is the kernel's mark, to which that of a generation has been added (`current_images.py`)."""
+    def __init__(self, table: MappingTable | None = None, base: int = 0, is_whole: bool = True) -> None:
+        self.base = base
+        """The page of the vdso, 0 if it is not known."""
+        self.first = 0
+        """Its first generation."""
+        self.end: int | None = None
+        """The generation of another image after its last one, if there is one."""
         self.is_told = False
         """Whether an engine has told what is mapped, so that it tells of each change, too."""
         self.is_whole = is_whole
@@ -59,6 +68,17 @@ class Image:
         self.table.present += 1
         self._is_shared = False
         self.is_past = False
+
+    @property
+    def mark(self) -> int:
+        """That of its first generation."""
+        return self.base + self.first & _PID
+
+    def age(self, mark: int) -> int:
+        """How many generations after its first one that with the mark is, 2^32 - 1 if that is none of its own."""
+        found = mark - self.mark & _PID
+        most = 1 if not self.base else _MOST_GENERATIONS if self.end is None else self.end - self.first
+        return found if found < most else _PID
 
     def find(self, address: int) -> Mapping | None:
         return self.table.find(address)
@@ -75,13 +95,18 @@ class Image:
             self._count(1)
         self.table.add(mapping)
         if mapping.path == VDSO:
-            self.mark = self.base = mark_of(mapping.start)
+            self.base = mark_of(mapping.start)
 
-    def replace(self, mapping: Mapping, mark: int) -> Image:
-        """The image from when the mapping took the place of other code, with that mark."""
+    def is_replaced_by(self, mapping: Mapping) -> bool:
+        """Whether the mapping takes the place of other code."""
+        return any(differ(mapping, other) for other in self.table.between(mapping.start, mapping.end))
+
+    def replace(self, mapping: Mapping, generation: int) -> Image:
+        """The image from when the mapping took the place of other code, in that generation."""
         made = self.fork()
         made.add(mapping)
-        made.mark, made.is_told = mark, True
+        made.first = generation
+        made.is_told = True
         return made
 
     def complete(self, mark: int, mappings: Iterable[Mapping]) -> None:
@@ -94,12 +119,17 @@ class Image:
             if mapping.executable and (known is None or (not keeps and known._replace(generation=0) != mapping)):
                 self.add(mapping)
         self.is_told = self.is_told or bool(mark)
-        self.mark, self.base, self.is_whole = mark or (self.mark if keeps else base), base, True
+        if mark:
+            self.first = mark - base & _PID
+        elif not keeps:
+            self.first = 0
+        self.base, self.is_whole = base, True
 
-    def fork(self) -> Image:
-        """That of a child; the table is copied when one of them changes it."""
-        made = Image(self.table, self.mark, self.is_whole)
-        made.base, made.is_told = self.base, self.is_told
+    def fork(self, generation: int | None = None) -> Image:
+        """That of a child, in that generation or in its parent's; the table is copied when one of them changes it."""
+        made = Image(self.table, self.base, self.is_whole)
+        made.is_told = self.is_told
+        made.first = self.first if generation is None else generation
         made._is_shared = self._is_shared = True
         return made
 
@@ -128,7 +158,7 @@ class Image:
 
 def _is_of(image: Image, mark: int, base: int) -> bool:
     """Whether what has these marks is that image, or may be."""
-    return (image.mark == mark if mark else image.base == base) or not (image.mark or image.is_whole)
+    return (image.mark == mark if mark else image.base == base) or not (image.base or image.is_whole)
 
 
 class Images:
@@ -147,6 +177,8 @@ class Images:
         self.held = 0
         """Mappings that past images take: one for each image, and those of tables that no present image shares."""
         self._due = spare
+        self.replaced = 0
+        """How often code has taken the place of other code."""
         self.forgotten = 0
         """Past images that were given up for want of room though their stacks may be shown."""
 
@@ -156,11 +188,13 @@ class Images:
     def find(self, process: int) -> Image | None:
         """The image of a stack's process: the last one, if its mark tells no other; None if it was never seen."""
         pid, mark = split(process)
-        images = self._of.get(pid, ())
-        for image in reversed(images):
-            if not mark or mark == image.mark:
-                return image
-        return None
+        images = self._of.get(pid)
+        if not images:
+            return None
+        if not mark:
+            return images[-1]
+        found = min(reversed(images), key=lambda each: each.age(mark))
+        return found if found.age(mark) < _PID else None
 
     def all(self, pid: int) -> list[Image]:
         """Those of a process, the last one last."""
@@ -169,13 +203,16 @@ class Images:
     def take(self, event: ProcessEvent) -> None:
         """What has happened next."""
         match event:
-            case Mapped(_, pid, mapping, mark):
-                self._map(pid, mapping, mark)
-            case Executed(_, pid):
-                self._begin(pid, Image())
-            case Forked(_, pid, parent):
+            case Mapped(_, pid, mapping, mark, generation):
+                self._map(pid, mapping, mark, generation)
+            case Executed(_, pid, generation):
+                image = Image()
+                # The first mapping of the program begins another one.
+                image.first = 0 if generation is None else generation + 1
+                self._begin(pid, image)
+            case Forked(_, pid, parent, generation):
                 known = self._of.get(parent)
-                self._begin(pid, known[-1].fork() if known else Image(is_whole=False))
+                self._begin(pid, known[-1].fork(generation) if known else Image(is_whole=False))
                 if known:
                     self._charge(known[-1].table)
             case Exited(_, pid):
@@ -195,28 +232,38 @@ class Images:
         """What is past now may be released from here on: stacks that were being recorded are known by then."""
         self._settled = self._ever
 
-    def release(self, held: Container[int], running: Collection[int] | None = None) -> None:
+    def release(self, held: Iterable[int], running: Collection[int] | None = None) -> None:
         """Give up past images, the oldest first, until half of the spare room is free. Those that stacks of `held`
         processes need stay; `held` has words, pid and mark, or pid alone for the last image. `running` are the pids
         there are, if that is known: whatever else is taken for present has ended unheard."""
         for pid in () if running is None else [each for each in self._of if each not in running]:
             self._end(pid)
-        for image, (pid, number) in list(self._past.items()):
+        needed = set(map(self.find, held))
+        for image, (_, number) in list(self._past.items()):
             if self.held <= self._spare // 2 or number >= self._settled:
                 break
-            is_last = self._of[pid][-1] is image
-            if not (image.mark << 32 | pid in held or (is_last and pid in held)):
+            if image not in needed:
                 self._drop(image)
         self._due = max(self.held + self._spare // 2, self._spare)
 
-    def _map(self, pid: int, mapping: Mapping, mark: int) -> None:
+    def _map(self, pid: int, mapping: Mapping, mark: int, generation: int) -> None:
         image = self._current(pid)
-        before = image.table
-        if mark and mark != image.mark:
-            self._begin(pid, image.replace(mapping, mark))
+        is_new = bool(mark) and mark != image.mark
+        if is_new:
+            generation = mark - image.base & _PID
         else:
-            image.add(mapping)
-            self._charge(before)
+            is_new = generation > image.first and mapping.path != VDSO and image.is_replaced_by(mapping)
+        if is_new:
+            self._begin(pid, image.replace(mapping, generation))
+            self.replaced += 1
+        else:
+            self._add(image, mapping)
+            image.is_told = image.is_told or generation > 0
+
+    def _add(self, image: Image, mapping: Mapping) -> None:
+        before = image.table
+        image.add(mapping)
+        self._charge(before)
 
     def _current(self, pid: int) -> Image:
         images = self._of.get(pid)
@@ -233,7 +280,10 @@ class Images:
     def _begin(self, pid: int, image: Image) -> Image:
         """The image that a process has from here on."""
         self._end(pid)
-        self._of.setdefault(pid, []).append(image)
+        images = self._of.setdefault(pid, [])
+        if images and images[-1].first < image.first:
+            images[-1].end = image.first
+        images.append(image)
         if len(self._of) > _MOST_PROCESSES:
             # The one that began first, or that was taken for past longest ago, has no more that is present.
             first = next(iter(self._of))

@@ -49,6 +49,17 @@ class Mapping(NamedTuple):
         return self.path.startswith("/") or self.path == VDSO
 
 
+def differ(one: Mapping, other: Mapping) -> bool:
+    """Whether an address in both is in different files, or elsewhere in one."""
+    return origin(one) != origin(other)
+
+
+def origin(mapping: Mapping) -> tuple[str, int, int] | None:
+    """What names an address in the mapping: path, inode, and where the file would begin; None for memory that is no
+    file's."""
+    return (mapping.path, mapping.inode, mapping.start - mapping.offset) if mapping.is_object else None
+
+
 def parse_maps(text: str) -> tuple[Mapping, ...]:
     """The mappings in the text of a maps file, by address."""
     names: dict[str, str] = {}

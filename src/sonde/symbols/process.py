@@ -6,14 +6,18 @@ import os
 import time
 from collections.abc import Callable, Collection, Iterable
 
+from sonde.recent import Recent
 from sonde.symbols.elf.file import ElfError
 from sonde.symbols.images import Image, Images, split
 from sonde.symbols.mappings import DELETED, Mapping, parse_maps
 from sonde.symbols.objects import Objects
 from sonde.symbols.perf_map import CompiledCode
 from sonde.symbols.process_events import Exited, Mapped, MappingsSnapshot, ProcessEvent
+from sonde.symbols.same_names import SameNames
 from sonde.typed import NamedTuple
 from sonde.untrusted import kernel_text
+
+_MOST_SETTLED = 1 << 14
 
 _PATIENCE = 20
 """A process's mappings are not read again before so many times the time has passed that reading took."""
@@ -41,6 +45,8 @@ class ProcessNames:
         self._proc = proc
         self._compiled = CompiledCode(proc)
         self._read_again: dict[int, float] = {}
+        self._settled: Recent[int, bool] = Recent(_MOST_SETTLED)
+        self._same = SameNames(self._images, self._settle)
         self._pull: Callable[[], Iterable[ProcessEvent]] = tuple
 
     def follow(self, pull: Callable[[], Iterable[ProcessEvent]]) -> None:
@@ -154,14 +160,29 @@ class ProcessNames:
     def place(self, process: int, address: int) -> CodePlace | None:
         """Where an address lies, None if it is in no object."""
         pid, _ = split(process)
+        self._settle(process)
         found = self._known(process, address)
         if found is None:
-            for event in self._pull():
-                self.take(event)
+            self._take_all()
             found = self._known(process, address)
         if found is None and time.monotonic() >= self._read_again.get(pid, 0) and self.look(pid):
             found = self._known(process, address)
         return found
+
+    def canonical(self, stack: bytes) -> bytes:
+        """The one of all stacks (`consume/stacks.py`) of a process in which each address has the same name."""
+        return self._same.canonical(stack)
+
+    def _settle(self, process: int) -> None:
+        """Take up what the process had mapped when it was seen like this for the first time: what it has mapped since
+        another generation may not be known yet."""
+        if process >> 32 and self._settled.get(process) is None:
+            self._settled.put(process, True)
+            self._take_all()
+
+    def _take_all(self) -> None:
+        for event in self._pull():
+            self.take(event)
 
     def _known(self, process: int, address: int) -> CodePlace | None:
         image = self._images.find(process)

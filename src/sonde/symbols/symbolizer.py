@@ -86,6 +86,10 @@ class SystemSymbolizer:
         found = self._processes.place(process, address)
         return (found.path, found.linked) if found else None
 
+    def canonical(self, stack: bytes) -> bytes:
+        """The one of all stacks (`consume/stacks.py`) of a process in which each address has the same name."""
+        return self._processes.canonical(stack)
+
     def build(self, process: int, address: int) -> tuple[str, int] | None:
         """The build id of the file that an address is in, and the offset in that file."""
         return self._processes.build(process, address)

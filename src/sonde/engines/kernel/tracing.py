@@ -50,7 +50,7 @@ class KernelTracing:
         self, spec: TracingSpec, cpu: int | None = None, values: StampValues | None = None,
         request: SampleRequest | None = None,
     ) -> None:  # fmt: skip
-        self._cpu = cpu
+        self._spec, self._cpu = spec, cpu
         self._request = request
         self._overflows: OverflowEvents | None = None
         self._values = values or StampValues()
@@ -182,10 +182,10 @@ class KernelTracing:
 
     def process_events(self) -> SideBand | None:
         """What all processes map, None where perf does not tell."""
-        from sonde.engines.kernel.side_band import SideBand  # an import that most runs do without
+        from sonde.engines.kernel.generations import side_band  # an import that most runs do without
 
         try:
-            self._side_bands.append(SideBand())
+            self._side_bands.append(side_band(self._spec, self._maps))
         except OSError:
             return None
         return self._side_bands[-1]

@@ -76,6 +76,10 @@ class PythonFunctions:
             found = self._stacks.put(stack, self._made(stack))
         return found
 
+    def with_names(self, canonical: Callable[[bytes], bytes]) -> Callable[[bytes], bytes]:
+        """The same, of those stacks that are one by the names of their other frames."""
+        return lambda stack: canonical(self.canonical(stack))
+
     def _made(self, stack: bytes) -> bytes:
         words = array("Q", stack)
         words.byteswap()
