@@ -67,6 +67,9 @@ class Told:
         events, self.events = self.events, []
         return events
 
+    def advance(self, pid):
+        return None
+
 
 def process(proc, pid, maps):
     (proc / str(pid)).mkdir()
@@ -80,7 +83,7 @@ def test_what_ran_before_and_what_comes(tmp_path):
 
     class Names:
         follow, take, forgotten = names.follow, names.take, names.forgotten
-        remember = staticmethod(names.look)
+        remember, follow_compiled = staticmethod(names.look), staticmethod(names.follow_compiled)
 
     following = Following(source, Names(), [], str(tmp_path))
     (tmp_path / "7" / "maps").unlink()

@@ -49,6 +49,10 @@ class ProcessEvents(Protocol):
     def read(self) -> Sequence[ProcessEvent]:
         """What has happened since the last time, in order."""
 
+    def advance(self, pid: int) -> int | None:
+        """Begin another generation of a process, as programs record it, and give its number; None where they record
+        none."""
+
 
 class SiteOfFile(NamedTuple):
     """An instruction of a file, by its offset, that a program is to be fired by with a cookie in every process, and the

@@ -89,6 +89,10 @@ class Names:
     def take(self, event: ProcessEvent) -> None:
         self._system().take(event)
 
+    def follow_compiled(self, advance: Callable[[int], int | None]) -> bool:
+        """Look at what code that processes have compiled is called by now; whether there is any."""
+        return self._system().follow_compiled(advance)
+
     def release(self, held: Callable[[], Collection[int]]) -> None:
         self._system().release(lambda: {*held(), self._pid})
 

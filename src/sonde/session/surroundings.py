@@ -98,8 +98,9 @@ class SessionSurroundings:
 
     @property
     def patience(self) -> float:
-        """Seconds until there is to be looked for objects by whose tables stacks are walked."""
-        return self._tables.patience if self._tables is not None else float("inf")
+        """Seconds until there is to be looked for objects by whose tables stacks are walked, or for names."""
+        following = self._following.patience if self._following is not None else float("inf")
+        return min(self._tables.patience if self._tables is not None else float("inf"), following)
 
     def poll(self) -> None:
         """Take up what has changed."""

@@ -70,6 +70,12 @@ class CurrentImages:
         found = self._of.get(pid)
         return found.generation if found is not None else 0
 
+    def advance(self, pid: int) -> int:
+        """Begin another generation of a process and give its number."""
+        image = self._image(pid)
+        image.generation += 1
+        return image.generation
+
     def take(self, event: ProcessEvent) -> ProcessEvent:
         """What has happened next, as it is to be told to `Images`."""
         match event:

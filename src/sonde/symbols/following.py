@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 _FIRST_SLICE, _SLICE = 0.05, 0.005
 """Seconds spent on processes that ran before: when tracing begins, and each time records are looked for."""
 
+_COMPILED = 0.02
+"""Seconds between two looks at maps of code that processes compile."""
+
 _AGAIN = 0.2
 """Seconds after which the traced processes are looked at again where nothing tells what they map."""
 
@@ -31,6 +34,9 @@ class MappingSource(Protocol):
 
     def read(self) -> Sequence[ProcessEvent]:
         """What has happened since the last time, in order."""
+
+    def advance(self, pid: int) -> int | None:
+        """Begin another generation of a process and give its number; None where programs record none."""
 
 
 class NameSource(Protocol):
@@ -54,6 +60,10 @@ class NameSource(Protocol):
     def remember(self, pid: int) -> bool:
         """Read what a process has mapped, False if it is gone."""
 
+    def follow_compiled(self, advance: Callable[[int], int | None]) -> bool:
+        """Look at what code that processes have compiled is called by now; whether there is any. Where it has got
+        another name `advance` begins another generation of the process and gives its number."""
+
     def release(self, held: Callable[[], Collection[int]]) -> None:
         """Give up what was kept for stacks of processes, but for those that `held` gives."""
 
@@ -75,6 +85,8 @@ class Following:
         self._traced = tuple(traced)
         self._also = also
         self._due = 0.0
+        self.patience = float("inf")
+        """Seconds until it is time to poll, whatever happens."""
         self._running = _pids(proc) if source else iter(())
         if source is not None:
             names.follow(self._read)
@@ -86,6 +98,7 @@ class Following:
         if self._source is not None:
             for event in self._read():
                 self._names.take(event)
+            self.patience = _COMPILED if self._names.follow_compiled(self._source.advance) else float("inf")
             self._scan(_SLICE)
         elif time.monotonic() >= self._due:
             self._due = time.monotonic() + _AGAIN

@@ -51,7 +51,7 @@ class Image:
     """What a process has mapped from an exec, or from when code has taken the place of other code, to the next, or to
     the process's end."""
 
-    __slots__ = ("_is_shared", "base", "end", "first", "is_past", "is_told", "is_whole", "table")
+    __slots__ = ("_is_shared", "base", "end", "first", "is_past", "is_told", "is_whole", "named", "table")
 
     def __init__(self, table: MappingTable | None = None, base: int = 0, is_whole: bool = True) -> None:
         self.base = base
@@ -60,6 +60,8 @@ class Image:
         """Its first generation."""
         self.end: int | None = None
         """The generation of another image after its last one, if there is one."""
+        self.named: int | None = None
+        """Where in the map of code that the process has compiled (`perf_map.py`) lines of the next image begin."""
         self.is_told = False
         """Whether an engine has told what is mapped, so that it tells of each change, too."""
         self.is_whole = is_whole
@@ -222,6 +224,22 @@ class Images:
         while self.held > self._retained and self._past:
             self._drop(next(iter(self._past)))
             self.forgotten += 1
+
+    def present(self, pid: int) -> Image | None:
+        """What a process has mapped last."""
+        images = self._of.get(pid)
+        return images[-1] if images else None
+
+    def rename_code(self, pid: int, generation: int, named: int) -> None:
+        """Code that a process has compiled has got other names, in that generation; before that, those in its map up to
+        the place `named`."""
+        image = self._current(pid)
+        image.named = named
+        made = image.fork(generation)
+        made.is_told = True
+        self._begin(pid, made)
+        self._charge(image.table)
+        self.replaced += 1
 
     @property
     def are_many(self) -> bool:

@@ -14,8 +14,11 @@ import time
 from array import array
 from bisect import bisect_right
 from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from io import FileIO
 
+from sonde import others
 from sonde.symbols.elf.costs import Costs
 from sonde.symbols.elf.errors import CostError
 from sonde.symbols.images import split
@@ -78,12 +81,15 @@ class PerfMap:
     def __init__(self, home: Home) -> None:
         self._home = home
         self._path = f"{home.root}/tmp/perf-{home.number}.map"
+        self._file: FileIO | None = None
+        """The file that was read last, which may not be there any more under its path."""
         self._inode = 0
         self._costs = Costs(size=MOST_BYTES + _MOST_LINES * _ENTRY_SIZE)
         self._forget()
 
     def _forget(self) -> None:
         self._offset = self._lines_read = 0
+        self._moved_at: int | None = None
         self._text = bytearray()
         """Whole lines."""
         self._starts: array[int] = array("Q")
@@ -113,30 +119,56 @@ class PerfMap:
     def path(self) -> str:
         return self._path
 
+    def take_move(self) -> int | None:
+        """A place in the text, if code has got another name than it had since the last time: behind the lines of
+        before."""
+        moved, self._moved_at = self._moved_at, None
+        return moved
+
     def refresh(self) -> bool:
         """Read what the file has got since the last time; whether there was anything."""
         try:
-            descriptor = open_regular(self._path, flags=os.O_NOFOLLOW)
-        except OSError:
-            return False
-        try:
-            found = os.fstat(descriptor)
-            if not stat.S_ISREG(found.st_mode) or found.st_uid not in (self._home.user, 0):
+            self._open()
+            file = self._file
+            if file is None:
                 return False
-            if found.st_mode & stat.S_IWOTH:
-                return False
-            if found.st_ino != self._inode or found.st_size < self._offset:
-                self._inode = found.st_ino
+            if os.fstat(file.fileno()).st_size < self._offset:
                 self._forget()
             with self._costs:
-                return self._read(descriptor)
+                return self._read(file.fileno())
         except OSError:
             return False
-        finally:
-            os.close(descriptor)
+
+    def _open(self) -> None:
+        """Open the file that is under the path, if it is another one. Raises OSError for one that cannot be read."""
+        try:
+            if self._file is not None and others.stat(self._path, follows=False).st_ino == self._inode:
+                return
+            descriptor = open_regular(self._path, flags=os.O_NOFOLLOW)
+        except OSError:
+            # What was there is still open, if anything was: the directory may be gone with its container.
+            return
+        opened = FileIO(descriptor)
+        found = os.fstat(descriptor)
+        is_own = found.st_uid in (self._home.user, 0) and not found.st_mode & stat.S_IWOTH
+        if not stat.S_ISREG(found.st_mode) or not is_own:
+            opened.close()
+            return
+        self.close()
+        if found.st_ino != self._inode:
+            self._inode = found.st_ino
+            self._forget()
+        self._file = opened
+
+    def close(self) -> None:
+        """Give up the file; what was read of it stays."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
 
     def _read(self, descriptor: int) -> bool:
         added: list[int] = []
+        before = len(self._text)
         try:
             while not self._costs.reason:
                 data = os.pread(descriptor, _BLOCK, self._offset)
@@ -149,6 +181,8 @@ class PerfMap:
                 self._bound()
         except CostError:
             pass
+        if self._moved_at is None and self._is_moved(added):
+            self._moved_at = before
         if added:
             # What was there before is sorted: merging is quick.
             keys = [start << _PLACE | place for start, place in zip(self._starts, self._places, strict=True)] + added
@@ -156,6 +190,27 @@ class PerfMap:
             self._starts = array("Q", [key >> _PLACE for key in keys])
             self._places = array("I", [key & _PLACES for key in keys])
         return bool(added)
+
+    def _is_moved(self, added: Iterable[int]) -> bool:
+        """Whether lines that are not sorted in yet give code other names than it had before."""
+        for key in added if self._starts else ():
+            line = self._line(key & _PLACES)
+            if line is None:
+                continue
+            start, end, name = line
+            for place in self._before(end - 1):
+                earlier = self._line(place)
+                if earlier is not None and earlier[0] < end and start < earlier[1] and earlier[2] != name:
+                    return True
+        return False
+
+    def _before(self, address: int) -> list[int]:
+        """The places of lines whose code begins at an address or a little before, the last one first."""
+        at = bisect_right(self._starts, address)
+        return sorted(self._places[max(at - _NEIGHBOURS, 0) : at], reverse=True)
+
+    def _line(self, place: int) -> tuple[int, int, bytes] | None:
+        return _parse(bytes(self._text[place : place + _LONGEST_LINE]).partition(b"\n")[0])
 
     def _bound(self) -> None:
         """Raises CostError."""
@@ -181,14 +236,19 @@ class PerfMap:
             place += len(line) + 1
         return found
 
-    def symbolize(self, address: int) -> tuple[str, int] | None:
-        """The name of the code at an address and the distance from its start; of several the one that was made last."""
-        at = bisect_right(self._starts, address)
-        for place in sorted(self._places[max(at - _NEIGHBOURS, 0) : at], reverse=True):
-            found = _parse(bytes(self._text[place : place + _LONGEST_LINE]).partition(b"\n")[0])
+    def symbolize(self, address: int, end: int | None = None) -> tuple[str, int] | None:
+        """The name of the code at an address and the distance from its start: of several lines that of the last one
+        before the place `end`, or of the first one after that."""
+        later = None
+        for place in self._before(address):
+            found = self._line(place)
             if found is not None and found[0] <= address < found[1]:
-                return visible(found[2].decode(errors="surrogateescape")), address - found[0]
-        return None
+                later = found
+                if end is None or place < end:
+                    break
+        if later is None:
+            return None
+        return visible(later[2].decode(errors="surrogateescape")), address - later[0]
 
 
 def _parse(line: bytes) -> tuple[int, int, bytes] | None:
@@ -206,17 +266,21 @@ def _parse(line: bytes) -> tuple[int, int, bytes] | None:
 
 
 class CompiledCode:
-    """The maps of all processes. A *process* is what `images` calls so."""
+    """The maps of all processes. A *program* is a process and the kernel's mark of what it has executed."""
 
     def __init__(self, proc: str = "/proc") -> None:
         self._proc = proc
         self._homes: OrderedDict[int, Home] = OrderedDict()
+        """Those of processes that have code of their own making."""
+        self._ended: set[int] = set()
         self._maps: OrderedDict[tuple[int, Home], PerfMap] = OrderedDict()
         self._due: dict[tuple[int, Home], float] = {}
         self._given_up: Counter[int] = Counter()
         """Maps that had too much and are no longer kept, by their users."""
         self._changes = 0
-        self._next_look = 0.0
+        self._next_look = self._next_poll = 0.0
+        self.are_growing = False
+        """Whether a process that runs has a map."""
 
     @property
     def changes(self) -> int:
@@ -231,33 +295,74 @@ class CompiledCode:
 
     def expect(self, pid: int) -> None:
         """The process has mapped code that is no file's: where its map is must be known when it has ended."""
+        if pid in self._homes and pid not in self._ended:
+            return
         found = home_of(pid, self._proc)
         if found is not None:
             self._homes[pid] = found
             self._homes.move_to_end(pid)
+            self._ended.discard(pid)
             if len(self._homes) > _MOST_HOMES:
-                self._homes.popitem(last=False)
+                gone, _ = self._homes.popitem(last=False)
+                self._ended.discard(gone)
 
-    def symbolize(self, process: int, address: int) -> tuple[str, str, int] | None:
-        """The name of the map's file, the symbol, and the distance from its start."""
-        pid = split(process)[0]
-        home = home_of(pid, self._proc) or self._homes.get(pid)
+    def end(self, pid: int) -> None:
+        """The process has ended: its map grows no more."""
+        if pid in self._homes:
+            self._ended.add(pid)
+
+    def moved(self, program: Callable[[int], int]) -> Iterator[tuple[int, int]]:
+        """Read on in the maps of processes; those in which code has got another name than it had, each with the place
+        in the map that is behind the lines of before. `program` gives a process's present one."""
+        began = time.monotonic()
+        if not self._homes or began < self._next_poll:
+            return
+        self.are_growing = False
+        for pid, home in self._homes.items():
+            if pid in self._ended:
+                continue
+            found = self._map(program(pid), home, only_if_there=True)
+            self.are_growing = self.are_growing or found is not None
+            if found is not None and found.refresh():
+                self._changes += 1
+                place = found.take_move()
+                if place is not None:
+                    yield pid, place
+        self._make_room()
+        now = time.monotonic()
+        self._next_poll = now + max(_SHORTEST, _PATIENCE * (now - began))
+
+    def symbolize(self, program: int, address: int, end: int | None = None) -> tuple[str, str, int] | None:
+        """The name of the map's file, the symbol, and the distance from its start; by the lines before the place `end`,
+        if that has one."""
+        pid = split(program)[0]
+        home = self._homes.get(pid)
+        if home is None or (program, home) not in self._maps:
+            # That of a process that is ending cannot be told any more.
+            home = home_of(pid, self._proc) or home
         if home is None:
             return None
-        key = process, home
-        found = self._maps.get(key)
-        if found is None:
-            found = self._maps[key] = PerfMap(home)
-            self._limit(found)
-        self._maps.move_to_end(key)
+        key = program, home
+        found = self._map(program, home)
         began = time.monotonic()
-        if began >= self._due.get(key, 0):
+        if found is not None and began >= self._due.get(key, 0):
             self._changes += found.refresh()
             now = time.monotonic()
             self._due[key] = now + max(_SHORTEST, _PATIENCE * (now - began))
             self._make_room()
-        named = found.symbolize(address)
+        named = found.symbolize(address, end) if found is not None else None
         return (f"perf-{home.number}.map", *named) if named else None
+
+    def _map(self, program: int, home: Home, only_if_there: bool = False) -> PerfMap | None:
+        key = program, home
+        found = self._maps.get(key)
+        if found is None:
+            if only_if_there and not others.exists(PerfMap(home).path):
+                return None
+            found = self._maps[key] = PerfMap(home)
+            self._limit(found)
+        self._maps.move_to_end(key)
+        return found
 
     def _limit(self, added: PerfMap) -> None:
         here = sum(each.user == added.user and bool(each.refused) for each in self._maps.values())
@@ -270,9 +375,15 @@ class CompiledCode:
         while len(self._maps) > _MOST_MAPS or (held > _HELD and len(self._maps) > 1):
             key, gone = self._maps.popitem(last=False)
             self._due.pop(key, None)
+            gone.close()
             self._given_up[gone.user] += bool(gone.refused)
             held -= gone.held
 
     def refused(self) -> list[tuple[str, str]]:
         """The maps of which something is left out, and why."""
         return [(each.path, each.refused) for each in self._maps.values() if each.refused]
+
+    def close(self) -> None:
+        """Close the files."""
+        for each in self._maps.values():
+            each.close()

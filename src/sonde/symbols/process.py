@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable
 from sonde.recent import Recent
 from sonde.symbols.elf.file import ElfError
 from sonde.symbols.images import Image, Images, split
-from sonde.symbols.mappings import DELETED, Mapping, parse_maps
+from sonde.symbols.mappings import DELETED, Mapping, origin, parse_maps
 from sonde.symbols.objects import Objects
 from sonde.symbols.perf_map import CompiledCode
 from sonde.symbols.process_events import Exited, Mapped, MappingsSnapshot, ProcessEvent
@@ -46,7 +46,7 @@ class ProcessNames:
         self._compiled = CompiledCode(proc)
         self._read_again: dict[int, float] = {}
         self._settled: Recent[int, bool] = Recent(_MOST_SETTLED)
-        self._same = SameNames(self._images, self._settle)
+        self._same = SameNames(self._images, self._settle, self._origin)
         self._pull: Callable[[], Iterable[ProcessEvent]] = tuple
 
     def follow(self, pull: Callable[[], Iterable[ProcessEvent]]) -> None:
@@ -60,8 +60,41 @@ class ProcessNames:
             self._objects.keep(event.pid, event.mapping)
             if not event.mapping.is_object:
                 self._compiled.expect(event.pid)
+        elif isinstance(event, MappingsSnapshot):
+            if any(each.executable and not each.path for each in event.mappings):
+                self._compiled.expect(event.pid)
         elif isinstance(event, Exited):
             self._read_again.pop(event.pid, None)
+            self._compiled.end(event.pid)
+
+    def follow_compiled(self, advance: Callable[[int], int | None]) -> bool:
+        """Look at the maps of code that processes have compiled; whether there are any. Where code has got another name
+        `advance` begins a new generation of the process and gives its number, None if nobody records it."""
+        for pid, place in self._compiled.moved(self._program_of):
+            generation = advance(pid)
+            if generation is not None:
+                self._images.rename_code(pid, generation, place)
+        return self._compiled.are_growing
+
+    def _program_of(self, pid: int) -> int:
+        image = self._images.present(pid)
+        return pid if image is None else image.base << 32 | pid
+
+    def _compiled_name(self, process: int, address: int) -> tuple[str, str, int] | None:
+        image = self._images.find(process)
+        if image is None:
+            return self._compiled.symbolize(process, address)
+        return self._compiled.symbolize(image.base << 32 | split(process)[0], address, image.named)
+
+    def _origin(self, pid: int, image: Image, address: int) -> object:
+        """What names an address in an image."""
+        mapping = image.find(address)
+        found = origin(mapping) if mapping is not None else None
+        return found or self._compiled.symbolize(image.base << 32 | pid, address, image.named)
+
+    def close(self) -> None:
+        """Close files."""
+        self._compiled.close()
 
     def release(self, held: Callable[[], Collection[int]]) -> None:
         """Give up what processes had mapped of which nobody can ask for names any more, if that is much; `held` as in
@@ -101,7 +134,7 @@ class ProcessNames:
             return False
         if not mappings:
             return False
-        self._images.take(MappingsSnapshot(0, pid, 0, mappings))
+        self.take(MappingsSnapshot(0, pid, 0, mappings))
         now = time.monotonic()
         self._read_again[pid] = now + _PATIENCE * (now - began)
         return True
@@ -120,12 +153,12 @@ class ProcessNames:
         """
         place = self.place(process, address)
         if place is None:
-            return self._compiled.symbolize(process, address)
+            return self._compiled_name(process, address)
         if place.is_linked:
             names = self._objects.names(split(process)[0], place.mapping)
             found = names.symbolize(place.linked) if names else None
             return (place.path, *found) if found else (place.path, None, place.linked)
-        return self._compiled.symbolize(process, address) or (place.path, None, place.linked)
+        return self._compiled_name(process, address) or (place.path, None, place.linked)
 
     def inlined(self, process: int, address: int) -> tuple[str, ...]:
         """The functions whose inlined copies an address is in, the innermost first."""

@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 
 from sonde.recent import Recent
 from sonde.symbols.images import Image, Images, split
-from sonde.symbols.mappings import origin
 
 _ADDRESS = 8
 """Bytes of an address in a stack as a value."""
@@ -20,10 +19,13 @@ _MOST_PROCESSES, _MOST_STACKS = 1 << 14, 1 << 16
 
 
 class SameNames:
-    """`settle` takes up what a process has mapped by the time that its stack was taken."""
+    """`settle` takes up what a process has mapped by the time that its stack was taken; `origin` is what names an
+    address in an image of a process, by its pid."""
 
-    def __init__(self, images: Images, settle: Callable[[int], None]) -> None:
-        self._images, self._settle = images, settle
+    def __init__(
+        self, images: Images, settle: Callable[[int], None], origin: Callable[[int, Image, int], object]
+    ) -> None:
+        self._images, self._settle, self._origin = images, settle, origin
         self._replaced = 0
         self._processes: Recent[bytes, tuple[bytes, Sequence[Image]]] = Recent(_MOST_PROCESSES)
         self._stacks: Recent[bytes, bytes] = Recent(_MOST_STACKS)
@@ -62,21 +64,15 @@ class SameNames:
         earlier = [each for each in images[: images.index(image) + 1] if each.base == image.base]
         return _head(pid, image), earlier
 
-    @staticmethod
-    def _of_images(head: bytes, images: Sequence[Image], stack: bytes) -> bytes:
+    def _of_images(self, head: bytes, images: Sequence[Image], stack: bytes) -> bytes:
         pid, _ = split(int.from_bytes(head, "big"))
         addresses = struct.unpack_from(f">{len(stack) // _ADDRESS - 1}Q", stack, _ADDRESS)
-        wanted = [_origin(images[-1], each) for each in addresses]
+        wanted = [self._origin(pid, images[-1], each) for each in addresses]
         for image in images:
-            if [_origin(image, each) for each in addresses] == wanted:
+            if [self._origin(pid, image, each) for each in addresses] == wanted:
                 return _head(pid, image) + stack[_ADDRESS:]
         return stack
 
 
 def _head(pid: int, image: Image) -> bytes:
     return (image.mark << 32 | pid).to_bytes(_ADDRESS, "big")
-
-
-def _origin(image: Image, address: int) -> object:
-    mapping = image.find(address)
-    return origin(mapping) if mapping is not None else None

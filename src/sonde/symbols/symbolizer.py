@@ -115,6 +115,10 @@ class SystemSymbolizer:
         """Ask `pull` what has happened to processes when an address is not known."""
         self._processes.follow(pull)
 
+    def follow_compiled(self, advance: Callable[[int], int | None]) -> bool:
+        """Look at what code that processes have compiled is called by now; `ProcessNames.follow_compiled`."""
+        return self._processes.follow_compiled(advance)
+
     def release(self, held: Callable[[], Collection[int]]) -> None:
         """Give up what was kept for stacks of processes, but for those that `held` gives."""
         self._processes.release(held)
@@ -146,3 +150,4 @@ class SystemSymbolizer:
     def close(self) -> None:
         """End what was started to find names."""
         self._demangler.close()
+        self._processes.close()

@@ -56,6 +56,7 @@ class Generations:
             self._descriptors.append(records.descriptor)
             self._ring = KernelRing(records.descriptor, _ROOM)
             self._attach(_code(offsets, generations.descriptor, records.descriptor))
+            self._advancing = self._load_advance(_advance_code(generations.descriptor))
         except BaseException:
             self.close()
             raise
@@ -73,6 +74,17 @@ class Generations:
         )
         self._descriptors.append(commands.load_program(program))
         self._descriptors.append(commands.open_raw_tracepoint(self._descriptors[-1], None))
+
+    def _load_advance(self, code: bytes) -> int:
+        program = ProgramCode("advance", programs.SYSCALL, 0, code, flags=programs.F_SLEEPABLE)
+        self._descriptors.append(commands.load_program(program))
+        return self._descriptors[-1]
+
+    def advance(self, pid: int) -> int:
+        """Begin another generation of a process and give its number. Raises OSError."""
+        context = bytearray(struct.pack("=II", pid % GENERATION_SLOTS, 0))
+        commands.run_syscall_program(self._advancing, context)
+        return int(struct.unpack_from("=I", context, 4)[0])
 
     def number(self, events: Sequence[ProcessEvent]) -> list[ProcessEvent]:
         """The events, which are in the order of time, with the generations of their processes by then."""
@@ -121,6 +133,10 @@ class NumberedSideBand(SideBand):
 
     def read(self) -> list[ProcessEvent]:
         return self._generations.number(super().read())
+
+    def advance(self, pid: int) -> int | None:
+        """Begin another generation of a process and give its number. Raises OSError."""
+        return self._generations.advance(pid)
 
     def close(self) -> None:
         super().close()
@@ -186,14 +202,7 @@ def _code(offsets: Sequence[int], generations: int, records: int) -> bytes:
         i.alu64_imm(i.RSH, i.R8, 32),
         i.alu64_imm(i.AND, i.R8, GENERATION_SLOTS - 1),
         i.store_reg(4, i.R10, -4, i.R8),
-        *i.ld_map_fd(i.R1, generations),
-        i.mov_reg(i.R2, i.R10),
-        i.alu64_imm(i.ADD, i.R2, -4),
-        i.call(NUMBERS["map_lookup_elem"]),
-        _leave_if(i.JEQ, i.R0, 0),
-        i.mov_imm(i.R9, 1),
-        i.atomic(4, i.ADD | i.FETCH, i.R0, 0, i.R9),
-        i.alu64_imm(i.ADD, i.R9, 1),
+        *_counted(generations),
     ]
     tell = [
         i.call(NUMBERS["ktime_get_ns"]),
@@ -211,6 +220,32 @@ def _code(offsets: Sequence[int], generations: int, records: int) -> bytes:
         i.call(NUMBERS["ringbuf_submit"]),
     ]
     return i.encode(_with_end([*decide, *count, *tell]))
+
+
+def _advance_code(generations: int) -> bytes:
+    """u32 context[0] is the slot; u32 context[1] its new generation."""
+    code = [
+        i.mov_reg(i.R6, i.R1),
+        i.load(4, i.R1, i.R6, 0),
+        i.store_reg(4, i.R10, -4, i.R1),
+        *_counted(generations),
+        i.store_reg(4, i.R6, 4, i.R9),
+    ]
+    return i.encode(_with_end(code))
+
+
+def _counted(generations: int) -> list[i.Instruction]:
+    """R9: one generation more of the slot that is at the upper end of the stack."""
+    return [
+        *i.ld_map_fd(i.R1, generations),
+        i.mov_reg(i.R2, i.R10),
+        i.alu64_imm(i.ADD, i.R2, -4),
+        i.call(NUMBERS["map_lookup_elem"]),
+        _leave_if(i.JEQ, i.R0, 0),
+        i.mov_imm(i.R9, 1),
+        i.atomic(4, i.ADD | i.FETCH, i.R0, 0, i.R9),
+        i.alu64_imm(i.ADD, i.R9, 1),
+    ]
 
 
 _LEAVE = 0x7FFF

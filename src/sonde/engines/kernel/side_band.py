@@ -61,6 +61,9 @@ class SideBand:
             self._early.append(events.pop())
         return events
 
+    def advance(self, pid: int) -> int | None:
+        """None: programs record no generations."""
+
     def _read_ring(self, ring: EventRing, events: list[ProcessEvent]) -> None:
         try:
             for record in ring.reader.read():

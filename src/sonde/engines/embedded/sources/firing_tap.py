@@ -296,3 +296,7 @@ class KeptProcessEvents:
         self.pull()
         events, self._waiting = self._waiting, []
         return events
+
+    def advance(self, pid: int) -> int | None:
+        """Begin another generation of a process."""
+        return self._events.advance(pid)

@@ -61,6 +61,15 @@ class ImageEvents:
         events, self._events = self._events, []
         return events
 
+    def advance(self, pid: int) -> int | None:
+        """Begin another generation of a process and give its number; None if it has ended."""
+        task = self._task(pid)
+        if task is None:
+            return None
+        generation = self._images.advance(pid)
+        self._set_generation(task.process, generation)
+        return generation
+
     def require(self, process: TracedProcess, addresses: Iterable[int]) -> None:
         """Read what the process has mapped if one of these may be in what has been mapped since the last time."""
         pid = process.pid

@@ -99,6 +99,9 @@ class NotedProcesses:
         events, self.events = self.events, []
         return events
 
+    def advance(self, pid: int) -> int | None:
+        """None: what a recording has of a process is over."""
+
 
 class ReplayedFirings:
     """The source of a session's firings, and what it notes of processes for their names. `forget` is told of a task's

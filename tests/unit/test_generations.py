@@ -1,0 +1,147 @@
+"""Names of the moment: a stack has the names of its generation, however late it is told what was mapped."""
+
+import random
+import struct
+
+import pytest
+
+from sonde.symbols.images import Images, mark_of
+from sonde.symbols.mappings import VDSO, Mapping, MappingTable, origin
+from sonde.symbols.perf_map import Home, PerfMap
+from sonde.symbols.process_events import Executed, Exited, Forked, Mapped
+from sonde.symbols.same_names import SameNames
+
+SPACE = 12
+"""Addresses that code is mapped at."""
+
+
+def vdso(page):
+    return Mapping(page << 12, (page << 12) + 8192, 0, "00:00", 0, VDSO, True)
+
+
+class Machine:
+    """A process whose stacks are taken, and what is told of it later."""
+
+    def __init__(self, chance):
+        self.chance = chance
+        self.generation, self.page, self.table = 3, 500, MappingTable()
+        self.events, self.stacks = [], []
+        self.execute()
+
+    def execute(self):
+        self.events.append(Executed(0, 7, self.generation))
+        self.table = MappingTable()
+        # Addresses are not randomised, or they are.
+        self.page += self.chance.choice((0, 0, 1 << 22))
+        self.generation += 2
+        self.events.append(Mapped(0, 7, vdso(self.page), 0, self.generation))
+        self.table.add(vdso(self.page))
+
+    def map(self):
+        start = self.chance.randrange(SPACE)
+        end = start + self.chance.randrange(1, 5)
+        mapping = Mapping(start, end, 0, "fe:00", 1, f"/{self.chance.choice('ab')}", True)
+        self.generation += self.chance.choice((1, 1, 2))
+        self.events.append(Mapped(0, 7, mapping, 0, self.generation))
+        self.table.add(mapping)
+
+    def stack(self):
+        """Addresses, and what each was called."""
+        word = (mark_of(self.page << 12) + self.generation) << 32 | 7
+        addresses = [self.chance.randrange(SPACE + 4) for _ in range(3)]
+        self.stacks.append((word, addresses, self.names(addresses)))
+
+    def names(self, addresses):
+        found = map(self.table.find, addresses)
+        return [None if each is None else origin(each) for each in found]
+
+
+def names(images, word, addresses):
+    image = images.find(word)
+    return [None if each is None else origin(each) for each in map(image.find, addresses)]
+
+
+def packed(word, addresses):
+    return struct.pack(f">{1 + len(addresses)}Q", word, *addresses)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_stacks_have_the_names_of_their_moment(seed):
+    chance = random.Random(seed)
+    machine = Machine(chance)
+    for _ in range(60):
+        chance.choice((machine.map, machine.stack, machine.stack, machine.stack))()
+        if chance.random() < 0.05:
+            machine.execute()
+    images = Images()
+    for event in machine.events:
+        images.take(event)
+    same = SameNames(
+        images, lambda process: None, lambda pid, image, at: origin(image.find(at)) if image.find(at) else None
+    )
+    first = {}
+    for word, addresses, expected in machine.stacks:
+        # What is mapped besides, later, is known of a generation, too: nothing of it has been executed before.
+        found = names(images, word, addresses)
+        assert [each for each, known in zip(found, expected, strict=True) if known] == [
+            each for each in expected if each
+        ]
+        shown = same.canonical(packed(word, addresses))
+        again = names(images, int.from_bytes(shown[:8], "big"), addresses)
+        assert again == found
+        # Stacks with the same names are one, within a program.
+        key = mark_of(0) + images.find(word).base, *addresses, *found
+        assert first.setdefault(key, shown) == shown
+
+
+def test_a_child_has_generations_of_its_own():
+    images = Images()
+    for event in (
+        Executed(0, 7, 0),
+        Mapped(0, 7, vdso(900), 0, 2),
+        Mapped(0, 7, code("one"), 0, 3),
+        Forked(0, 8, 7, 40),
+    ):
+        images.take(event)
+    images.take(Mapped(0, 8, code("two"), 0, 41))
+    marks = {generation: images.find((900 + generation) << 32 | 8) for generation in (40, 41, 50)}
+    assert [each.find(3).path for each in marks.values()] == ["/one", "/two", "/two"]
+    assert images.find((900 + 3) << 32 | 7).find(3).path == "/one"
+
+
+def code(name):
+    return Mapping(0, 16, 0, "fe:00", 1, f"/{name}", True)
+
+
+def test_what_was_given_up_has_no_name():
+    """Its generations are nobody's, and not those of what was mapped before."""
+    images = Images(retained=0, spare=0)
+    for event in (Executed(0, 7, 0), Mapped(0, 7, vdso(900), 0, 1)):
+        images.take(event)
+    for number, name in enumerate("abc"):
+        images.take(Mapped(0, 7, code(name), 0, 2 + number))
+    assert images.forgotten > 0
+    assert images.find((900 + 2) << 32 | 7) is None
+    assert images.find((900 + 4) << 32 | 7).find(3).path == "/c"
+    images.take(Exited(0, 7))
+
+
+def test_the_map_of_compiled_code_keeps_what_code_was_called(tmp_path):
+    (tmp_path / "tmp").mkdir()
+    path = tmp_path / "tmp" / "perf-7.map"
+    path.write_text("1000 40 first\n2000 40 other\n")
+    found = PerfMap(Home(7, path.stat().st_uid, str(tmp_path)))
+    assert found.refresh()
+    assert found.take_move() is None
+    with path.open("a") as file:
+        file.write("3000 40 new\n1020 40 second\n2000 40 other\n")
+    # The file may be gone with the directory that it was in.
+    assert found.refresh()
+    path.unlink()
+    moved = found.take_move()
+    assert found.symbolize(0x1030, moved) == ("first", 0x30)
+    assert found.symbolize(0x1030) == ("second", 0x10)
+    assert found.symbolize(0x1050, moved) == ("second", 0x30)
+    assert found.symbolize(0x2004, moved) == found.symbolize(0x2004) == ("other", 4)
+    assert not found.refresh()
+    found.close()
