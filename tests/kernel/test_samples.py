@@ -1,12 +1,18 @@
 """sample(): the samples that a program lets through, counted by the program and by whoever reads them."""
 
+import os
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
 from support.command.command import sonde, start, table
+
+from sonde.engines.kernel.perf_events import TYPE_SOFTWARE, Opening, enable, open_overflow
+from sonde.formats.perf_events import SAMPLE_CALLCHAIN
+from sonde.model.samples import SAMPLE_TYPE
 
 WORKING = Path(__file__).parents[1] / "programs" / "working_children.py"
 FAMILY = f"'{sys.executable}' -IS '{WORKING}' grandchildren"
@@ -195,3 +201,36 @@ def test_threads_that_were_there_and_what_they_start_are_sampled(tmp_path):
     assert "sample drop" not in err
     assert rows == {(tid,): tids.count(tid) for tid in set(tids)}
     assert len([count for count in rows.values() if count > 20]) >= 5
+
+
+PAIR = (
+    'BEGIN { printf("ready\\n"); } perf:::page-faults-1 /pid == $target/ { @["1"] = count(); sample(); } '
+    'perf:::page-faults-4 /pid == $target/ { @["4"] = count(); sample(); }'
+)
+PAGE_FAULTS = 2
+"""PERF_COUNT_SW_PAGE_FAULTS."""
+
+
+@pytest.mark.parametrize("is_watched", [False, True])
+def test_samples_belong_to_the_program_that_let_them_through(is_watched):
+    """Two programs watch one software event, and perhaps somebody else, whose event the kernel comes to first."""
+    waiting = "import sys; sys.stdin.readline()\n" + TOUCHING
+    command = [sys.executable, "-ISc", waiting]
+    with (
+        subprocess.Popen(command, stdin=subprocess.PIPE) as process,
+        start("-qn", PAIR, "-p", str(process.pid), text=True) as tracing,
+    ):
+        assert tracing.stdout.readline() == "ready\n"
+        opening = Opening(TYPE_SOFTWARE, (PAGE_FAULTS, 0, 0), 1, SAMPLE_TYPE | SAMPLE_CALLCHAIN, True)
+        others = [open_overflow(opening, process.pid, -1)] if is_watched else []
+        for each in others:
+            enable(each)
+        process.communicate(b"\n")
+        output, errors = tracing.communicate()
+        for each in others:
+            os.close(each)
+    done = Sampled(subprocess.CompletedProcess((), 0, output, errors))
+    assert done.told == ""
+    found = Counter(name.rpartition("-")[2] for *_, name in done.samples)
+    assert {(key,): count for key, count in found.items()} == done.table
+    assert found["1"] // 4 == found["4"] > 3000 // 4

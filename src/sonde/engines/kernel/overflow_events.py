@@ -75,7 +75,7 @@ class OverflowEvents:
                 # Of its own, since `hold` may close the other.
                 self._timers.append((os.dup(event), firing.period))
             if self._rings is not None and opening.samples:
-                ids.append(self._redirect(event, self._rings.output(cpu)))
+                ids.append(self._redirect(event, self._rings, cpu, _shares_data(firing)))
             hold(event)
         if not opened:
             raise ProcessLookupError(errno.ESRCH, "all threads have ended")
@@ -117,11 +117,15 @@ class OverflowEvents:
                 sample_type &= ~perf.SAMPLE_PERIOD
         return opening._replace(sample_type=sample_type, samples=spec.samples, inherits=inherits)
 
-    def _redirect(self, event: int, output: int) -> int:
-        """Have an event write to a ring; what its samples call it. It is closed if that fails."""
+    def _redirect(self, event: int, rings: SampleRings, cpu: int, is_own: bool) -> int:
+        """Have an event write to a ring of that CPU, or to one of its own; what its samples call it. It is closed if
+        that fails."""
+        number = len(self.events)
         try:
-            perf_events.set_output(event, output)
+            perf_events.set_output(event, rings.own_output(cpu, number) if is_own else rings.output(cpu))
             identifier = perf_events.identifier(event)
+            if is_own:
+                rings.identify(cpu, number, identifier)
             self._open.append(os.dup(event))
         except BaseException:
             os.close(event)
@@ -205,6 +209,11 @@ def _overflows_at_each(firing: Timer | PerfEvent | Tracepoint) -> bool:
     if isinstance(firing, PerfEvent):
         return firing.source == BREAKPOINT or (firing.source == "software" and firing.config[0] not in CLOCKS)
     return isinstance(firing, Tracepoint)
+
+
+def _shares_data(firing: Timer | PerfEvent | Tracepoint) -> bool:
+    """Whether the kernel fills one struct perf_sample_data for all events that count the same (`sample_rings.py`)."""
+    return isinstance(firing, PerfEvent) and firing.source == "software" and firing.config[0] not in CLOCKS
 
 
 def _type_of(source: str) -> int:

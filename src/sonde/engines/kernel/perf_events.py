@@ -122,6 +122,16 @@ def side_band(sample_type: int, watermark: int) -> bytearray:
     return made
 
 
+def ring_holder(watermark: int) -> bytearray:
+    """The struct perf_event_attr of an event that counts and tells nothing, for a ring that others
+    write to: those with the same clock."""
+    made = bytearray(ATTRIBUTES_SIZE)
+    struct.pack_into("=IIQQQQQI", made, 0, TYPE_SOFTWARE, ATTRIBUTES_SIZE, SOFTWARE_DUMMY, 0, 0, 0,
+                     _DISABLED | _WATERMARK | _USE_CLOCKID, watermark)  # fmt: skip
+    struct.pack_into("=I", made, _CLOCKID, CLOCK_MONOTONIC)
+    return made
+
+
 def open_on_cpu(made: bytearray, cpu: int) -> int:
     """An event with these attributes for all that runs on a CPU, not yet enabled."""
     return _open_telling_losses(made, -1, cpu)
