@@ -68,6 +68,9 @@ def test_they_do_so_in_records_symbols_and_bpftrace(plugins, engine):
     done = sonde("bt", "-q", "--engine", engine, "-e", program, "-c", plugins)
     found = dict(re.findall(r"(\w+)_calls\+\d+\n(?:.*\n)*?.*, host\]: (\d+)", done.stdout))
     assert found == {"first": "120", "second": "120"}
+    program = f'uprobe:{plugins.split()[2]}:second_calls {{ @[usym(reg("ip"))] = count(); print(usym(reg("ip"))); }}'
+    done = sonde("bt", "-q", "--engine", engine, "-e", program, "-c", plugins)
+    assert done.stdout.split() == ["second_calls"] * 3 + ["@[second_calls]:", "3"]
 
 
 WORKING = r"""

@@ -218,8 +218,14 @@ def _cgroup(g: Generation, e: tree.Builtin) -> Operand:
     return g.call("get_current_cgroup_id")
 
 
+def _image(g: Generation, e: tree.Builtin) -> Operand:
+    from sonde.codegen.expressions.images import image  # few programs name addresses of processes
+
+    return image(g)
+
+
 _VALUES: dict[str, Callable[[Generation, tree.Builtin], Operand]] = {
-    "$target": _target, "__context": _context,
+    "$target": _target, "__context": _context, "__image": _image,
     "pid": _pid, "tid": _tid, "ppid": _ppid, "uid": _uid, "gid": _gid, "timestamp": _timestamp,
     "walltimestamp": _walltimestamp, "cpu": _cpu, "id": _id, "epid": _epid, "curthread": _curthread,
     "curcpu": _curcpu, "jiffies": _jiffies, "numa_node": _numa_node, "cgroup": _cgroup,

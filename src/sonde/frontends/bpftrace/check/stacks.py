@@ -86,7 +86,7 @@ def symbol(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Exp
     address = tree.Cast(UINT64, at, wide(given))
     if call.name == "ksym":
         return tree.Compose(structure_of("ksym", ("address",), (UINT64,)), at, (address,))
-    process = tree.Cast(UINT64, at, tree.Builtin(UINT64, at, "pid"))
+    process = tree.Builtin(UINT64, at, "__image")
     return tree.Compose(structure_of("usym", ("process", "address"), (UINT64, UINT64)), at, (process, address))
 
 
