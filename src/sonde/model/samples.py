@@ -1,8 +1,8 @@
 """The samples that programs let through: what is to be read of them, and who takes them.
 
 A perf event's sample goes into a perf ring when the program that handles the event's overflows says so
-(include/uapi/linux/perf_event.h). What is drained are the records of a CPU in the order in which they happened, those of
-what processes map and start among them.
+(include/uapi/linux/perf_event.h). What is drained are the records of a CPU in the order in which they happened,
+those of what processes map and start among them.
 """
 
 from __future__ import annotations

@@ -33,7 +33,9 @@ def with_images(plan: StopPlan) -> StopPlan:
     calls = dict(plan.calls)
     for number in _EXEC:
         calls[number] = calls.get(number, 0) | ENTRY | HOLD_ENTRY
-    events, held = plan.events | {stops.EXIT, stops.MAPPED}, plan.held | {stops.EXEC, stops.EXIT}
+    # A process that has mapped code waits as well: it may have unmapped it again by the time that this is read.
+    held = plan.held | {stops.EXEC, stops.EXIT, stops.MAPPED}
+    events = plan.events | {stops.EXIT, stops.MAPPED}
     return plan._replace(calls=calls, events=events, held=held, maps=plan.maps or CODE)
 
 
