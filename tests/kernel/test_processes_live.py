@@ -1,5 +1,6 @@
 """psinfo_t, lwpsinfo_t, fds[], cwd and root against what the process itself is told."""
 
+import os
 import subprocess
 
 import pytest
@@ -108,7 +109,7 @@ def test_open_files(lines):
 def test_threads(lines):
     traced, told, *_ = lines
     number, name = told[3].split()
-    assert traced[8] == f"{number} {name} R 120 1 1 2"
+    assert traced[8] == f"{number} {name} R {120 + os.getpriority(os.PRIO_PROCESS, 0)} 1 1 2"
 
 
 def test_the_command_line_of_another_process_is_its_name():
