@@ -12,7 +12,6 @@ import select
 import signal
 import time
 from collections.abc import Callable
-from contextlib import suppress
 
 _GRACE = 100
 """Milliseconds that a child which was asked to end may take before nobody waits for that any more but a thread."""
@@ -30,10 +29,12 @@ def collected(pid: int) -> tuple[bool, int | None]:
     return bool(found), status if found else None
 
 
-def wait_for(pid: int) -> None:
-    """Until the child has ended, whoever collects it."""
-    with suppress(ChildProcessError):
-        os.waitpid(pid, 0)
+def wait_for(pid: int) -> int | None:
+    """Until the child has ended, whoever collects it; its exit code, None if that is not known."""
+    try:
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    except ChildProcessError:
+        return None
 
 
 def next_status(pid: int, stopped_by: Callable[[], int | None]) -> int | None:

@@ -40,7 +40,7 @@ def test_a_command_has_the_numbers_of_the_namespace(options):
 def test_a_process_has_the_number_of_the_namespace(options, tmp_path):
     """The process ends as soon as tracing has begun."""
     os.mkfifo(tmp_path / "begun")
-    program = f"BEGIN {{ system(\"echo > {tmp_path}/begun\"); }} syscall::exit_group:entry /pid == $target/ {SHOWN}"
+    program = f'BEGIN {{ system("echo > {tmp_path}/begun"); }} syscall::exit_group:entry /pid == $target/ {SHOWN}'
     out = in_namespace(f"read line < {tmp_path}/begun & \"$0\" -wqp $! -n '{program}'; true", *options)
     assert [line for line in out.splitlines() if line] == ["2 2 1 2 3"]
 

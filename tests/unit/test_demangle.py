@@ -1,12 +1,14 @@
 """C++ and Rust names as their sources have them, and what hostile ones do: nothing."""
 
 import subprocess
+import sys
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.machine import packages
 
+from sonde.resources import text as resource
 from sonde.symbols.source_names.demangle import Demangler
 from sonde.symbols.source_names.rust_names import demangle
 
@@ -80,6 +82,25 @@ def test_who_demangles_ends_with_the_demangler():
     made.close()
     made.close()
     assert made._worker is None
+
+
+def test_what_is_missing_is_said(monkeypatch):
+    """The process cannot be started, or finds no library; symbols stay as they are."""
+    script = resource("symbols", "source_names", "cxx_worker.py").replace(
+        '"libstdc++.so.6", "libc++abi.so.1"', '"libnone.so"'
+    )
+    assert "libnone" in script
+    with monkeypatch.context() as changed:
+        changed.setattr("sonde.symbols.source_names.demangle.resource", lambda *names: script)
+        made = Demangler()
+        assert [made.name(each) for each in ("_Z1fi", "_Z1fl")] == ["_Z1fi", "_Z1fl"]
+        assert "libstdc++.so.6" in made.missing
+        made.close()
+    monkeypatch.setattr(sys, "executable", "/nonexistent/python3")
+    made = Demangler()
+    assert made.name("_Z1fi") == "_Z1fi"
+    assert made.missing == "cannot execute /nonexistent/python3: No such file or directory"
+    made.close()
 
 
 TAGS = "CMXYNIBRQPOFDASTEKLsupvGU_0123456789abcdefhijlmnotxyz"

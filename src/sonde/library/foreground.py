@@ -230,12 +230,14 @@ def require_whole(packets: PacketFeed | None) -> None:
 
 
 def _tell_refused(names: Names, tell: Tell) -> None:
-    """Say of which objects names are missing, as reading them takes too much."""
+    """Say which names are missing: of objects that take too much to be read, and of C++."""
     refused = names.refused()
     for path, reason in refused[:_MOST_TOLD]:
         tell(f"{path}: {reason}: names in it are missing")
     if len(refused) > _MOST_TOLD:
         tell(f"so it is with {len(refused) - _MOST_TOLD} more objects")
+    if names.without_cxx:
+        tell(f"C++ names are shown as symbols: {names.without_cxx}")
     if silent := others.unanswered():
         tell(f"{', '.join(silent)}: who serves its memory or files did not answer: names in it are missing")
 

@@ -107,6 +107,11 @@ class Names:
         """The paths of files that could not be read to the end as it takes too much, and why."""
         return self._made.refused() if self._made else []
 
+    @property
+    def without_cxx(self) -> str:
+        """Why C++ names are shown as symbols, "" if they are not."""
+        return self._made.without_cxx if self._made else ""
+
     def close(self) -> None:
         if self._made is not None:
             self._made.close()

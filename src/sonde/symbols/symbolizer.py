@@ -147,6 +147,11 @@ class SystemSymbolizer:
         """The paths of files that could not be read to the end as it takes too much, and why."""
         return self._processes.refused()
 
+    @property
+    def without_cxx(self) -> str:
+        """Why C++ names are shown as symbols, "" if they are not."""
+        return self._demangler.missing
+
     def close(self) -> None:
         """End what was started to find names."""
         self._demangler.close()

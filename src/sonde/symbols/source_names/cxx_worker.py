@@ -20,12 +20,17 @@ _PATIENCE = 200_000
 _VIRTUAL = 1
 """ITIMER_VIRTUAL of <sys/time.h>."""
 
+_NO_LIBRARY = 3
+"""The status that says so, to `demangle.py`."""
+
 _LONGEST = 4096
 _NOBODY = 65534
 
 
 def main() -> None:
     demangle = _found()  # type: ignore[no-untyped-call]
+    if demangle is None:
+        os._exit(_NO_LIBRARY)
     library = ctypes.CDLL(None)
     free, set_timer = library.free, library.setitimer
     free.argtypes = [ctypes.c_void_p]
@@ -35,7 +40,7 @@ def main() -> None:
     status = ctypes.c_int()
     while line := sys.stdin.buffer.readline():
         set_timer(_VIRTUAL, patience, None)
-        result = demangle(line[:-1], None, None, ctypes.byref(status)) if demangle else None
+        result = demangle(line[:-1], None, None, ctypes.byref(status))
         set_timer(_VIRTUAL, none, None)
         text = ctypes.string_at(result)[: _LONGEST + 1] if result else b""
         if result:

@@ -16,6 +16,9 @@ _LONGEST = 2048
 _PLT = "@plt"
 """What the entry of a procedure linkage table has behind the symbol's name."""
 
+NO_LIBRARY = 3
+"""The worker's exit code where it finds no C++ library."""
+
 _STARTS = 4
 """The worker is started at most so often: a name that it does not survive is left as it is."""
 
@@ -26,6 +29,8 @@ class Demangler:
     def __init__(self) -> None:
         self._worker: _Worker | None = None
         self._starts_left = _STARTS
+        self.missing = ""
+        """Why C++ names are not known, "" if they are, or if nobody has asked for one."""
 
     def name(self, symbol: str) -> str:
         """What a symbol's name means, itself if it is no mangled one."""
@@ -44,19 +49,25 @@ class Demangler:
             self._starts_left -= 1
             try:
                 self._worker = _Worker()
-            except OSError:
-                self._starts_left = 0
+            except OSError as error:
+                self._give_up(f"cannot execute {sys.executable}: {error.strerror}")
                 return None
         found = self._worker.ask(symbol)
-        if found is None:
-            self._worker.close()
-            self._worker = None
+        if found is None and self._end_worker() == NO_LIBRARY:
+            self._give_up("there is neither libstdc++.so.6 nor libc++abi.so.1; install one of them")
         return found
 
+    def _give_up(self, why: str) -> None:
+        self._starts_left, self.missing = 0, why
+
+    def _end_worker(self) -> int | None:
+        """Its exit code, None if there is none or it is not known."""
+        worker, self._worker = self._worker, None
+        return worker.close() if worker is not None else None
+
     def close(self) -> None:
-        if self._worker is not None:
-            self._worker.close()
-            self._worker = None
+        """End the process."""
+        self._end_worker()
 
 
 class _Worker:
@@ -98,8 +109,8 @@ class _Worker:
         answer, _, self._rest = self._rest.partition(b"\n")
         return answer.decode(errors="replace")
 
-    def close(self) -> None:
-        """It ends when its input does."""
+    def close(self) -> int | None:
+        """It ends when its input does; its exit code, None if that is not known."""
         os.close(self._requests)
         os.close(self._answers)
-        children.wait_for(self._pid)
+        return children.wait_for(self._pid)
