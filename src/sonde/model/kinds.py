@@ -109,7 +109,8 @@ def is_user(kind: Type) -> bool:
 
 def pointer_like(kind: Type, target: Type) -> Pointer:
     """A pointer to `target` into the same address space as `kind`."""
-    return Pointer(target, is_user(kind))
+    base = resolve(kind)
+    return base._replace(to=target, is_reference=False) if isinstance(base, Pointer) else Pointer(target)
 
 
 def spell(kind: Type) -> str:

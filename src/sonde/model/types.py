@@ -41,11 +41,13 @@ class Opaque(Node):
 
 class Pointer(Node):
     """`user` tells that the address is one of the traced process, not of the kernel; `is_reference` that it is a
-    reference of C++, which a program names as what it refers to."""
+    reference of C++, which a program names as what it refers to. With `anywhere`, which goes with `user`, the address
+    itself tells which of the two it is, when it is read."""
 
     to: Type
     user: bool = False
     is_reference: bool = False
+    anywhere: bool = False
 
 
 class Array(Node):

@@ -21,7 +21,8 @@ class Trusted(NamedTuple):
 
 
 class Remote(NamedTuple):
-    """An address in the kernel or, if `user`, in the traced process: read through a helper, which may fail.
+    """An address in the kernel or, if `user`, in the traced process: read through a helper, which may fail. With
+    `anywhere` it may be either, and the address tells which.
 
     With `scratch` it is one in the clause's scratch memory (`codegen/expressions/region.py`), to be read and written
     within its bounds. With `tracked` the address is a pointer whose type the verifier may know, so nothing but
@@ -33,6 +34,7 @@ class Remote(NamedTuple):
     user: bool = False
     scratch: bool = False
     tracked: bool = False
+    anywhere: bool = False
 
 
 class HeldInRegister(NamedTuple):

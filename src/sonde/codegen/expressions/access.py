@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from sonde.codegen.basis.faults import BAD_ADDRESS, fault_or_go_on
 from sonde.codegen.basis.generation import Generation
 from sonde.codegen.basis.places import HeldInRegister, Memory, Place, Remote, Trusted
@@ -53,6 +55,9 @@ def fetch(g: Generation, place: Remote, memory: Memory, size: int) -> None:
 
 def fetch_unchecked(g: Generation, place: Remote, memory: Memory, size: Operand) -> None:
     """The same for a size found at run time, and scratch memory whose bounds have been checked."""
+    if place.anywhere:
+        by_space(g, place, lambda one: fetch_unchecked(g, one, memory, size))
+        return
     address = g.b.alu("add", place.address, Imm(place.offset))
     if place.user:
         result = read_user(g, "probe_read_user", memory, size, address)
@@ -70,6 +75,20 @@ def fetch_unchecked(g: Generation, place: Remote, memory: Memory, size: Operand)
     fault_or_go_on(g, missing(g) if place.user else BAD_ADDRESS, wrong)
     g.b.jump(good)
     g.b.place(good)
+
+
+def by_space(g: Generation, place: Remote, read: Callable[[Remote], None]) -> None:
+    """Read at an address that may be the kernel's or the process's, as the address itself tells."""
+    of_kernel, of_process, end = g.b.label(), g.b.label(), g.b.label()
+    place = place._replace(address=g.b.in_register(place.address), anywhere=False)
+    g.b.branch("slt", place.address, Imm(0), of_kernel, of_process)
+    g.b.place(of_kernel)
+    read(place._replace(user=False))
+    g.b.jump(end)
+    g.b.place(of_process)
+    read(place)
+    g.b.jump(end)
+    g.b.place(end)
 
 
 def fetch_available(g: Generation, place: Remote, memory: Memory, size: int) -> None:

@@ -227,7 +227,9 @@ def pointer_place(g: Generation, e: tree.Expr) -> Remote | Trusted | Memory:
         return Trusted(value, 0)
     base = resolve(e.type)
     address, tracked = _address_in(g, e)
-    return Remote(address, 0, isinstance(base, Pointer) and base.user, is_scratch(e, g.shared.scratch), tracked)
+    if not isinstance(base, Pointer):
+        return Remote(address, 0, False, is_scratch(e, g.shared.scratch), tracked)
+    return Remote(address, 0, base.user, is_scratch(e, g.shared.scratch), tracked, base.anywhere)
 
 
 def _address_in(g: Generation, e: tree.Expr) -> tuple[Operand, bool]:

@@ -20,7 +20,7 @@ from sonde.codegen.basis.names import is_name, name_text, names_of, only_text, p
 from sonde.codegen.basis.nullable import can_be_null
 from sonde.codegen.basis.places import Memory, Place, Remote
 from sonde.codegen.basis.shapes import COMM_SIZE, string_capacity
-from sonde.codegen.expressions.access import INLINE_WORDS, address_of, copy, zero
+from sonde.codegen.expressions.access import INLINE_WORDS, address_of, by_space, copy, zero
 from sonde.codegen.expressions.integers import pointer_place
 from sonde.codegen.expressions.region import available
 from sonde.codegen.expressions.resident import read_user, require_read
@@ -212,6 +212,9 @@ def read(g: Generation, place: Place, memory: Memory, size: int, length: int | N
     most = limit(g, size) if length is None else min(limit(g, size), length + 1)
     if isinstance(place, Remote) and place.scratch:
         _read_scratch(g, place, memory, size, most)
+        return
+    if isinstance(place, Remote) and place.anywhere:
+        by_space(g, place, lambda one: read(g, one, memory, size, length))
         return
     zero(g, memory, size)
     user = isinstance(place, Remote) and place.user

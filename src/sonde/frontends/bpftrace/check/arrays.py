@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sonde.frontends.bpftrace.check.conversions import constant, converted, wrapped
+from sonde.frontends.bpftrace.check.conversions import constant, converted, memory_of, wrapped
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.check.tuples import text_size
 from sonde.frontends.bpftrace.check.types import (
@@ -18,8 +18,9 @@ from sonde.frontends.bpftrace.check.types import (
 )
 from sonde.frontends.bpftrace.errors import SourceSpan
 from sonde.model import program as tree
+from sonde.model.kinds import pointer_like
 from sonde.model.program import Expr
-from sonde.model.types import CHAR, INT, Array, Member, Pointer, Struct, Type, is_signed, resolve, size_of
+from sonde.model.types import CHAR, INT, Array, Member, Struct, Type, is_signed, resolve, size_of
 
 _SIZES = (1, 2, 4, 8)
 
@@ -80,13 +81,9 @@ def _require_size(kind: Type, size: int, operand: Expr, span: SourceSpan, scope:
 
 def _reread(kind: Type, of: Expr) -> Expr:
     """The memory of an object as one of another type."""
-    root = of
-    while isinstance(root, (tree.MemberOf, tree.Index)):
-        root = root.object
-    pointed = resolve(root.pointer.type) if isinstance(root, tree.Deref) else None
-    is_user = isinstance(pointed, Pointer) and pointed.user
-    address = tree.AddressOf(Pointer(of.type, is_user), of.position, of)
-    return tree.Deref(kind, of.position, tree.Cast(Pointer(kind, is_user), of.position, address))
+    memory = memory_of(of)
+    address = tree.AddressOf(pointer_like(memory, of.type), of.position, of)
+    return tree.Deref(kind, of.position, tree.Cast(pointer_like(memory, kind), of.position, address))
 
 
 def compared_objects(op: str, left: Expr, right: Expr) -> Expr | None:

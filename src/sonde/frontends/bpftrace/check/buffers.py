@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sonde.frontends.bpftrace.check.address_spaces import is_in_process
+from sonde.frontends.bpftrace.check.address_spaces import pointer_into
 from sonde.frontends.bpftrace.check.conversions import constant, integer_value, literal_text
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.check.types import INTEGERS, UINT32, UINT64, is_scalar, is_string, spelled, structure_of
@@ -61,10 +61,9 @@ def _read(e: Expr, size: Expr, call: nodes.Call, scope: BtScope) -> Expr:
 
 def _pointer(kind: Array, e: Expr, call: nodes.Call, scope: BtScope) -> Pointer:
     """The type of an address that has these bytes behind it."""
-    base = resolve(e.type)
     if not is_scalar(e.type):
         raise scope.mistake(f"buf() expects a pointer, a string or an array ({spelled(e.type)} provided)", call.at)
-    return Pointer(kind, base.user if isinstance(base, Pointer) else is_in_process(scope))
+    return pointer_into(kind, e, scope)
 
 
 def address(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Expr:

@@ -119,7 +119,7 @@ def _positional_text(node: nodes.Expr, scope: BtScope) -> bytes | None:
 
 
 def _str(call: nodes.Call, scope: BtScope) -> Expr:
-    from sonde.frontends.bpftrace.check.address_spaces import is_in_process  # as above
+    from sonde.frontends.bpftrace.check.address_spaces import pointer_into  # as above
 
     arguments = require(call, scope, 1, 2)
     at = scope.at(call.at)
@@ -130,9 +130,7 @@ def _str(call: nodes.Call, scope: BtScope) -> Expr:
     if is_text(e.type):
         base = tree.Cast(STRING, at, e) if resolve(e.type) != STRING else e
     elif isinstance(resolve(e.type), Pointer) or is_integer(e.type):
-        kind = resolve(e.type)
-        is_user = kind.user if isinstance(kind, Pointer) else is_in_process(scope)
-        base = tree.Cast(STRING, at, tree.Cast(Pointer(CHAR, is_user or is_in_process(scope)), at, e))
+        base = tree.Cast(STRING, at, tree.Cast(pointer_into(CHAR, e, scope), at, e))
     else:
         text = f"str() expects a string, integer or a pointer type as first argument ({spelled(e.type)} provided)"
         raise scope.mistake(text, call.at)

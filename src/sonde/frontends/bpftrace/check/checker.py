@@ -81,6 +81,7 @@ def check(items: Sequence[nodes.Item], given: CheckInput) -> CheckedProgram:
         warnings += unreachable(items, given.file)
     probes = [(item, _points(item, given, warnings)) for item in items if isinstance(item, nodes.ProbeItem)]
     known = Knowledge()
+    known.has_processes = _has_processes(probes)
     functions = _functions(items, given.file)
     macros = of_items([each for each in items if isinstance(each, nodes.Macro)])
     for _ in range(_MOST_PASSES):
@@ -152,6 +153,11 @@ def _require_kinds(items: Sequence[nodes.Item], known: Knowledge, given: CheckIn
         if each.kind.startswith("percpu") != bool(use.function):
             text = f"Incompatible map types. Type from declaration: {each.kind}. Type from value/key type: {of_value}"
             raise BtError(text, use.span, "", given.file)
+
+
+def _has_processes(probes: Sequence[tuple[nodes.ProbeItem, list[list[AttachedProbes]]]]) -> bool:
+    """Whether arguments of some probe are of a process."""
+    return any(True in each.of_processes() for _, points in probes for found in points for each in found)
 
 
 def _kept(declared: nodes.MapDeclaration, given: CheckInput) -> Kept:

@@ -20,8 +20,22 @@ from sonde.frontends.bpftrace.errors import SourceSpan
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model import program as tree
 from sonde.model.errors import Position
+from sonde.model.kinds import pointer_like
 from sonde.model.program import Expr
-from sonde.model.types import INT, STRING, ULONG, Array, Member, Pointer, Struct, Type, is_signed, resolve, size_of
+from sonde.model.types import (
+    INT,
+    STRING,
+    ULONG,
+    VOID,
+    Array,
+    Member,
+    Pointer,
+    Struct,
+    Type,
+    is_signed,
+    resolve,
+    size_of,
+)
 
 
 def constant(value: int, at: Position, type_: Type | None = None) -> tree.Const:
@@ -152,17 +166,18 @@ def literal_text(node: nodes.Expr | nodes.TypeName, scope: BtScope, what: str, s
     return e.value
 
 
-def is_of_process(e: Expr) -> bool:
-    """Whether the place of an object is in memory of the process."""
+def memory_of(e: Expr) -> Pointer:
+    """A pointer into the memory that the place of an object is in; into the kernel's for what has none."""
     root = e
     while isinstance(root, (tree.MemberOf, tree.Index)):
         root = root.object
-    return isinstance(root, tree.Deref) and bool(getattr(resolve(root.pointer.type), "user", False))
+    base = resolve(root.pointer.type) if isinstance(root, tree.Deref) else None
+    return base if isinstance(base, Pointer) else Pointer(VOID)
 
 
 def of_space(e: Expr) -> Expr:
     """A pointer in memory of the process is one of the process."""
-    kind = resolve(e.type)
-    if is_of_process(e) and isinstance(kind, Pointer) and not kind.user:
-        return tree.Cast(kind._replace(user=True), e.position, e)
+    kind, memory = resolve(e.type), memory_of(e)
+    if memory.user and isinstance(kind, Pointer) and not kind.user:
+        return tree.Cast(pointer_like(memory, kind.to), e.position, e)
     return e

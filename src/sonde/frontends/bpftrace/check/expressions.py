@@ -243,9 +243,6 @@ def _cast(node: nodes.Cast, scope: BtScope) -> Expr:
         return tree.Cast(kind, scope.at(node.at), operand)
     if is_scalar(kind) and is_scalar(operand.type):
         _require_variant(kind, operand, node, scope)
-        base = resolve(operand.type)
-        if isinstance(resolve(kind), Pointer) and isinstance(base, Pointer) and base.user:
-            kind = resolve(kind)._replace(user=True)  # type: ignore[union-attr]
         return _kept(kind, node, operand, scope)
     if is_text(kind) and is_text(operand.type):
         _require_room(kind, operand, node, scope)
@@ -291,11 +288,11 @@ def _require_variant(kind: Type, operand: Expr, node: nodes.Cast, scope: BtScope
 
 
 def _kept(kind: Any, node: nodes.Cast, operand: Expr, scope: BtScope) -> Expr:
-    from sonde.frontends.bpftrace.check.address_spaces import is_in_process
-
     base = resolve(kind)
-    if isinstance(base, Pointer) and not isinstance(resolve(operand.type), Pointer) and is_in_process(scope):
-        kind = base._replace(user=True)
+    if isinstance(base, Pointer):
+        from sonde.frontends.bpftrace.check.address_spaces import pointer_into
+
+        kind = pointer_into(base.to, operand, scope)
     if isinstance(base, Pointer) and is_integer(operand.type) and size_of(operand.type) < size_of(base):
         # An address has no sign: a shorter number that is negative is that many bits of it.
         operand = converted(operand, integer(size_of(operand.type), False))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sonde.frontends.bpftrace.check.address_spaces import is_in_process
+from sonde.frontends.bpftrace.check.address_spaces import pointer_into
 from sonde.frontends.bpftrace.check.conversions import constant, literal_text
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.check.types import UINT64, base_name, is_integer
@@ -10,6 +10,7 @@ from sonde.frontends.bpftrace.check.value_call import Action
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model import program as tree
 from sonde.model.conversions import Conversion
+from sonde.model.kinds import pointer_like
 from sonde.model.program import Expr, Statement
 from sonde.model.types import CHAR, INT, STRING, Pointer, resolve
 
@@ -28,16 +29,16 @@ def join(call: nodes.Call, scope: BtScope) -> Statement:
         raise scope.mistake(
             f"join() only supports int or pointer arguments ({base_name(array.type)} provided)", call.at
         )
-    is_user = base.user if isinstance(base, Pointer) else is_in_process(scope)
+    into = pointer_into(UINT64, array, scope)
     separator = b" "
     if len(call.arguments) > 1:
         separator = literal_text(call.arguments[1], scope, "join()", call.at)
-    pointers = _pointers(array, is_user, call, scope)
+    pointers = _pointers(array, into, call, scope)
     values: list[Expr] = []
     for number, pointer in enumerate(pointers):
         if number:
             values.append(_unless_null(pointer, tree.StringConst(STRING, at, separator)))
-        characters = tree.Cast(STRING, at, tree.Cast(Pointer(CHAR, is_user), at, pointer))
+        characters = tree.Cast(STRING, at, tree.Cast(pointer_like(into, CHAR), at, pointer))
         values.append(_unless_null(pointer, characters))
     pieces = (*(Conversion("", letters="s") for _ in values), Conversion("\n"))
     return tree.FormattedCommand(at, "join", pieces, tuple(values))
@@ -52,14 +53,14 @@ def _is_set(pointer: Expr) -> Expr:
     return tree.Binary(INT, pointer.position, "!=", pointer, constant(0, pointer.position, UINT64))
 
 
-def _pointers(array: Expr, is_user: bool, call: nodes.Call, scope: BtScope) -> list[Expr]:
+def _pointers(array: Expr, into: Pointer, call: nodes.Call, scope: BtScope) -> list[Expr]:
     """The pointers, each read before the statement; 0 behind the first that is 0."""
     at = scope.at(call.at)
     start = _held(tree.Cast(UINT64, at, array), scope)
     found: list[Expr] = []
     for number in range(_MOST):
         place = tree.Binary(UINT64, at, "+", start, constant(8 * number, at, UINT64))
-        read = tree.Deref(UINT64, at, tree.Cast(Pointer(UINT64, is_user), at, place))
+        read = tree.Deref(UINT64, at, tree.Cast(into, at, place))
         before = found[-1] if found else start
         found.append(_held(tree.Conditional(UINT64, at, _is_set(before), read, constant(0, at, UINT64)), scope))
     return found

@@ -19,7 +19,7 @@ from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model import program as tree
 from sonde.model.probe import Internal, StaticProbe, Uprobe
 from sonde.model.program import Expr
-from sonde.model.types import INT, Pointer, Struct, Type, resolve, size_of
+from sonde.model.types import INT, VOID, Pointer, Struct, Type, resolve, size_of
 from sonde.model.units import SECOND
 
 _SWAPS = {2: "htons", 4: "htonl", 8: "htonll"}
@@ -44,11 +44,13 @@ def of_space(is_user: bool) -> Callable[[nodes.Call, list[nodes.Expr], BtScope],
         e = scope.expression(arguments[0], scope)
         kind = resolve(e.type)
         if is_integer(kind):
-            return e
+            if is_user and not scope.known.has_processes:
+                scope.known.has_processes = scope.known.changed = True
+            return tree.Cast(e.type, scope.at(call.at), tree.Cast(Pointer(VOID, is_user), scope.at(call.at), e))
         if not isinstance(kind, Pointer):
             text = f"{call.name}() only supports integer or pointer arguments ({base_name(e.type)} provided)"
             raise scope.mistake(text, call.at)
-        return tree.Cast(kind._replace(user=is_user), scope.at(call.at), e)
+        return tree.Cast(Pointer(kind.to, is_user), scope.at(call.at), e)
 
     return made
 

@@ -9,6 +9,7 @@ from sonde.frontends.bpftrace.check.types import UINT64, spelled
 from sonde.frontends.bpftrace.errors import SourceSpan
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model import program as tree
+from sonde.model.kinds import pointer_like
 from sonde.model.program import Expr
 from sonde.model.types import Pointer, Struct, Type, resolve
 
@@ -35,7 +36,7 @@ def container_of(call: nodes.Call, scope: BtScope) -> Expr:
     at = scope.at(call.at)
     before = constant(_bytes_before(kind, path, call.at, scope), at, UINT64)
     address = tree.Binary(UINT64, at, "-", tree.Cast(UINT64, at, pointer), before)
-    return tree.Cast(Pointer(kind, of.user), at, address)
+    return tree.Cast(pointer_like(of, kind), at, address)
 
 
 def _path(node: nodes.Expr | nodes.TypeName) -> tuple[str, ...] | None:

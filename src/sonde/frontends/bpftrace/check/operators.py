@@ -12,6 +12,7 @@ from sonde.frontends.bpftrace.check.conversions import (
     constant,
     converted,
     is_pointer,
+    memory_of,
     of_space,
     string,
     wide,
@@ -36,6 +37,7 @@ from sonde.frontends.bpftrace.check.types import (
 from sonde.frontends.bpftrace.errors import BtError
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model import program as tree
+from sonde.model.kinds import pointer_like
 from sonde.model.program import Expr
 from sonde.model.types import BOOL, INT, STRING, VOID, Array, Pointer, Type, is_signed, resolve, size_of
 
@@ -241,7 +243,7 @@ def unary(node: nodes.Unary, scope: BtScope) -> Expr:
     if node.op == "*":
         return _dereferenced(node, operand, scope)
     if node.op == "&":
-        return tree.AddressOf(Pointer(operand.type), at, operand)
+        return tree.AddressOf(pointer_like(memory_of(operand), operand.type), at, operand)
     if node.op == "!" and is_condition(operand.type):
         return tree.Cast(BOOL, at, tree.Unary(INT, at, "!", bare(operand)))
     if not is_integer(operand.type) or is_bool(operand.type):
@@ -273,10 +275,10 @@ def _dereferenced(node: nodes.Unary, pointer: Expr, scope: BtScope) -> Expr:
     if isinstance(base, Pointer) and resolve(base.to) != VOID:
         return of_space(tree.Deref(base.to, scope.at(node.at), pointer))
     if is_integer(pointer.type) and not is_bool(pointer.type):
-        from sonde.frontends.bpftrace.check.address_spaces import is_in_process  # few programs follow plain numbers
+        from sonde.frontends.bpftrace.check.address_spaces import pointer_into  # few programs follow plain numbers
 
         at = scope.at(node.at)
-        return tree.Deref(UINT64, at, tree.Cast(Pointer(UINT64, is_in_process(scope)), at, pointer))
+        return tree.Deref(UINT64, at, tree.Cast(pointer_into(UINT64, pointer, scope), at, pointer))
     raise scope.mistake(f"Can not dereference type '{called(pointer, scope)}'. It is not a pointer.", node.at)
 
 

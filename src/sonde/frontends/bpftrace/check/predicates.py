@@ -96,10 +96,11 @@ def assert_string(call: nodes.Call, scope: BtScope) -> Statement:
 
 def not_like_text(kind: Type) -> str:
     """Why values of a type are no characters, "" if they are."""
-    from sonde.frontends.bpftrace.check.types import is_character
+    from sonde.frontends.bpftrace.check.types import INTEGERS, is_character
 
     base = resolve(kind)
-    if is_text(kind) or (isinstance(base, Pointer) and is_character(base.to)):
+    to = base.to if isinstance(base, Pointer) else base.of if isinstance(base, Array) else None
+    if is_text(kind) or (to is not None and (is_character(to) or resolve(to) == INTEGERS["int8"])):
         return ""
     if isinstance(base, Array):
         return "string-like arrays must contain a char-like type"

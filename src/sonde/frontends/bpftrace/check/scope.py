@@ -11,7 +11,7 @@ from sonde.frontends.bpftrace.errors import BtError, SourceSpan, position
 from sonde.frontends.bpftrace.program_text import ProgramText
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model.errors import Position
-from sonde.model.probe import Probe
+from sonde.model.probe import Probe, StaticProbe, Syscall, Uprobe
 from sonde.model.program import MOST_STATEMENTS, Aggregation, Expr, Kept, Statement, Variable
 from sonde.model.types import STRING, Type, resolve
 from sonde.typed import TYPE_CHECKING, NamedTuple, TypeAlias
@@ -30,6 +30,10 @@ class AttachedProbes(NamedTuple):
     text: str
     kind: str
     probes: tuple[Probe, ...]
+
+    def of_processes(self) -> set[bool]:
+        """Whether what arguments of a probe lead to is memory of a process: the answers for all probes."""
+        return {isinstance(each.firing, (Uprobe, StaticProbe, Syscall)) for each in self.probes}
 
 
 Default: TypeAlias = bool | int | bytes
@@ -78,6 +82,8 @@ class Knowledge:
         """The pass before has found nothing more: maps that nothing is assigned to hold numbers."""
         self.has_unknown = False
         """The program asks for elements of a map of which nothing is known yet."""
+        self.has_processes = False
+        """Some numbers that the program keeps may be addresses of a process."""
         self.unwatches = False
         """The program takes watchpoints away."""
         self.is_guessed = False

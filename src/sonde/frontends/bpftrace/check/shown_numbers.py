@@ -7,8 +7,8 @@ integer, and becomes text where it is shown (`report/number_forms.py`).
 
 from __future__ import annotations
 
-from sonde.frontends.bpftrace.check.address_spaces import is_in_process
-from sonde.frontends.bpftrace.check.conversions import constant, converted, integer_value, is_of_process, literal_text
+from sonde.frontends.bpftrace.check.address_spaces import pointer_into
+from sonde.frontends.bpftrace.check.conversions import constant, converted, integer_value, literal_text
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.check.types import (
     INT64,
@@ -26,6 +26,7 @@ from sonde.frontends.bpftrace.errors import SourceSpan
 from sonde.frontends.bpftrace.number_forms import FORM
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model import program as tree
+from sonde.model.kinds import pointer_like
 from sonde.model.program import Expr
 from sonde.model.types import BOOL, INT, STRING, TEXT, Array, Enum, Pointer, Type, is_signed, resolve, size_of
 
@@ -124,9 +125,8 @@ def macaddr(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Ex
     if isinstance(e, tree.StringConst):
         raise scope.mistake("macaddr() does not support literal string arguments", call.at)
     if is_scalar(kind):
-        is_user = kind.user if isinstance(kind, Pointer) else is_in_process(scope)
         kind = Array(INTEGERS["uint8"], _OF_LINK)
-        e = tree.Deref(kind, at, tree.Cast(Pointer(kind, is_user), at, e))
+        e = tree.Deref(kind, at, tree.Cast(pointer_into(kind, e, scope), at, e))
     if not isinstance(kind, Array):
         raise scope.mistake(f"macaddr() only supports array or pointer arguments ({base_name(kind)} provided)", call.at)
     if (kind.length or 0) * size_of(kind.of) < _OF_LINK:
@@ -157,10 +157,10 @@ def ntop(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Expr:
         return _inet(constant(_AF_INET, at), converted(converted(value, UINT32), UINT64), constant(0, at))
     family = integer_value(arguments[0], scope, "ntop()") if len(arguments) > 1 else _family(kind, call, scope)
     start = tree.Cast(UINT64, at, tree.Cast(Pointer(kind.of), at, e) if isinstance(kind, Array) else e)
-    is_user = kind.user if isinstance(kind, Pointer) else is_of_process(e)
-    short = tree.Cast(UINT64, at, _read(UINT32, start, is_user))
-    high = _read(UINT64, start, is_user)
-    low = _read(UINT64, tree.Binary(UINT64, at, "+", start, constant(8, at, UINT64)), is_user)
+    into = pointer_into(UINT64, e, scope)
+    short = tree.Cast(UINT64, at, _read(UINT32, start, into))
+    high = _read(UINT64, start, into)
+    low = _read(UINT64, tree.Binary(UINT64, at, "+", start, constant(8, at, UINT64)), into)
     if isinstance(family, tree.Const):
         is_short = family.value == _AF_INET
         return _inet(family, short if is_short else high, constant(0, at) if is_short else low)
@@ -178,8 +178,8 @@ def _inet(family: Expr, first: Expr, second: Expr) -> Expr:
     return tree.Compose(kind, family.position, tuple(converted(each, UINT64) for each in (family, first, second)))
 
 
-def _read(kind: Type, address: Expr, is_user: bool) -> Expr:
-    return tree.Deref(kind, address.position, tree.Cast(Pointer(kind, is_user), address.position, address))
+def _read(kind: Type, address: Expr, into: Pointer) -> Expr:
+    return tree.Deref(kind, address.position, tree.Cast(pointer_like(into, kind), address.position, address))
 
 
 def _family(kind: Array | Pointer, call: nodes.Call, scope: BtScope) -> Expr:

@@ -181,7 +181,10 @@ def merged(old: Type, new: Type) -> Type | None:
     if isinstance(one, Array) and isinstance(other, Array) and (_are_texts(one, other) or _are_bytes(one, other)):
         return old if (one.length or 0) >= (other.length or 0) else new
     if isinstance(one, Pointer) and isinstance(other, Pointer):
-        return old if _are_compatible(one.to, other.to) else None
+        if not _are_compatible(one.to, other.to):
+            return None
+        is_one_space = (one.user, one.anywhere) == (other.user, other.anywhere)
+        return old if is_one_space else one._replace(user=True, anywhere=True)
     return None
 
 

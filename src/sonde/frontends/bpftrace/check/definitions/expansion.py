@@ -35,19 +35,21 @@ class Expansion:
             if macro is None or token.text in token.hidden:
                 found.append(token)
             elif macro.parameters is None:
-                self._push(pending, macro.body, token)
+                self._push(pending, macro.body, token, token.hidden)
             elif pending and pending[-1].text == "(":
-                self._push(pending, self._applied(macro, _arguments(pending, token)), token)
+                arguments, closing = _arguments(pending, token)
+                # Of a call that ends outside of what a macro stands for that macro is over.
+                self._push(pending, self._applied(macro, arguments), token, token.hidden & closing.hidden)
             else:
                 found.append(token)
         return found
 
-    def _push(self, pending: list[CToken], body: Iterable[CToken], token: CToken) -> None:
-        """What a macro stands for, at the macro's own place."""
+    def _push(self, pending: list[CToken], body: Iterable[CToken], token: CToken, hidden: frozenset[str]) -> None:
+        """What a macro stands for, at the macro's own place. In it neither the macro is expanded nor those that are
+        `hidden`."""
+        hidden |= {token.text}
         made = [
-            each._replace(
-                file=token.file, line=token.line, column=token.column, hidden=each.hidden | token.hidden | {token.text}
-            )
+            each._replace(file=token.file, line=token.line, column=token.column, hidden=each.hidden | hidden)
             for each in body
         ]
         self._left -= len(made) + 1
@@ -80,8 +82,8 @@ class Expansion:
 _COMMA = CToken("sign", ",", "", 1, 1)
 
 
-def _arguments(pending: list[CToken], macro: CToken) -> list[list[CToken]]:
-    """Those in the parentheses that come next, which are taken."""
+def _arguments(pending: list[CToken], macro: CToken) -> tuple[list[list[CToken]], CToken]:
+    """Those in the parentheses that come next, which are taken, and the closing one."""
     pending.pop()
     found: list[list[CToken]] = [[]]
     depth = 1
@@ -90,7 +92,7 @@ def _arguments(pending: list[CToken], macro: CToken) -> list[list[CToken]]:
         depth += token.text == "("
         depth -= token.text == ")"
         if not depth:
-            return found
+            return found, token
         if token.text == "," and depth == 1:
             found.append([])
         else:
