@@ -21,3 +21,6 @@ REGISTER_ORDER = (
     "cs", "flags", "sp", "ss",
 )  # fmt: skip
 """Names of the members of struct pt_regs (arch/x86/include/asm/ptrace.h), by the indexes of uregs[]."""
+
+PROGRAM_COUNTER = "ip"
+"""Which of them says where the processor is."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from sonde.frontends.bpftrace.check.builtins import SAMPLED
 from sonde.frontends.bpftrace.check.conversions import constant, constant_value, integer_value, literal_text
 from sonde.frontends.bpftrace.check.held_values import held
 from sonde.frontends.bpftrace.check.numbers import member_of
@@ -12,7 +13,6 @@ from sonde.frontends.bpftrace.check.types import UINT64, base_name, is_scalar, i
 from sonde.frontends.bpftrace.check.value_call import ValueCall
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model import program as tree
-from sonde.model.probe import StaticProbe, Uprobe
 from sonde.model.program import Expr
 from sonde.model.types import BOOL, INT, STRING, ULONG, VOID, Array, Pointer, resolve
 
@@ -31,18 +31,30 @@ def of_kernel(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> 
 
 
 def register(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Expr:
-    """reg(name): a register of the process."""
+    """reg(name): a register of what the probe has interrupted."""
     from sonde.arch import languages  # few programs look at registers
 
     name, at = _name(call, arguments[0], scope), scope.at(call.at)
     if name not in languages.REGISTER_ORDER:
         names = ", ".join(sorted(languages.REGISTER_ORDER))
         raise scope.mistake(f"'{name}' is not a valid register on this architecture: there are {names}", call.at)
-    if not all(isinstance(each.firing, (Uprobe, StaticProbe)) for each in scope.attached.probes):
-        text = f"reg() is not supported at {scope.attached.kind} probes: sonde has the registers of processes there"
-        raise scope.mistake(text, call.at, "use it at uprobes, uretprobes and usdt probes, or arg0 to arg9")
-    registers = tree.Builtin(Array(ULONG, languages.INDEXES), at, "uregs")
-    return tree.Cast(UINT64, at, tree.Index(ULONG, at, registers, constant(languages.REGISTER_ORDER.index(name), at)))
+    number = languages.REGISTER_ORDER.index(name)
+    if scope.attached.kind in _OF_PROCESSES:
+        registers = tree.Builtin(Array(ULONG, languages.INDEXES), at, "uregs")
+        return tree.Cast(UINT64, at, tree.Index(ULONG, at, registers, constant(number, at)))
+    if scope.attached.kind not in (*_OF_KERNEL, *SAMPLED):
+        raise scope.mistake(f'reg can not be used with "{scope.attached.kind}" probes', call.at)
+    # Where the kernel keeps a struct pt_regs; of a sample it is what the event's structure leads to first
+    # (struct bpf_perf_event_data_kern, include/linux/perf_event.h).
+    saved: Expr = tree.Cast(UINT64, at, tree.Builtin(Pointer(UINT64), at, "__context"))
+    if scope.attached.kind in SAMPLED:
+        saved = tree.Deref(UINT64, at, tree.Cast(Pointer(UINT64), at, saved))
+    place = tree.Binary(UINT64, at, "+", saved, constant(8 * number, at, UINT64))
+    return tree.Deref(UINT64, at, tree.Cast(Pointer(UINT64), at, place))
+
+
+_OF_PROCESSES = ("uprobe", "uretprobe", "usdt")
+_OF_KERNEL = ("kprobe", "kretprobe")
 
 
 def group_of_path(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Expr:

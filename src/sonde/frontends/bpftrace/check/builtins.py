@@ -107,6 +107,11 @@ def _probetype(span: SourceSpan, scope: BtScope) -> Expr:
 def _func(span: SourceSpan, scope: BtScope) -> Expr:
     if scope.attached.kind in _WITHOUT_FUNCTION:
         raise scope.mistake(f"The func builtin can not be used with '{_provider(scope)}' probes", span)
+    scope.known.asks_function = True
+    if scope.known.functions_are_symbols:
+        from sonde.frontends.bpftrace.check.stacks import of_probe  # few programs compare functions with symbols
+
+        return of_probe(span, scope)
     return tree.Builtin(STRING, scope.at(span), "probefunc")
 
 
@@ -132,7 +137,7 @@ def _context(span: SourceSpan, scope: BtScope) -> Expr:
     kind = scope.attached.kind
     if kind == "tracepoint":
         raise scope.mistake("Use args instead of ctx in tracepoint", span)
-    if kind in _SAMPLED:
+    if kind in SAMPLED:
         # The kernel has it otherwise than programs see it, so its members are not known here.
         return tree.Builtin(Pointer(VOID), scope.at(span), "__context")
     if kind == "iter":
@@ -144,8 +149,9 @@ def _context(span: SourceSpan, scope: BtScope) -> Expr:
     return tree.Builtin(Pointer(found or VOID), scope.at(span), "__context")
 
 
+SAMPLED = ("interval", "profile", "hardware", "software", "watchpoint")
+"""Kinds of probes that events of perf fire, whose programs have the registers of a sample."""
 _WITH_REGISTERS = ("kprobe", "kretprobe", "uprobe", "uretprobe", "usdt")
-_SAMPLED = ("interval", "profile", "hardware", "software", "watchpoint")
 
 
 def _rand(span: SourceSpan, scope: BtScope) -> Expr:

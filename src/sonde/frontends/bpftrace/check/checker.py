@@ -73,14 +73,23 @@ class CheckedProgram(NamedTuple):
 
 
 def check(items: Sequence[nodes.Item], given: CheckInput) -> CheckedProgram:
-    """Raises BtError."""
+    """Raises BtError. `func` is a string, and a symbol where a program that has ksym() or usym() wants one."""
+    known = Knowledge()
+    try:
+        return _check(items, given, known)
+    except BtError as error:
+        if not (known.asks_function and known.has_symbols and "mismatch" in error.text):
+            raise
+    return _check(items, given, Knowledge(functions_are_symbols=True))
+
+
+def _check(items: Sequence[nodes.Item], given: CheckInput, known: Knowledge) -> CheckedProgram:
     warnings: list[BtError] = []
     if refuse_jumps(items, given.file):
         from sonde.frontends.bpftrace.check.unreachable import unreachable  # many programs leave nothing
 
         warnings += unreachable(items, given.file)
     probes = [(item, _points(item, given, warnings)) for item in items if isinstance(item, nodes.ProbeItem)]
-    known = Knowledge()
     known.has_processes = _has_processes(probes)
     functions = _functions(items, given.file)
     macros = of_items([each for each in items if isinstance(each, nodes.Macro)])

@@ -72,7 +72,13 @@ class MapUse:
 class Knowledge:
     """What one pass over the program tells the next: types that grow with every use. `changed`: another pass is due."""
 
-    def __init__(self) -> None:
+    def __init__(self, functions_are_symbols: bool = False) -> None:
+        self.functions_are_symbols = functions_are_symbols
+        """`func` is what ksym() and usym() give, no string."""
+        self.asks_function = False
+        """The program asks for `func`."""
+        self.has_symbols = False
+        """The program has ksym() or usym()."""
         self.maps: dict[str, MapUse] = {}
         self.scratch: dict[tuple[int, int], Type] = {}
         self.options: dict[str, ProgramOption] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sonde.frontends.bpftrace.check.conversions import wide
+from sonde.frontends.bpftrace.check.conversions import constant, wide
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.check.types import UINT64, is_scalar, structure_of
 from sonde.frontends.bpftrace.check.value_call import ValueCall
@@ -84,10 +84,37 @@ def symbol(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Exp
     if not is_scalar(given.type):
         raise scope.mistake(f"{call.name}() expects an integer or pointer argument", call.at)
     address = tree.Cast(UINT64, at, wide(given))
-    if call.name == "ksym":
+    scope.known.has_symbols = True
+    return _symbol(call.name, address)
+
+
+def _symbol(name: str, address: Expr) -> Expr:
+    at = address.position
+    if name == "ksym":
         return tree.Compose(structure_of("ksym", ("address",), (UINT64,)), at, (address,))
     process = tree.Builtin(UINT64, at, "__image")
     return tree.Compose(structure_of("usym", ("process", "address"), (UINT64, UINT64)), at, (process, address))
+
+
+def of_probe(span: SourceSpan, scope: BtScope) -> Expr:
+    """`func` as ksym() and usym() have it: the function that the probe is in, by its address."""
+    at, probes = scope.at(span), scope.attached.probes
+    if scope.attached.kind in _OF_PROCESSES:
+        from sonde.arch import languages  # few programs compare functions with symbols
+        from sonde.frontends.bpftrace.check.addresses import register  # as above
+
+        if scope.attached.kind == "uretprobe":
+            raise scope.mistake("func is no symbol at uretprobes, which know their function by its name alone", span)
+        pointer = nodes.StringLiteral(span, languages.PROGRAM_COUNTER.encode())
+        return _symbol("usym", register(nodes.Call(span, "reg", (pointer,)), [pointer], scope))
+    scope.needs_each = scope.needs_each or len({each.function for each in probes}) > 1
+    found = scope.catalog.symbol(probes[0].function)
+    if found is None or not found.address:
+        raise scope.mistake(f"Failed to resolve kernel symbol: {probes[0].function}", span)
+    return _symbol("ksym", constant(found.address, at, UINT64))
+
+
+_OF_PROCESSES = ("uprobe", "uretprobe", "usdt")
 
 
 def bare(name: str, span: SourceSpan, scope: BtScope) -> Expr:
