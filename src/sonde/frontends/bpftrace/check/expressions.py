@@ -7,7 +7,7 @@ from sonde.frontends.bpftrace.check.builtins import WITHOUT_NAMES, argument, bui
 from sonde.frontends.bpftrace.check.called_types import called
 from sonde.frontends.bpftrace.check.calls import is_bare
 from sonde.frontends.bpftrace.check.calls import value as call_value
-from sonde.frontends.bpftrace.check.conversions import constant, converted, member_of, of_space, string, wide
+from sonde.frontends.bpftrace.check.conversions import constant, converted, member_of, memory_of, of_space, string, wide
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.check.type_names import type_named, unevaluated
 from sonde.frontends.bpftrace.check.types import (
@@ -27,6 +27,7 @@ from sonde.frontends.bpftrace.object_names import OBJECTS
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.frontends.bpftrace.syntax.lexer import integer_of
 from sonde.model import program as tree
+from sonde.model.kinds import pointer_like
 from sonde.model.probe import Uprobe
 from sonde.model.program import Expr
 from sonde.model.types import BOOL, CHAR, INT, STRING, VOID, Array, Enum, Pointer, Struct, Type, resolve, size_of
@@ -239,8 +240,9 @@ def _cast(node: nodes.Cast, scope: BtScope) -> Expr:
         raise scope.mistake(f'Cannot cast from "{function}_t" to "{spelled(kind)}"', node.at)
     operand = scope.expression(node.operand, scope)
     _warn_of_same(node, kind, operand, scope)
-    if isinstance(resolve(kind), Pointer) and is_text(operand.type):
-        return tree.Cast(kind, scope.at(node.at), operand)
+    pointer = resolve(kind)
+    if isinstance(pointer, Pointer) and (is_text(operand.type) or _is_in_memory(operand)):
+        return tree.Cast(pointer_like(memory_of(operand), pointer.to), scope.at(node.at), operand)
     if is_scalar(kind) and is_scalar(operand.type):
         _require_variant(kind, operand, node, scope)
         return _kept(kind, node, operand, scope)
@@ -258,6 +260,14 @@ def _cast(node: nodes.Cast, scope: BtScope) -> Expr:
     if array is not None:
         return array
     raise scope.mistake(f'Cannot cast from "{spelled(operand.type)}" to "{spelled(kind)}"', node.at)
+
+
+def _is_in_memory(e: Expr) -> bool:
+    """Whether it is an array that lies somewhere, as a member or an argument does."""
+    root = e
+    while isinstance(root, (tree.MemberOf, tree.Index)):
+        root = root.object
+    return isinstance(resolve(e.type), Array) and isinstance(root, (tree.Deref, tree.Argument))
 
 
 def _warn_of_same(node: nodes.Cast, kind: Type, operand: Expr, scope: BtScope) -> None:

@@ -25,6 +25,9 @@ def attach_points(stream: Stream) -> tuple[nodes.AttachPoint, ...]:
         if not stream.at(","):
             return tuple(found)
         stream.next()
+        if stream.at("{") or stream.at("/"):
+            # The comma may stand behind the last one, too.
+            return tuple(found)
 
 
 def _one(stream: Stream, start: int) -> tuple[nodes.AttachPoint, int]:
