@@ -107,7 +107,19 @@ def _name(node: nodes.Name, scope: BtScope) -> Expr:
         enumerator = of_program(node.name, node.at, scope)
     if enumerator is not None:
         return tree.Const(enumerator[0], scope.at(node.at), enumerator[1])
-    raise scope.mistake(f"Unknown identifier: '{node.name}'", node.at)
+    number = scope.types.header_constant(node.name)
+    if number is not None:
+        return constant(number, scope.at(node.at))
+    raise scope.mistake(f"Unknown identifier: '{node.name}'", node.at, _advice(node.name))
+
+
+def _advice(name: str) -> str:
+    """What helps where a name is not known, "" if nothing does."""
+    from sonde.frontends.bpftrace.check.definitions.header_constants import header_constants  # mistakes alone want it
+
+    if name not in header_constants():
+        return ""
+    return "constants of the kernel's headers are known to a program that includes one, as #include <linux/types.h>"
 
 
 def _call(node: nodes.Call, scope: BtScope) -> Expr:

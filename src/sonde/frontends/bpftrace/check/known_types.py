@@ -22,6 +22,8 @@ class KnownTypes:
         self.named: dict[str, Type] = {}
         self.enumerators: dict[str, tuple[Type, int]] = {}
         self.macro: Callable[[str], str | None] = lambda _: None
+        self.has_headers = False
+        """The C text includes files, whether they are there or not."""
 
     @contextmanager
     def expanded(self) -> Iterator[None]:
@@ -40,3 +42,11 @@ class KnownTypes:
 
     def enumerator(self, name: str) -> tuple[Type, int] | None:
         return self.enumerators.get(name) or self.catalog.enumerator(name)
+
+    def header_constant(self, name: str) -> int | None:
+        """A constant of the kernel's headers that neither they, which need not be there, nor its types have told."""
+        if not self.has_headers:
+            return None
+        from sonde.frontends.bpftrace.check.definitions.header_constants import header_constants  # few programs
+
+        return header_constants().get(name)

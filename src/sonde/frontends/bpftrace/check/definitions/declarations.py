@@ -318,10 +318,11 @@ class Declarations:
             kind = self.type_name()
             reader.expect(")")
             return size_of(kind) if token.text == "sizeof" else align_of(kind)
-        known = self._known.enumerators.get(token.text) or self._known.catalog.enumerator(token.text)
-        if known is None:
+        known = self._known.enumerator(token.text)
+        value = self._known.header_constant(token.text) if known is None else known[1]
+        if value is None:
             raise CTextError(f"use of undeclared identifier '{token.text}'", token)
-        return known[1]
+        return value
 
     def _cast(self, reader: TokenReader) -> int:
         reader.expect("(")

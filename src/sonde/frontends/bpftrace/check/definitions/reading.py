@@ -33,7 +33,12 @@ def read_definitions(
     names it. Raises DefinitionError."""
     has_btf = known.catalog.tagged_type("struct", "task_struct") is not None
     predefined = _PREDEFINED | {f"__{machine}__": "1"} | (_WITH_BTF if has_btf else {})
-    preprocessor = Preprocessor(headers, predefined)
+
+    def included_file(name: str, is_quoted: bool, includer: str) -> tuple[str, str] | None:
+        known.has_headers = True
+        return headers(name, is_quoted, includer)
+
+    preprocessor = Preprocessor(included_file, predefined)
     try:
         for name in included:
             preprocessor.include(name)
