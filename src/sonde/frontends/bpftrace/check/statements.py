@@ -19,6 +19,8 @@ from sonde.model.types import INT, STRING, VOID, Type, resolve
 from sonde.typed import Any
 
 _MOST_UNROLLED = 100
+_MOST_COPIED = 256
+"""Statements of an unrolled loop with all its copies: one of more becomes a loop."""
 _MOST_COPIES = 2000
 """Of a body in several unrolled loops: a program for the kernel has room for no more."""
 
@@ -302,11 +304,47 @@ def _unroll(node: nodes.Unroll, scope: BtScope) -> list[Statement]:
     if count < 1:
         raise scope.mistake("unroll minimum value is 1", node.at)
     outer, scope.copies = scope.copies, scope.copies * count
+    if count > 1 and not _leaves(node.body) and count * _size(node.body) > _MOST_COPIED:
+        scope.copies = 1
+        found = _counted(node, count, scope)
+        scope.copies = outer
+        return found
     if scope.copies > _MOST_COPIES:
         raise scope.mistake(f"unroll within unroll makes more than {_MOST_COPIES} copies of its body", node.at)
     found = [each for _ in range(count) for each in statements(node.body, scope)]
     scope.copies = outer
     return found
+
+
+def _counted(node: nodes.Unroll, count: int, scope: BtScope) -> list[Statement]:
+    """An unrolled loop as one that counts: copies of so much take a program longer to compile than to run."""
+    at = scope.at(node.at)
+    scope.open()
+    variable = tree.Var(INT64, at, scope.local_variable(scope.declare("count", INT64)))
+    before = tree.Evaluate(at, tree.Assign(INT64, at, variable, constant(0, at, INT64)))
+    step = tree.Evaluate(at, tree.Increment(INT64, at, variable, 1, True))
+    body = statements(node.body, scope)
+    scope.close()
+    condition = tree.Binary(INT, at, "<", variable, constant(count, at, INT64))
+    return [before, tree.Loop(at, condition, body, (step,))]
+
+
+_WHOLE = (nodes.ForRange, nodes.ForMap, nodes.While)
+
+
+def _size(node: Any) -> int:
+    """How many statements a part of the syntax tree has, those of unrolled loops as often as they are copied."""
+    if isinstance(node, nodes.Unroll):
+        return _size(node.body) * (node.count.value if isinstance(node.count, nodes.Number) else 1)
+    inner = sum(map(_size, node)) if isinstance(node, tuple) else 0
+    return inner + isinstance(node, tuple(_CHECKS))
+
+
+def _leaves(node: Any) -> bool:
+    """Whether `break` or `continue` in it is of a loop around it."""
+    if isinstance(node, nodes.Jump):
+        return node.word != "return"
+    return isinstance(node, tuple) and not isinstance(node, _WHOLE) and any(map(_leaves, node))
 
 
 def _jump(node: nodes.Jump, scope: BtScope) -> list[Statement]:
