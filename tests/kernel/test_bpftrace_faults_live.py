@@ -29,8 +29,8 @@ def test_programs_go_on_behind_mistakes(engine, tmp_path):
     assert told == [
         *(f"{script}:{line}:{start}-{end}: WARNING: {DIVIDED}" for line, start, end in
           ((2, 20, 30), (2, 32, 42), (3, 29, 35))),
-        f"{script}:4:3-23: WARNING: memory at 0x11 cannot be read. 0 is being used as the result.",
-        f"{script}:5:3-{len(text[4])}: WARNING: memory at 0x3 cannot be read. 0 is being used as the result.",
+        f"{script}:4:11-23: WARNING: memory at 0x11 cannot be read. 0 is being used as the result.",
+        f"{script}:5:69-75: WARNING: memory at 0x3 cannot be read. 0 is being used as the result.",
     ]  # fmt: skip
     assert done.stderr.splitlines()[-1].strip("~ ") == ""
 

@@ -21,7 +21,7 @@ def bt(*words, status=0, **more):
         (("-e", "begin { }", "--aa=20"), "ERROR: unrecognized option '--aa=20'"),
         (("-k", "--no-warnings", "-e", "begin { }"), "ERROR: USAGE: -k conflicts with --no-warnings"),
         (("--test", "--bench", "-e", "x"), "ERROR: USAGE: --test, --bench, --fmt and --mode exclude each other"),
-        (("-f", "xml", "-e", "begin { }"), "ERROR: USAGE: -f must be one of text, json, not 'xml'"),
+        (("-f", "xml", "-e", "begin { }"), 'ERROR: Invalid output format "xml"'),
         (("-e",), "ERROR: option requires an argument -- 'e'"),
         ((), "ERROR: USAGE: filename or -e 'program' required."),
         (("--probe-filter", "(", "-e", "begin { }"), "ERROR: Invalid --probe-filter regex '('"),

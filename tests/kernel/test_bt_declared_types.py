@@ -55,7 +55,7 @@ def test_names_of_numbers_are_strings(engine):
     for number in range(-5, 140):
         text = os.strerror(abs(number))
         wanted.append("Unknown error" if "Unknown" in text or abs(number) > 133 else text)
-        name = signal.strsignal(number) or f"Unknown signal {number}" if 1 <= number <= 64 else "N/A"
+        name = (number and signal.strsignal(number)) or f"Unknown signal {number}" if 0 <= number <= 64 else "N/A"
         wanted.append(name)
     for number in range(-1, 500):
         wanted += [calls.get(number, "Unknown syscall"), *(["4"] if calls.get(number) == "read" else [])]

@@ -1,8 +1,9 @@
 """Unrolled loops with many copies: the same results as of loops, in programs that the kernel has room for."""
 
-from sonde.library.compiling import For, compiled
 from support.bpftrace import bt_compiling
 from support.command.command import sonde
+
+from sonde.library.compiling import For, compiled
 
 BOARD = """
 begin {

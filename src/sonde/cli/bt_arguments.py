@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from sonde.cli.messages import FatalError, UsageError
 from sonde.library import NamedTuple
+from sonde.visible import single_line
 
 _FLAGS = {
     "-q": "quiet", "--quiet": "quiet", "-v": "verbose", "--verbose": "verbose", "-k": "errors", "--warnings": "errors",
@@ -68,11 +69,16 @@ class BtArguments(NamedTuple):
         text = self.values.get("-p")
         if text is None:
             return ()
-        if not (text.isascii() and text.isdigit()):
+        if not text.isascii() or not text[:1].isdigit():
             raise FatalError(f"Failed to parse pid: invalid integer: {text}")
-        if not 0 < int(text) <= _LARGEST_PID:
+        from sonde.frontends.bpftrace.syntax.lexer import integer_of  # few commands have it
+
+        pid = integer_of(text)
+        if pid is None:
+            raise FatalError(f"Failed to parse pid: invalid trailing bytes: {text}")
+        if not 0 < pid <= _LARGEST_PID:
             raise FatalError(f"Pid out of range: {text}")
-        return (int(text),)
+        return (pid,)
 
 
 class _Parser:
@@ -124,6 +130,11 @@ class _Parser:
                 raise UsageError(f"option requires an argument -- '{option.lstrip('-')}'")
             value = self.remaining.pop()
         if value not in _CHOICES.get(option, (value,)):
+            if option == "-f":
+                valid = ", ".join(f"'{each}'" for each in _CHOICES[option])
+                raise FatalError(
+                    f'Invalid output format "{single_line(value)}"\nValid formats: {valid}', has_lines=True
+                )
             raise FatalError(f"USAGE: {option} must be one of {', '.join(_CHOICES[option])}, not '{value}'")
         self.values[option] = value
         if option in _OFTEN:

@@ -40,7 +40,8 @@ class TextSpan(NamedTuple):
 
 class ReportTexts(NamedTuple):
     """Strings of `longest` characters have been cut, and get `trailer`; of a file so many bytes are shown as
-    `largest_file` says. `name` is the program's own file, `lines` are those of all its files."""
+    `largest_file` says. `name` is the program's own file, `lines` are those of all its files. `tells`: what helpers
+    fail to do is told with the helper's name."""
 
     functions: tuple[MapFunction, ...]
     longest: int
@@ -51,3 +52,4 @@ class ReportTexts(NamedTuple):
     imported: tuple[ImportedText, ...]
     spans: tuple[TextSpan, ...]
     series: tuple[MapSeries, ...] = ()
+    tells: bool = False

@@ -125,7 +125,8 @@ def obstacle(place: FunctionPlace, offset: int, called: str) -> SourceError | No
 def no_instruction(place: FunctionPlace, offset: int, called: str) -> SourceError | None:
     """Why no instruction of a function begins at an offset, None if one does."""
     if offset >= place.function.size:
-        return SourceError(OUTSIDE_FUNCTION, f"{called} outside of function '{place.function.name}'")
+        text = f"{called} outside of function '{place.function.name}'"
+        return SourceError(OUTSIDE_FUNCTION, text, about=(place.function.name, place.function.size))
     instructions = place.object.instructions(place.function)
     if offset not in instructions:
         return SourceError(UNALIGNED, f"{called} is not aligned on an instruction", hint=_around(instructions, offset))

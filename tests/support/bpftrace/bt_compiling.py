@@ -55,7 +55,8 @@ def outcome(program):
         compiled("bpftrace", (("text", program),), options(), (), For("embedded"), "bpftrace")
     except Error as error:
         text = str(error)
-        return "" if _TOLD.match(text) and text.count("ERROR:") == 1 else f"not one mistake: {text}"
+        mistakes = text.count("ERROR:") - text.count("ERROR: expanded from")
+        return "" if _TOLD.match(text) and mistakes == 1 else f"not one mistake: {text}"
     except TooSlowError:
         return f"more than {SECONDS} s of CPU:\n{traceback.format_exc()[-1500:]}"
     except Exception:

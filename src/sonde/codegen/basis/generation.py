@@ -239,18 +239,34 @@ class Generation:
 
     def value(self, expression: Expr) -> Operand:
         """The expression in a register, extended to 64 bits as its type says."""
-        return self.handlers.values[type(expression)](self, expression)
+        outer = self._begin(expression)
+        result = self.handlers.values[type(expression)](self, expression)
+        self.b.position = outer
+        return result
+
+    def _begin(self, expression: Expr) -> int:
+        """Where a program goes on behind faults each of these has its place: code from here on is for the expression.
+        Gives the position to go back to."""
+        outer = self.b.position
+        if self.shared.goes_on:
+            self.at(expression.position)
+        return outer
 
     def place(self, expression: Expr) -> Place:
         """Where the object that an lvalue denotes is."""
         handler = self.handlers.places().get(type(expression))
         if handler is None:
             raise Unsupported("the address of this expression", expression.position)
-        return handler(self, expression)
+        outer = self._begin(expression)
+        found = handler(self, expression)
+        self.b.position = outer
+        return found
 
     def string_into(self, expression: Expr, memory: Memory, capacity: int) -> None:
         """The string at `memory`: its characters, then zeros up to `capacity` bytes, at least one."""
+        outer = self._begin(expression)
         self.handlers.strings()[type(expression)](self, expression, memory, capacity)
+        self.b.position = outer
 
     def branch(self, expression: Expr, then: int, otherwise: int) -> None:
         """Go to `then` if the expression is true, else to `otherwise`."""

@@ -105,12 +105,19 @@ class _Emitter:
             self.labels[block.number] = len(self.out)
             following = blocks[index + 1].number if index + 1 < len(blocks) else -1
             for instruction, position in block.code:
-                if not self.code.positions or self.code.positions[-1][1] != position:
-                    self.code.positions.append((len(self.out), position))
+                self._mark(position)
                 self._one(instruction, following)
         for index, label in self.jumps:
             self._aim(index, self.labels[label])
         return self.code
+
+    def _mark(self, position: int) -> None:
+        """The next code is for that source position: of those that have come to no code the last."""
+        marks = self.code.positions
+        if marks and marks[-1][0] == len(self.out):
+            marks.pop()
+        if not marks or marks[-1][1] != position:
+            marks.append((len(self.out), position))
 
     def _aim(self, index: int, target: int) -> None:
         """Let the jump at `index` lead to `target`."""

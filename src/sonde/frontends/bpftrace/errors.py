@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sonde.frontends.bpftrace.program_text import ProgramText
 from sonde.model import errors
 from sonde.model.errors import Position, SourceError
@@ -22,11 +24,16 @@ class SourceSpan(NamedTuple):
 
 
 class BtError(SourceError):
-    """A mistake in a program: `text` is what is wrong, `span` where, `hint` what helps."""
+    """A mistake in a program: `text` is what is wrong, `span` where, `hint` what helps. `expanded_from` are the calls
+    of macros that it comes from, the innermost first."""
 
-    def __init__(self, text: str, span: SourceSpan, hint: str = "", file: str | None = None) -> None:
+    def __init__(
+        self, text: str, span: SourceSpan, hint: str = "", file: str | None = None,
+        expanded_from: Sequence[SourceSpan] = (),
+    ) -> None:  # fmt: skip
         super().__init__(errors.LANGUAGE, text, position(span, file), hint)
         self.span = span
+        self.expanded_from = tuple(dict.fromkeys(expanded_from))
         self.told = ""
         """What is told below it: a compiler's message for C text."""
 

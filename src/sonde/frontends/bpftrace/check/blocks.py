@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from sonde.frontends.bpftrace.check.conversions import bare, converted
-from sonde.frontends.bpftrace.check.macros import expanded, require_end
+from sonde.frontends.bpftrace.check.macros import enter, expanded, leave
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.check.types import is_text
 from sonde.frontends.bpftrace.errors import SourceSpan
@@ -65,8 +65,7 @@ def macro_value(call: nodes.Call | nodes.Name, scope: BtScope) -> Expr | None:
     if not isinstance(made, nodes.BlockValue):
         kind = "Function" if call.name in scope.functions else "Macro"
         raise scope.mistake(f"{kind} {call.name} has no value", call.at)
-    scope.depth += 1
-    require_end(scope.depth, call, scope)
+    enter(call, scope)
     value = block_value(made, scope)
-    scope.depth -= 1
+    leave(call, scope)
     return value

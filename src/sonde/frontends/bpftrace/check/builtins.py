@@ -27,6 +27,17 @@ _ARGUMENTS = tuple(f"arg{number}" for number in range(10))
 _WITH_ARGUMENTS = ("kprobe", "uprobe", "usdt", "rawtracepoint")
 
 
+_INTERNAL = "__builtin_"
+_INTERNALS = ("comm", "cpid", "cpu", "dw_ustack", "elapsed", "func", "ncpus", "probe", "retval", "usermode")
+"""What bpftrace's own library calls these built-in variables, behind `_INTERNAL`."""
+
+
+def public_name(name: str) -> str:
+    """What a built-in variable is called that is named as bpftrace's own library does."""
+    rest = name.removeprefix(_INTERNAL)
+    return rest if rest != name and rest in _INTERNALS else name
+
+
 def builtin(name: str, span: SourceSpan, scope: BtScope) -> Expr | None:
     """The variable of that name, None if there is none."""
     if name.startswith("__builtin_"):

@@ -28,7 +28,7 @@ from sonde.frontends.bpftrace.errors import BtError, SourceSpan
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model import program as tree
 from sonde.model.program import Expr, Statement
-from sonde.model.types import BOOL, CHAR, INT, STRING, Pointer, resolve, size_of
+from sonde.model.types import BOOL, CHAR, INT, STRING, Enum, Pointer, resolve, size_of
 
 Value = Callable[[nodes.Call, BtScope], Expr]
 Action = Callable[[nodes.Call, BtScope], Statement]
@@ -216,9 +216,21 @@ def _sizeof(call: nodes.Call, scope: BtScope) -> Expr:
     kind = type_of(argument, scope)
     if resolve(kind) == STRING and not isinstance(argument, nodes.TypeName):
         size = text_size(unevaluated(argument, scope), scope)
+    elif isinstance(resolve(kind), Enum) and is_integer(kind) and not _is_stored(argument, scope):
+        size = size_of(UINT64)
     else:
         size = size_of(kind)
     return constant(size, scope.at(call.at), UINT64)
+
+
+def _is_stored(argument: nodes.Expr | nodes.TypeName, scope: BtScope) -> bool:
+    """Whether it is a part of something in memory, where an enumerator has as many bytes as C gives it; the language's
+    own are of 64 bits."""
+    from sonde.frontends.bpftrace.check.type_names import unevaluated
+
+    if isinstance(argument, nodes.TypeName):
+        return False
+    return isinstance(unevaluated(argument, scope), (tree.MemberOf, tree.Index, tree.Deref, tree.Argument))
 
 
 def _container_of(call: nodes.Call, scope: BtScope) -> Expr:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from sonde.frontends.bpftrace.check.conversions import test
+from sonde.frontends.bpftrace.check.globs import is_glob
 from sonde.frontends.bpftrace.check.jumps import refuse_jumps
 from sonde.frontends.bpftrace.check.known_types import KnownTypes
 from sonde.frontends.bpftrace.check.macros import of_items
@@ -183,18 +184,36 @@ _EVICTING, _EVICTING_BY_CPU = "lru", "percpulruhash"
 
 
 def _points(item: nodes.ProbeItem, given: CheckInput, warnings: list[BtError]) -> list[list[AttachedProbes]]:
-    """The probes of each attach point; what is not there is left out where the settings say so."""
-    found = []
+    """The probes of each attach point; what is not there is left out where the settings say so, and a wildcard that
+    nothing fits where there are others."""
+    found: list[list[AttachedProbes]] = []
     machine = given.machine._replace(told=warnings.append)
+    policy, hint, is_any = given.settings["missing_probes"], "", False
     for point in item.points:
         try:
-            found += [filtered(each, given.filter) for each in of_each_type(point, machine)]
+            attached = of_each_type(point, machine)
         except NoSuchProbeError as error:
-            if given.settings["missing_probes"] == "error":
+            hint = hint or error.hint
+            if is_glob(point.text):
+                continue
+            if policy == "error":
                 raise
-            if given.settings["missing_probes"] == "warn":
+            if policy == "warn":
                 warnings.append(BtError(f"{error.text} Skipping.", error.span, "", given.file))
+        else:
+            found += [filtered(each, given.filter) for each in attached]
+            is_any = True
+    if not is_any and policy != "ignore":
+        span = item.points[0].at.to(item.points[-1].at)
+        if policy == "error":
+            text = "If this is expected, set the 'missing_probes' config variable to 'warn'."
+            raise BtError(f"{_WITHOUT_PROBES} {text}", span, hint, given.file)
+        text = "It is being removed which may cause issues with program behavior."
+        warnings.append(BtError(f"{_WITHOUT_PROBES} {text}", span, "", given.file))
     return found
+
+
+_WITHOUT_PROBES = "Probe has no valid attach points."
 
 
 def _clauses(probes: Sequence[tuple[nodes.ProbeItem, list[list[AttachedProbes]]]], scope: BtScope) -> list[Clause]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sonde.frontends.bpftrace.check.aggregating import shown_function
-from sonde.frontends.bpftrace.check.builtins import WITHOUT_NAMES, argument, builtin, composed_elements
+from sonde.frontends.bpftrace.check.builtins import WITHOUT_NAMES, argument, builtin, composed_elements, public_name
 from sonde.frontends.bpftrace.check.called_types import called
 from sonde.frontends.bpftrace.check.calls import is_bare
 from sonde.frontends.bpftrace.check.calls import value as call_value
@@ -91,6 +91,7 @@ def _name(node: nodes.Name, scope: BtScope) -> Expr:
             return scope.expression(value, scope)
     if node.name in ("true", "false"):
         return tree.Const(BOOL, scope.at(node.at), int(node.name == "true"))
+    node = node._replace(name=public_name(node.name))
     found = builtin(node.name, node.at, scope)
     if found is not None:
         return found

@@ -34,11 +34,21 @@ def expanded(call: nodes.Call | nodes.Name, scope: BtScope) -> nodes.BlockValue 
     return nodes.BlockValue(call.at, body, _rewritten(macro.value, replaced, scope.expansions))
 
 
-def require_end(depth: int, call: nodes.Call | nodes.Name, scope: BtScope) -> None:
-    """Raises BtError where macros are nested too deeply."""
-    if depth > _MOST_NESTED:
+def enter(call: nodes.Call | nodes.Name, scope: BtScope) -> None:
+    """Go into what a macro or function stands for. Raises BtError where they are nested too deeply."""
+    scope.depth += 1
+    if scope.depth > _MOST_NESTED:
         kind = "function" if call.name in scope.functions else "macro"
         raise scope.mistake(f"Recursive {kind} call detected: {call.name}", call.at)
+    if call.name not in scope.functions:
+        scope.expanded_from.append(call.at)
+
+
+def leave(call: nodes.Call | nodes.Name, scope: BtScope) -> None:
+    """Go out of it."""
+    scope.depth -= 1
+    if call.name not in scope.functions:
+        scope.expanded_from.pop()
 
 
 def no_definition(call: nodes.Call | nodes.Name, scope: BtScope, why: str) -> BtError:

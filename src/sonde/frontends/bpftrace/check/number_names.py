@@ -16,7 +16,7 @@ from sonde.model.types import STRING
 _ERRORS = range(134)
 """Numbers of errors (include/uapi/asm-generic/errno.h)."""
 
-_SIGNALS = range(1, 65)
+_SIGNALS = range(65)
 
 
 def strerror(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Expr:
@@ -32,7 +32,7 @@ def signal_name(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -
     """signal_name(number): as strsignal(3) has it."""
     from signal import strsignal  # few programs ask for them
 
-    names = {number: strsignal(number) or f"Unknown signal {number}" for number in _SIGNALS}
+    names = {number: (number and strsignal(number)) or f"Unknown signal {number}" for number in _SIGNALS}
     return _named(call, arguments, scope, names, "N/A")
 
 

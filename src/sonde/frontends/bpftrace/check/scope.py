@@ -177,11 +177,13 @@ class BtScope:
         """How maps are kept that are declared."""
         self.macros: Mapping[tuple[str, int], Sequence[nodes.Macro]] = {}
         self.functions: Mapping[str, nodes.SubprogramItem] = {}
-        self.remarks: dict[tuple[SourceSpan, str], BtError] = {}
+        self.remarks: dict[tuple[SourceSpan, str, tuple[SourceSpan, ...]], BtError] = {}
         self.types = KnownTypes(catalog)
         self.expansions = 0
         self.spans: dict[tuple[int, int], tuple[int, int]] = {}
         """Where what begins at a place ends."""
+        self.expanded_from: list[SourceSpan] = []
+        """Where the macros are called that the expression or statement comes from, the outermost first."""
         self.depth = 0
         """Macros that the one which is being checked stands in."""
         self._blocks: list[dict[str, Local]] = [{}]
@@ -198,11 +200,11 @@ class BtScope:
     def mistake(self, text: str, span: SourceSpan, hint: str = "") -> BtError:
         """What is raised for a mistake there. Variables of macros and functions are called as they were written."""
         written = re.sub(r"(\$[A-Za-z_]\w*) \d+", r"\1", text) if self.expansions else text
-        return BtError(written, span, hint, self.file)
+        return BtError(written, span, hint, self.file, self.expanded_from[::-1])
 
     def remark(self, text: str, span: SourceSpan, hint: str = "") -> None:
         """Warn of something there, once."""
-        self.remarks[span, text] = self.mistake(text, span, hint)
+        self.remarks[span, text, tuple(self.expanded_from)] = self.mistake(text, span, hint)
 
     def take_back(self, span: SourceSpan) -> None:
         """What has been remarked of something there."""
@@ -245,15 +247,17 @@ class BtScope:
     def close(self) -> None:
         self._blocks.pop()
 
-    def mark(self) -> tuple[int, int, int, int, int]:
+    def mark(self) -> tuple[int, int, int, int, int, int]:
         """Where the checker is, for `back_to`."""
-        return len(self._blocks), len(self.before), self.depth, self.loops, self.unevaluated
+        calls = len(self.expanded_from)
+        return len(self._blocks), len(self.before), self.depth, self.loops, self.unevaluated, calls
 
-    def back_to(self, mark: tuple[int, int, int, int, int]) -> None:
+    def back_to(self, mark: tuple[int, int, int, int, int, int]) -> None:
         """Leave what has been entered since the mark was taken."""
-        blocks, before, self.depth, self.loops, self.unevaluated = mark
+        blocks, before, self.depth, self.loops, self.unevaluated, calls = mark
         del self._blocks[blocks:]
         del self.before[before:]
+        del self.expanded_from[calls:]
 
     def body_of(self, inlined: nodes.Inlined) -> tuple[Statement, ...]:
         """The statements of a function, which sees those variables of its caller alone that are its own."""

@@ -8,7 +8,7 @@ from sonde.frontends.bpftrace.check.aggregating import NUMBERS, is_aggregating
 from sonde.frontends.bpftrace.check.called_types import called
 from sonde.frontends.bpftrace.check.calls import action, is_action
 from sonde.frontends.bpftrace.check.conversions import constant, converted, test, wide, wrapped
-from sonde.frontends.bpftrace.check.macros import expanded, is_defined, require_end
+from sonde.frontends.bpftrace.check.macros import enter, expanded, is_defined, leave
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.check.types import INT64, is_bool, is_integer, is_scalar, is_text, merged, spelled
 from sonde.frontends.bpftrace.errors import BtError
@@ -64,13 +64,12 @@ def _declare_put_off(node: nodes.Statement, scope: BtScope) -> None:
 def _evaluate(node: nodes.Evaluate, scope: BtScope) -> list[Statement]:
     macro = expanded(node.value, scope) if isinstance(node.value, (nodes.Call, nodes.Name)) else None
     if macro is not None and isinstance(node.value, (nodes.Call, nodes.Name)):
-        scope.depth += 1
-        require_end(scope.depth, node.value, scope)
+        enter(node.value, scope)
         if isinstance(macro, nodes.BlockValue):
             body = _evaluate(node._replace(value=macro), scope)
         else:
             body = [*statements(macro.body, scope)]
-        scope.depth -= 1
+        leave(node.value, scope)
         return body
     if isinstance(node.value, nodes.BlockValue):
         return [*statements((*node.value.statements, node._replace(value=node.value.value)), scope)]

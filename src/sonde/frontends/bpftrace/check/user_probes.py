@@ -13,7 +13,7 @@ from sonde.frontends.bpftrace.check.scope import AttachedProbes
 from sonde.frontends.bpftrace.errors import BtError
 from sonde.frontends.bpftrace.syntax import nodes
 from sonde.model.catalog import Catalog
-from sonde.model.errors import NO_FUNCTION, ProgramError, SourceError
+from sonde.model.errors import NO_FUNCTION, OUTSIDE_FUNCTION, ProgramError, SourceError
 from sonde.model.probe import Probe, Uprobe
 from sonde.typed import NamedTuple
 
@@ -102,6 +102,10 @@ def _of_file(
     except SourceError as error:
         if error.kind == NO_FUNCTION and is_glob(point.text):
             return []
+        if error.kind == OUTSIDE_FUNCTION and error.about:
+            name, size = error.about
+            text = f"Offset outside the function bounds ('{name}' size is {size})"
+            raise BtError(text, point.at) from None
         raise
     added = f"+{place.offset}" if place.offset else ""
     return _each(point, kind, probes, lambda probe: f"{_path(place, probe)}:{_function(place, probe)}{added}")

@@ -64,11 +64,11 @@ def check(
         lambda _: _warned(made, text),
         made,
         "bpftrace",
-        _report_texts(made),
+        _report_texts(made, given.tells),
     )
 
 
-def _report_texts(checked: CheckedProgram) -> ReportTexts:
+def _report_texts(checked: CheckedProgram, tells: bool) -> ReportTexts:
     """What the program's report is told besides its spec."""
     settings, text = checked.settings, checked.text
     return ReportTexts(
@@ -81,6 +81,7 @@ def _report_texts(checked: CheckedProgram) -> ReportTexts:
         tuple(ImportedText(*each) for each in text.imported),
         tuple(TextSpan(*begin, *end) for begin, end in checked.spans.items()),
         tuple(MapSeries(name, *each) for name, each in checked.series.items()),
+        tells,
     )
 
 

@@ -12,7 +12,7 @@ def told(error: SourceError, source: ProgramText) -> ProgramError:
     span, text = _span(error), "\n".join(source.lines)
     if span is None:
         return ProgramError(f"{source.name}: ERROR: {error.text}", error.hint, mistake=error, source=text)
-    message = placed("ERROR", error.text, span, source)
+    message = _whole("ERROR", error, span, source)
     if isinstance(error, BtError) and error.told:
         message = f"{message}\n{error.told}"
     return ProgramError(message, error.hint, True, mistake=error, source=text)
@@ -20,8 +20,16 @@ def told(error: SourceError, source: ProgramText) -> ProgramError:
 
 def warned(error: BtError, source: ProgramText) -> str:
     """What compiles and may be meant otherwise, as lines."""
-    message = placed("WARNING", error.text, error.span, source)
+    message = _whole("WARNING", error, error.span, source)
     return f"{message}\nHINT: {error.hint}" if error.hint else message
+
+
+def _whole(kind: str, error: SourceError, span: SourceSpan, source: ProgramText) -> str:
+    """With the calls of the macros that it comes from."""
+    calls = error.expanded_from if isinstance(error, BtError) else ()
+    return "\n".join(
+        [placed(kind, error.text, span, source), *(placed(kind, "expanded from", each, source) for each in calls)]
+    )
 
 
 def _span(error: SourceError) -> SourceSpan | None:

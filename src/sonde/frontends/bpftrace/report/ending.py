@@ -28,7 +28,8 @@ class Ending(NamedTuple):
     """What the program calls the functions of its aggregations, by their names. `is_json`: what is shown are objects,
     one a line. Strings of `longest` characters have been cut, and have `trailer` behind them. `warns`: warnf() is
     heard. `source` is the program's text. `largest_file`: so many bytes cat() shows. `series` are the maps of
-    tseries(). `trials` take what is shown while they run."""
+    tseries(). `trials` take what is shown while they run. `tells`: what helpers fail to do is told with the helper's
+    name."""
 
     functions: Mapping[str, str]
     is_json: bool = False
@@ -39,6 +40,7 @@ class Ending(NamedTuple):
     largest_file: int = 0
     series: Mapping[str, Series] = {}
     trials: BtTrials | None = None
+    tells: bool = False
 
 
 def ending_of(spec: TracingSpec) -> Ending:
@@ -68,6 +70,7 @@ def ending_of(spec: TracingSpec) -> Ending:
         source=source,
         largest_file=texts.largest_file,
         series={each.map: Series(each.interval, each.intervals, each.function) for each in texts.series},
+        tells=texts.tells,
     )
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import struct
 from collections.abc import Iterable
 
+from sonde.bpf.helpers import name_of
 from sonde.consume.events import Fault
 from sonde.frontends.bpftrace.errors import SourceSpan, placed
 from sonde.model.records import FAULTS
@@ -27,9 +29,12 @@ _COLUMN_BITS = 10
 """Of the last word of a struct bpf_line_info, below the line."""
 
 
-def fault_text(fault: Fault, programs: Iterable[ProgramSpec], source: BtSource) -> str:
-    """What went wrong, with the line and a mark below it where the place is known."""
+def fault_text(fault: Fault, programs: Iterable[ProgramSpec], source: BtSource, tells: bool = False) -> str:
+    """What went wrong, with the line and a mark below it where the place is known. `tells` of the helper that has
+    failed, as bpftrace does."""
     message, span = told(fault, programs, source)
+    if tells and (helper := failed_helper(fault, programs)):
+        message = f"{os.strerror(EFAULT)}\nAdditional Info - helper: {helper}, retcode: {-EFAULT}"
     return f"{_KIND}: {message}" if span is None else placed(_KIND, message, span, source.text)
 
 
@@ -44,6 +49,30 @@ def told(fault: Fault, programs: Iterable[ProgramSpec], source: BtSource) -> tup
         return message, None
     line, column = place
     return message, SourceSpan(line, column, *source.spans.get(place, (line, column + 1)))
+
+
+def failed_helper(fault: Fault, programs: Iterable[ProgramSpec]) -> str:
+    """The helper that could not read memory, "" for another fault: the last that the code calls before the fault."""
+    if fault.code != BAD_ADDRESS:
+        return ""
+    for program in programs:
+        if fault.pc < 0 or not any(each.probe == fault.probe for each in program.probes):
+            continue
+        for at in range(min(fault.pc, len(program.code) // INSTRUCTION - 1), -1, -1):
+            operation, registers, _, number = _INSTRUCTION.unpack_from(program.code, at * INSTRUCTION)
+            name = name_of(number).removeprefix("bpf_")
+            if operation == CALL and not registers >> 4 and name.startswith(_READING):
+                return name
+        return ""
+    return ""
+
+
+CALL = 0x85
+"""BPF_JMP | BPF_CALL; without a source register it is of a helper (include/uapi/linux/bpf.h)."""
+INSTRUCTION = 8
+BAD_ADDRESS, EFAULT = 1, 14
+_INSTRUCTION = struct.Struct("<BBhi")
+_READING = ("probe_read_", "copy_from_user")
 
 
 def _place(fault: Fault, programs: Iterable[ProgramSpec]) -> tuple[int, int] | None:

@@ -7,7 +7,7 @@ import re
 
 from sonde.consume.events import Fault
 from sonde.frontends.bpftrace.program_text import BtSource
-from sonde.frontends.bpftrace.report.faults import told
+from sonde.frontends.bpftrace.report.faults import EFAULT, failed_helper, told
 from sonde.frontends.bpftrace.report.json_objects import object_line
 from sonde.model.spec import TracingSpec
 from sonde.typed import Any
@@ -31,14 +31,17 @@ def message_line(name: str, text: bytes) -> bytes:
     return _line(name, found | {"filename": place[1], "line": int(place[2]), "col": int(place[3] or 1)})
 
 
-def fault_line(fault: Fault, spec: TracingSpec, source: BtSource) -> bytes:
-    """A mistake of a running program."""
+def fault_line(fault: Fault, spec: TracingSpec, source: BtSource, tells: bool = False) -> bytes:
+    """A mistake of a running program; `tells` of the helper that has failed."""
     message, span = told(fault, spec.programs, source)
     found: dict[str, Any] = {"msg": message}
+    helper = failed_helper(fault, spec.programs) if tells and span is not None else ""
+    if helper:
+        found = {"msg": os.strerror(EFAULT), "helper": helper, "retcode": -EFAULT}
     if span is not None:
         name, before = source.text.origin(span.line)
         found |= {"filename": name, "line": span.line - before, "col": span.column}
-    return _line("runtime_error", found)
+    return _line(HELPER if helper else "runtime_error", found)
 
 
 def _line(kind: str, found: dict[str, Any]) -> bytes:

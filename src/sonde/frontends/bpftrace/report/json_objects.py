@@ -15,6 +15,7 @@ from sonde.frontends.bpftrace.report.typed_values import (
     bits_of,
     has_form,
     is_tuple,
+    is_unread,
     members_of,
     number_text,
     own_keyword,
@@ -93,7 +94,10 @@ def json_value(types: LanguageTypes, number: int, data: bytes) -> Any:
         case "struct" if own_keyword(spec):
             return _decoded(types.objects(own_keyword(spec), data[: spec.size]))
         case "struct":
-            found = [(each.name, _member(types, each, data)) for each in members_of(types, spec)]
+            found = [
+                (each.name, None if is_unread(types, spec, each) else _member(types, each, data))
+                for each in members_of(types, spec)
+            ]
             return [value for _, value in found] if is_tuple(spec) else dict(found)
         case kind if kind in REALS:
             return _real(data[: spec.size], kind)

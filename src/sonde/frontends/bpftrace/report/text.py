@@ -219,11 +219,11 @@ class BtReport(Report):
         if self._ending.is_json:
             from sonde.frontends.bpftrace.report.json_messages import fault_line  # few ask for it
 
-            self._show(fault_line(fault, self._spec, self._ending.source))
+            self._show(fault_line(fault, self._spec, self._ending.source, self._ending.tells))
             return
         from sonde.frontends.bpftrace.report.faults import fault_text  # few programs have any
 
-        self._complain(*fault_text(fault, self._spec.programs, self._ending.source).split("\n"))
+        self._complain(*fault_text(fault, self._spec.programs, self._ending.source, self._ending.tells).split("\n"))
 
     def drop(self, drop: Drop) -> None:
         if self._trials is not None and self._trials.is_measured:

@@ -104,6 +104,8 @@ def _array(types: LanguageTypes, spec: TypeSpec, data: bytes) -> bytes:
 def _structure(types: LanguageTypes, spec: TypeSpec, data: bytes) -> bytes:
     values = [
         (member.name, _member(types, member.type, member.offset, member.bits, data))
+        if not is_unread(types, spec, member)
+        else (member.name, b"null")
         for member in members_of(types, spec)
     ]  # fmt: skip
     if is_tuple(spec):
@@ -121,6 +123,12 @@ def members_of(types: LanguageTypes, spec: TypeSpec) -> Iterator[MemberSpec]:
         else:
             inner = members_of(types, types[member.type])
             yield from (each._replace(offset=each.offset + member.offset) for each in inner)
+
+
+def is_unread(types: LanguageTypes, spec: TypeSpec, member: MemberSpec) -> bool:
+    """Whether it is a floating-point number in a union, where it is mostly the bits of something else: the language has
+    no such numbers, and shows none there."""
+    return spec.name.startswith("union") and types[member.type].kind in REALS
 
 
 def _member(types: LanguageTypes, number: int, offset: int, bits: int, data: bytes) -> bytes:
