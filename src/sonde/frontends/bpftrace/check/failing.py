@@ -61,9 +61,8 @@ def _shown(value: int | bytes, conversion: Conversion) -> str:
 
 
 def taken_branch(node: nodes.If, condition: tree.Expr) -> tuple[nodes.Statement, ...] | None:
-    """The branch of an `if` that is decided when compiling, None if running decides. The other one is no part of the
-    program."""
-    truth = known_truth(condition)
+    """The branch of an `if` that `comptime` decides on, None for others. The other one is no part of the program."""
+    truth = known_truth(condition) if isinstance(node.test, nodes.Comptime) else None
     return None if truth is None else node.then if truth else node.otherwise
 
 
