@@ -1,7 +1,7 @@
-"""Write src/sonde/frontends/bpftrace/check/definitions/header_constants.txt: constants that programs take from headers
+"""Write src/sonde/frontends/bpftrace/check/header_constants.txt: constants that programs take from headers
 of the kernel, from the installed C headers.
 
-    python3 tools/make_header_constants.py src/sonde/frontends/bpftrace/check/definitions/header_constants.txt
+    python3 tools/make_header_constants.py src/sonde/frontends/bpftrace/check/header_constants.txt
 
 Only facts are taken: names and numbers. The kernel's headers for programs (linux-libc-dev) come first, then those of
 the C library (libc6-dev) for what the kernel's own headers have and those for programs have not. `INTERNAL` are

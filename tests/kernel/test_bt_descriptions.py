@@ -13,6 +13,8 @@ own=begin { }
 interval:s:1e1 { }
 interval:1e9 { }
 i:100ms { }
+i:100ms, { }
+i:100ms,s:cs:1000, /pid/ { }
 p:hz:0x63 { }
 t*:sched:sched_switch { }
 t:*:sched_switch { }

@@ -14,7 +14,7 @@ import pytest
 from support.bpftrace import bt_compiling
 from support.machine import packages
 
-from sonde.frontends.bpftrace.check.definitions.header_constants import header_constants
+from sonde.frontends.bpftrace.check.header_constants import header_constants
 
 GENERATOR = Path(__file__).parents[2] / "tools" / "make_header_constants.py"
 MODULES = (errno, os, resource, signal, socket, stat)

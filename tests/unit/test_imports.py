@@ -35,9 +35,10 @@ ALLOWED = {
     "notation": {"model", "arch", "bpf.helpers", "resources"},
     "frontends": {"model", "arch", "notation"},
     "frontends.d.programs": {"model", "arch", "resources", "untrusted"},
+    "frontends.bpftrace.check": {"model", "arch", "notation", "resources"},
     "frontends.bpftrace.programs": {"model", "untrusted"},
     "frontends.bpftrace.report": {
-        "model", "consume", "formats.bpf_ring", "formats.damage", "report", "untrusted", "written_files",
+        "model", "bpf.helpers", "consume", "formats.bpf_ring", "formats.damage", "report", "untrusted", "written_files",
     },
     "frontends.d.report": {"model", "consume", "formats.bpf_ring", "formats.damage", "report"},
     "codegen": {"model", "arch", "bpf", "formats.bpf_ring"},

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sonde.cli.messages import FatalError, UsageError
-from sonde.library import NamedTuple
-from sonde.visible import single_line
+from sonde.library import NamedTuple, single_line
 
 _FLAGS = {
     "-q": "quiet", "--quiet": "quiet", "-v": "verbose", "--verbose": "verbose", "-k": "errors", "--warnings": "errors",
@@ -71,11 +70,10 @@ class BtArguments(NamedTuple):
             return ()
         if not text.isascii() or not text[:1].isdigit():
             raise FatalError(f"Failed to parse pid: invalid integer: {text}")
-        from sonde.frontends.bpftrace.syntax.lexer import integer_of  # few commands have it
-
-        pid = integer_of(text)
-        if pid is None:
-            raise FatalError(f"Failed to parse pid: invalid trailing bytes: {text}")
+        try:
+            pid = int(text, 16 if text[:2].lower() == "0x" else 10)
+        except ValueError:
+            raise FatalError(f"Failed to parse pid: invalid trailing bytes: {text}") from None
         if not 0 < pid <= _LARGEST_PID:
             raise FatalError(f"Pid out of range: {text}")
         return (pid,)

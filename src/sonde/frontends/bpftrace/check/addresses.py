@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 
-from sonde.frontends.bpftrace.check.builtins import SAMPLED
 from sonde.frontends.bpftrace.check.conversions import constant, constant_value, integer_value, literal_text
 from sonde.frontends.bpftrace.check.held_values import held
 from sonde.frontends.bpftrace.check.numbers import member_of
-from sonde.frontends.bpftrace.check.scope import BtScope
+from sonde.frontends.bpftrace.check.scope import SAMPLED, BtScope
 from sonde.frontends.bpftrace.check.types import UINT64, base_name, is_scalar, is_text
 from sonde.frontends.bpftrace.check.value_call import ValueCall
 from sonde.frontends.bpftrace.syntax import nodes

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from sonde.arch import registers
 from sonde.frontends.bpftrace.check import numbers
-from sonde.frontends.bpftrace.check.scope import BtScope
+from sonde.frontends.bpftrace.check.scope import SAMPLED, BtScope
 from sonde.frontends.bpftrace.check.types import INT32, INT64, UINT32, UINT64, structure_of
 from sonde.frontends.bpftrace.errors import SourceSpan
 from sonde.model import program as tree
@@ -160,8 +160,6 @@ def _context(span: SourceSpan, scope: BtScope) -> Expr:
     return tree.Builtin(Pointer(found or VOID), scope.at(span), "__context")
 
 
-SAMPLED = ("interval", "profile", "hardware", "software", "watchpoint")
-"""Kinds of probes that events of perf fire, whose programs have the registers of a sample."""
 _WITH_REGISTERS = ("kprobe", "kretprobe", "uprobe", "uretprobe", "usdt")
 
 

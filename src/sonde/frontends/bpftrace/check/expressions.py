@@ -116,7 +116,7 @@ def _name(node: nodes.Name, scope: BtScope) -> Expr:
 
 def _advice(name: str) -> str:
     """What helps where a name is not known, "" if nothing does."""
-    from sonde.frontends.bpftrace.check.definitions.header_constants import header_constants  # mistakes alone want it
+    from sonde.frontends.bpftrace.check.header_constants import header_constants  # mistakes alone want it
 
     if name not in header_constants():
         return ""

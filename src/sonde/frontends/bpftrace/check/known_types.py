@@ -47,6 +47,6 @@ class KnownTypes:
         """A constant of the kernel's headers that neither they, which need not be there, nor its types have told."""
         if not self.has_headers:
             return None
-        from sonde.frontends.bpftrace.check.definitions.header_constants import header_constants  # few programs
+        from sonde.frontends.bpftrace.check.header_constants import header_constants  # few programs
 
         return header_constants().get(name)

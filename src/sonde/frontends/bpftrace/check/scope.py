@@ -36,6 +36,9 @@ class AttachedProbes(NamedTuple):
         return {isinstance(each.firing, (Uprobe, StaticProbe, Syscall)) for each in self.probes}
 
 
+SAMPLED = ("interval", "profile", "hardware", "software", "watchpoint")
+"""Kinds of probes that events of perf fire, whose programs have the registers of a sample."""
+
 Default: TypeAlias = bool | int | bytes
 
 

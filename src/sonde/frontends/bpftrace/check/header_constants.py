@@ -10,7 +10,7 @@ from sonde import resources
 @cache
 def header_constants() -> dict[str, int]:
     """All of them."""
-    text = resources.text("frontends", "bpftrace", "check", "definitions", "header_constants.txt")
-    lines = (line for line in text.splitlines() if not line.startswith("#"))
+    text = resources.text("frontends", "bpftrace", "check", "header_constants.txt")
+    lines = (line for line in text.split("\n") if not line.startswith("#"))
     pairs = (word.split("=") for line in lines for word in line.split())
     return {name: int(value, 0) for name, value in pairs}
