@@ -6,7 +6,9 @@ from collections import Counter
 
 import pytest
 from support.command.command import sonde, start, unwrapped
-from support.machine import packages
+from support.machine import compilers, packages
+
+import sonde as library
 
 pytestmark = packages.needs("perf")
 
@@ -129,6 +131,63 @@ def test_stacks_have_the_frames_that_perf_shows(recorded):
             found[tuple(re.split("[`+]", line)[0] if "`" in line or "+" in line else "" for line in frames)] += 1
     assert sum(expected.values()) > 10
     assert found == expected
+
+
+SPINNING = r"""
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+static volatile long sum;
+__attribute__((noinline)) void leaf(long n) { while (n--) sum += n; }
+__attribute__((noinline)) void aligned(long n) {
+    volatile int block[16] __attribute__((aligned(64)));
+    block[n & 15] = n; leaf(n); block[1] = 0;
+}
+__attribute__((noinline)) void varying(long n) {
+    volatile char *more = __builtin_alloca(n % 100 + 10);
+    memset((char *)more, n, n % 100); aligned(n); more[0] = 0;
+}
+static void handler(int number) { varying(1000000); }
+static int compare(const void *one, const void *other) { leaf(3000000); return *(char *)one - *(char *)other; }
+int main() {
+    struct itimerval often = {{0, 20000}, {0, 20000}};
+    signal(SIGALRM, handler);
+    setitimer(ITIMER_REAL, &often, 0);
+    for (int n = 0; n < 24; n++) { char text[] = "unsorted"; qsort(text, 8, 1, compare); varying(4000000 + n); }
+}
+"""
+
+
+@pytest.mark.long
+def test_stacks_of_registers_and_bytes_have_the_functions_that_perf_shows(tmp_path):
+    """Each sample's, of code without frame pointers. Of callers within libc perf finds some, and sonde those, too."""
+    path = str(tmp_path / "perf.data")
+    program = compilers.built("spinning.c", SPINNING, "gcc", "-O2", "-fno-ipa-cp", "-fno-inline")
+    record(path, "-F", "499", "-e", "cpu-clock", "--call-graph", "dwarf,4096", work=[program])
+    words = ["perf", "script", "--no-inline", "-i", path, "-F", "time,ip,sym,dso"]
+    shown = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    theirs_, name = [], program.rpartition("/")[2]
+    for block in filter(str.strip, shown.split("\n\n")):
+        _, *lines = block.strip().splitlines()
+        frames = [line.split(maxsplit=1)[1] for line in lines if not line.split()[0].startswith("ffff")]
+        theirs_.append([frame.split(" ")[0] for frame in frames if frame.endswith(f"{name})")])
+    text = 'profile-499 { printf("-\\n"); ustack(64); }'
+    blocks = sonde("--replay", path, "-qn", text).stdout.split("-\n")[1:]
+    ours = [re.findall(rf"{re.escape(name)}`(\w+)", block) for block in blocks]
+    compared = [pair for pair in zip(theirs_, ours, strict=True) if pair[0]]
+    assert len(compared) > 30
+    assert len({tuple(each) for each in ours}) >= 3
+    for expected, found in compared:
+        assert found == expected
+    with library.trace("profile-499 { @found[ustack()] = count(); }", options={"replay": path}) as run:
+        run.wait()
+    named = {tuple(frame.function for frame in stack) for (stack,) in run.aggregations["found"]}
+    assert any(each[:2] == ("leaf", "compare") and each[-1] == "_start" for each in named)
+    words = ["--folded", f"{path}.folded"]
+    whole = sonde("--replay", path, "-qn", "profile-499 { @[ustack()] = count(); }", *words)
+    assert f"{name}`main;{name}`varying;{name}`aligned;{name}`leaf" in (tmp_path / "perf.data.folded").read_text()
+    assert "missing" not in whole.stdout + whole.stderr
 
 
 @pytest.mark.share(1)

@@ -16,10 +16,12 @@ from support.files.perf_files import open_firings
 from support.suite.example_counts import count_of
 from test_perf_data_input import zstd
 
+from sonde.arch import registers
 from sonde.cli.main import main
 from sonde.engines.fired import RecordedFiring
 from sonde.formats.perf_data import PerfDataError
 from sonde.formats.perf_data_input import FiledSampleOf, PerfDataInput
+from sonde.symbols.mappings import parse_maps
 
 pytestmark = pytest.mark.examples
 
@@ -33,9 +35,26 @@ def files():
     records = perf_files.session()
     found = [perf_files.file(records), perf_files.pipe(records), perf_files.file(records, told=[])]
     found.append(perf_files.file([struct.pack("=IHHQ", 71, 0, 48, 64) + bytes(32 + 64), *records]))
+    found.append(with_stacks())
     if any(find_spec(each) for each in ("zstandard", "compression")):
         found.append(perf_files.compressed(records, zstd()))
     return found
+
+
+def with_stacks():
+    """Registers and stacks of this process's own code, which lead somewhere."""
+    thread = (10, 10)
+    code = next(each for each in parse_maps(Path("/proc/self/maps").read_text()) if each.executable and each.is_object)
+    taken = bytearray(registers.SIZE)
+    for at, value in ((registers.PROGRAM_COUNTER, code.start + 4096), (registers.STACK_POINTER, 0x7000)):
+        taken[at : at + 8] = value.to_bytes(8, "little")
+    stack = b"".join((code.start + 256 * n).to_bytes(8, "little") for n in range(64))
+    mapping = perf_files.mapped(
+        0, thread, code.start, code.end - code.start, code.path.encode(), code.offset, code.inode
+    )
+    samples = [perf_files.sample_with_stack(100 + n, thread, bytes(taken), stack) for n in range(8)]
+    event = perf_files.event_with_stack()
+    return perf_files.file([perf_files.named(0, thread, b"name"), mapping, *samples], events=[event])
 
 
 def damaged(chance, whole):
@@ -115,7 +134,7 @@ def test_a_reader_ends_with_values_or_one_error(tmp_path):
 def test_firings_end_with_one_error_or_fewer(tmp_path):
     """What cannot be told is left out, and said."""
     path = tmp_path / "file"
-    before, found, refused, damaged_ = most_memory(), 0, 0, 0
+    before, found, refused, damaged_, unwound = most_memory(), 0, 0, 0, 0
     for data in cases(count_of(200), 6):
         path.write_bytes(data)
         begun = time.process_time()
@@ -128,6 +147,7 @@ def test_firings_end_with_one_error_or_fewer(tmp_path):
             for each in source.happenings():
                 if isinstance(each, RecordedFiring):
                     found += 1
+                    unwound += each.unwound is not None and len(each.unwound()) > 1
                     assert 0 <= each.probe < len(source.probes)
                     assert len(each.thread.comm) <= 15
             damaged_ += bool(source.damage)
@@ -135,7 +155,7 @@ def test_firings_end_with_one_error_or_fewer(tmp_path):
             source.close()
         assert time.process_time() - begun < SECONDS
         assert most_memory() < before + MEMORY
-    assert min(found, refused, damaged_) > 10
+    assert min(found, refused, damaged_, unwound) > 10
 
 
 @pytest.mark.share(1)

@@ -5,12 +5,16 @@ import struct
 import pytest
 from support.files import perf_files
 from support.files.perf_files import open_firings
+from support.symbols.dumped_stacks import DumpedStack
 
 from sonde.arch import registers
 from sonde.engines.fired import RecordedFiring
 from sonde.formats.perf_data import PerfDataError
+from sonde.formats.perf_features import BUILD_ID
+from sonde.model.stack_remarks import NO_OBJECT, STACK_ENDS, WIDTH, remark_word
 from sonde.providers.filed_events import FiledTraceEvents
 from sonde.runtime.kernel_types import layout
+from sonde.symbols.mappings import parse_maps
 from sonde.symbols.process_events import Executed, Exited, Forked, Mapped
 
 
@@ -71,6 +75,36 @@ def test_calls_have_their_arguments_and_results(tmp_path):
     assert int.from_bytes(result, "little", signed=True) == -2
     assert (entry.cpu, back.cpu, entry.thread.tid, entry.thread.pid) == (1, 0, 8, 7)
     assert (entry.user_stack, entry.kernel_stack) == ((0x4444, 0x5555), ())
+
+
+def test_a_stack_of_registers_and_bytes_is_walked(tmp_path):
+    """By the tables of the file that the process had mapped then; what a call chain has is taken instead."""
+    dumped, thread = DumpedStack("-O2"), (7, 7)
+    maps = [
+        perf_files.mapped(1, thread, each.start, each.end - each.start, each.path.encode(), each.offset, each.inode)
+        for each in parse_maps(dumped.maps) if each.executable and each.is_object
+    ]  # fmt: skip
+    taken, stack = dumped.pt_regs(), dumped.stack[:8192]
+    chain = ((1 << 64) - 512, 0x4444, 0x5555)
+    records = [
+        perf_files.sample_with_stack(0, thread, taken, stack), *maps,
+        perf_files.sample_with_stack(2, thread, taken, stack),
+        perf_files.sample_with_stack(3, thread, taken, b"", 512),
+        perf_files.sample_with_stack(4, thread, taken, stack, abi=1),
+        perf_files.sample_with_stack(5, thread, taken, stack, abi=0),
+        perf_files.sample_with_stack(6, thread, taken, stack, chain=chain),
+    ]  # fmt: skip
+    told = [each for each in perf_files.features() if each[0] != BUILD_ID]
+    source = opened(tmp_path, perf_files.file(records, told, [perf_files.event_with_stack()]))
+    stacks = [
+        each.unwound() if each.unwound else each.user_stack
+        for each in source.happenings() if isinstance(each, RecordedFiring) and each.time != 1
+    ]  # fmt: skip
+    first = dumped.registers["IP"]
+    assert stacks == [
+        (first, remark_word(NO_OBJECT)), (first, *dumped.callers), (first, remark_word(STACK_ENDS)),
+        (first, remark_word(WIDTH)), (), chain[1:],
+    ]  # fmt: skip
 
 
 def read(firing, address, size):

@@ -22,7 +22,7 @@ Registers are those of this machine's processor (`arch.registers.SIZE` bytes). T
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from sonde.model.probe import Probe
 from sonde.symbols.process_events import ProcessEvent
@@ -64,7 +64,8 @@ class KeptPacket(NamedTuple):
 class RecordedFiring(NamedTuple):
     """A firing of the probe that has the place `probe` among the source's. Stacks are return addresses, the innermost
     first, None where they were not kept. `results` are those of helpers, by their numbers, in the order of calls.
-    `packet` is that which it is about, None where none was kept."""
+    `packet` is that which it is about, None where none was kept. `unwound` finds the process's stack where only
+    registers and bytes of it were kept; it is for as long as the source has not been asked for what came next."""
 
     probe: int
     time: int
@@ -77,6 +78,7 @@ class RecordedFiring(NamedTuple):
     user_stack: tuple[int, ...] | None = None
     results: tuple[tuple[int, int], ...] = ()
     packet: KeptPacket | None = None
+    unwound: Callable[[], tuple[int, ...]] | None = None
 
 
 Happening: TypeAlias = RecordedFiring | ProcessEvent

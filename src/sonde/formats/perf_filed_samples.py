@@ -25,7 +25,8 @@ _BRANCH = 24
 class FiledSample(NamedTuple):
     """A sample: PERF_RECORD_MISC_* of the CPU (`mode`); when, of which thread, where; the addresses of the kernel's
     stack and of the process's, the innermost first; the raw data; the user's registers by the bits of
-    attr.sample_regs_user. What the event did not ask for is 0 or empty, `cpu` -1, a stack None."""
+    attr.sample_regs_user, and whether they are those of a process of 32 bits; the bytes from its stack pointer on, and
+    for how many there was room. What the event did not ask for is 0 or empty, `cpu` -1, a stack None."""
 
     mode: int
     time: int
@@ -39,10 +40,15 @@ class FiledSample(NamedTuple):
     user_stack: Sequence[int] | None
     raw: memoryview
     registers: tuple[int, ...]
+    is_32_bit: bool
+    stack: memoryview
+    stack_room: int
 
 
 _MODES = 7
 """PERF_RECORD_MISC_CPUMODE_MASK."""
+_ABI_32 = 1
+"""PERF_SAMPLE_REGS_ABI_32."""
 _ANYBODY = 0
 _NO_CPU = -1
 _NOTHING = memoryview(b"")
@@ -89,14 +95,22 @@ class SampleForm:
             _require(body, at + 4, size)
             raw = body[at + 4 : at + 4 + size]
             at += 4 + size
-        registers = self._taken(body, at) if self._kind & perf.SAMPLE_REGS_USER else ()
+        if self._kind & perf.SAMPLE_BRANCH_STACK:
+            at = self._behind_branches(body, at)
+        abi, registers, stack, room = 0, (), _NOTHING, 0
+        if self._kind & perf.SAMPLE_REGS_USER:
+            (abi,) = _WORD.unpack_from(body, at)
+            registers = struct.unpack_from(f"={self._registers}Q", body, at + 8) if abi else ()
+            at += 8 + 8 * len(registers)
+        if self._kind & perf.SAMPLE_STACK_USER:
+            stack, room = _stack(body, at)
 
         def field(name: str, missing: int = _ANYBODY) -> int:
             return int(fixed[places[name]]) if name in places else missing
 
         return FiledSample(
             misc & _MODES, field("time"), field("pid"), field("tid"), field("cpu", _NO_CPU), field("ip"), field("addr"),
-            field("period"), kernel, user, raw, registers,
+            field("period"), kernel, user, raw, registers, abi == _ABI_32, stack, room,
         )  # fmt: skip
 
     def _behind_counts(self, body: memoryview, at: int) -> int:
@@ -110,14 +124,21 @@ class SampleForm:
         _require(body, at + 8 + times, each * count)
         return at + 8 + times + each * int(count)
 
-    def _taken(self, body: memoryview, at: int) -> tuple[int, ...]:
-        """The registers."""
-        if self._kind & perf.SAMPLE_BRANCH_STACK:
-            (count,) = _WORD.unpack_from(body, at)
-            _require(body, at + 8, _BRANCH * count)
-            at += 8 + 8 * self._has_index + _BRANCH * int(count)
-        (abi,) = _WORD.unpack_from(body, at)
-        return struct.unpack_from(f"={self._registers}Q", body, at + 8) if abi else ()
+    def _behind_branches(self, body: memoryview, at: int) -> int:
+        """Where PERF_SAMPLE_BRANCH_STACK ends."""
+        (count,) = _WORD.unpack_from(body, at)
+        _require(body, at + 8, _BRANCH * count)
+        return at + 8 + 8 * self._has_index + _BRANCH * int(count)
+
+
+def _stack(body: memoryview, at: int) -> tuple[memoryview, int]:
+    """What PERF_SAMPLE_STACK_USER has: the bytes, and their room, behind which stands how much of it was filled."""
+    (room,) = _WORD.unpack_from(body, at)
+    if not room:
+        return _NOTHING, 0
+    _require(body, at + 8, room)
+    (copied,) = _WORD.unpack_from(body, at + 8 + int(room))
+    return body[at + 8 : at + 8 + min(copied, room)], int(room)
 
 
 def _require(body: memoryview, at: int, size: int) -> None:

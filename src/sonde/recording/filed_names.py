@@ -14,7 +14,7 @@ from sonde.recording.running import KERNEL
 from sonde.symbols.build_ids import build_id, notes_of_kernel
 from sonde.symbols.elf.file import ElfError, ElfFile
 from sonde.symbols.kallsyms import Kallsyms
-from sonde.symbols.mappings import Mapping
+from sonde.symbols.mappings import VDSO, Mapping
 from sonde.symbols.objects import Objects, is_inode
 from sonde.symbols.process import ProcessNames
 from sonde.symbols.symbolizer import SymbolsOfKernel, SystemSymbolizer
@@ -61,8 +61,9 @@ class RecordedKernel:
         return distance if build_id(notes_of_kernel()) == self._build_id.hex() else None
 
 
-def names_of(kernel: SymbolsOfKernel, build_ids: Table[str, bytes], demangles: bool = True) -> SystemSymbolizer:
-    """What names addresses. `build_ids` are those of files that were mapped, by their paths; more may be told later."""
+def filed_objects(build_ids: Table[str, bytes], kernel: str) -> Objects:
+    """The files that are still those that were mapped. `build_ids` are theirs, by their paths; more may be told
+    later. `kernel` is that of the kernel in hexadecimal, whose vdso is this one's where the same one runs."""
 
     def is_file(path: str, mapping: Mapping) -> bool:
         wanted = build_ids.get(mapping.path)
@@ -75,5 +76,16 @@ def names_of(kernel: SymbolsOfKernel, build_ids: Table[str, bytes], demangles: b
         except (OSError, ElfError, ValueError):
             return False
 
-    processes = ProcessNames(Objects(_NO_PROCESSES, is_file), proc=_NO_PROCESSES)
+    def is_vdso(file: ElfFile) -> bool:
+        wanted = build_ids.get(VDSO)
+        if wanted is None:
+            return bool(kernel) and build_id(notes_of_kernel()) == kernel
+        return file.build_id == wanted.hex()
+
+    return Objects(_NO_PROCESSES, is_file, is_vdso=is_vdso)
+
+
+def names_of(kernel: SymbolsOfKernel, objects: Objects, demangles: bool = True) -> SystemSymbolizer:
+    """What names addresses; `objects` are `filed_objects`."""
+    processes = ProcessNames(objects, proc=_NO_PROCESSES)
     return SystemSymbolizer(kernel, processes, demangles)

@@ -287,9 +287,10 @@ class RecordedFirings:
 
     def symbolizer(self, demangles: bool) -> SystemSymbolizer | None:
         """What names addresses by files that are those of the recording; the kernel's if the same one runs."""
-        from sonde.recording.filed_names import names_of  # replays without addresses need no names
+        from sonde.recording.filed_names import filed_objects, names_of  # replays without addresses need no names
 
-        return names_of(names_of_kernel(self.head.kernel, self.head.build_id), self._build_ids, demangles)
+        objects = filed_objects(self._build_ids, self.head.build_id)
+        return names_of(names_of_kernel(self.head.kernel, self.head.build_id), objects, demangles)
 
     def internal(self, name: str) -> RecordedFiring | None:
         if name == "BEGIN" and not self._early:

@@ -23,7 +23,8 @@ from sonde.formats.perf_side_band import (
     ThreadMade,
     ThreadNamed,
 )
-from sonde.recording.filed_names import RecordedKernel, names_of
+from sonde.recording.filed_names import RecordedKernel, filed_objects, names_of
+from sonde.recording.kept_stacks import KeptStacks
 from sonde.recording.perf_probes import FiledProbes
 from sonde.recording.running import KERNEL
 from sonde.symbols.mappings import Mapping
@@ -51,9 +52,12 @@ class PerfFirings:
                 f"it was recorded on {self._input.architecture}, whose system calls and registers are not known here"
             )
         self._build_ids = {each.path: each.id for each in self._input.build_ids if each.id and not each.is_kernel}
-        kernel = (each.id for each in self._input.build_ids if each.is_kernel and each.path.startswith(KERNEL))
-        self._kernel = RecordedKernel(next(kernel, b""))
-        self._probes = FiledProbes(self._input)
+        kernels = (each.id for each in self._input.build_ids if each.is_kernel and each.path.startswith(KERNEL))
+        kernel = next(kernels, b"")
+        self._kernel = RecordedKernel(kernel)
+        self._objects = filed_objects(self._build_ids, kernel.hex())
+        self._stacks = KeptStacks(self._objects)
+        self._probes = FiledProbes(self._input, self._stacks)
         why = _why_nothing_fires(self._input, self._probes)
         if why:
             raise PerfDataError(why)
@@ -102,6 +106,7 @@ class PerfFirings:
                 self._map(told)
             event = _process_event(stamp, told)
             if event is not None:
+                self._stacks.take(event)
                 yield event
             yield from self._probes.told(stamp.time, stamp.pid, stamp.tid, stamp.cpu, told)
         self.damage = self._damage()
@@ -109,7 +114,7 @@ class PerfFirings:
 
     def symbolizer(self, demangles: bool) -> SystemSymbolizer:
         """What names the addresses in the file, as far as they have been read and their files are here."""
-        return names_of(self._kernel, self._build_ids, demangles)
+        return names_of(self._kernel, self._objects, demangles)
 
     def _map(self, told: FileMapped) -> None:
         if told.pid < 0:

@@ -21,6 +21,7 @@ from sonde.formats.perf_side_band import SideBand, ThreadEnded, ThreadMade, Thre
 from sonde.formats.perf_tracing_data import DescribedEvent
 from sonde.model.probe import PerfEvent, Probe, Timer, Tracepoint
 from sonde.model.units import SECOND
+from sonde.recording.kept_stacks import KeptStacks
 from sonde.recording.perf_calls import ALL, CallEvent, call_event
 from sonde.recording.perf_tasks import Hit, Hits, TaskStructures, scheduler_event, tracepoint
 from sonde.recording.perf_threads import FiledThreads
@@ -32,6 +33,8 @@ _SILENT = ((1, perf.SOFTWARE_BPF_OUTPUT), (1, perf.SOFTWARE_DUMMY))
 """Those whose samples are no firings: records of programs, and none."""
 
 _USER_MODE = registers.MODE_BITS.to_bytes(8, "little")
+_LEAST = perf_registers.LEAST
+_PID = (1 << 31) - 1
 _NO_CALL = (1 << 64) - 1
 _REGISTERS_AT = 0xFFFF_C000_0000_0000 - 4096
 """Where the registers of a system call seem to be that its tracepoint points to."""
@@ -45,7 +48,10 @@ Firings = Callable[[FiledSample, FiringThread], Iterator[RecordedFiring]]
 class FiledProbes:
     """The probes of a file, `all` of them in the order of their numbers, and what samples and other records fire."""
 
-    def __init__(self, file: PerfDataInput) -> None:
+    def __init__(self, file: PerfDataInput, stacks: KeptStacks) -> None:
+        """`stacks` walks those that samples have as bytes."""
+        self._stacks = stacks
+        self._masks = [event.sample_regs_user for event in file.events]
         self.all: list[Probe] = []
         self.threads = FiledThreads()
         self._tasks = TaskStructures(self.threads)
@@ -74,8 +80,11 @@ class FiledProbes:
     def sampled(self, event: int, sample: FiledSample) -> Iterator[RecordedFiring]:
         """What a sample of an event fires."""
         thread = self.threads.thread(sample.pid, sample.tid, sample.cpu)
+        sample, unwound = self._with_stack(sample, self._masks[event])
         for each in self._firings[event]:
-            yield from each(sample, thread)
+            for fired in each(sample, thread):
+                is_own = unwound is not None and fired.thread is thread
+                yield fired._replace(unwound=unwound) if is_own else fired
 
     def told(self, time: int, pid: int, tid: int, cpu: int, value: SideBand) -> Iterator[RecordedFiring]:
         """What another record fires, which was written by a thread; threads are followed."""
@@ -84,6 +93,20 @@ class FiledProbes:
         if hit is not None and hit.name in self._told:
             thread = hit.thread or self.threads.thread(pid, tid, cpu)
             yield RecordedFiring(self._told[hit.name], time, max(cpu, 0), thread, hit.context, b"", hit.reads)
+
+    def _with_stack(self, sample: FiledSample, mask: int) -> tuple[FiledSample, Callable[[], tuple[int, ...]] | None]:
+        """Of a sample with registers in the place of a call chain, that chain's first address and what finds all."""
+        kept = bool(sample.stack) or sample.user_stack is not None
+        if not sample.registers or sample.user_stack or not kept or mask & _LEAST != _LEAST:
+            return sample, None
+        taken = bytearray(perf_registers.known_registers(sample.registers, mask))
+        if sample.is_32_bit:
+            taken[registers.MODE : registers.MODE + 8] = registers.MODE_32_BIT.to_bytes(8, "little")
+        counter, stack = (
+            int.from_bytes(taken[at : at + 8], "little") for at in (registers.PROGRAM_COUNTER, registers.STACK_POINTER)
+        )
+        unwound = self._stacks.unwound(sample.pid & _PID, bytes(taken), stack, sample.stack, sample.stack_room)
+        return sample._replace(user_stack=(counter,)), unwound
 
     def _place(self, probe: Probe) -> int:
         """The number of a probe."""

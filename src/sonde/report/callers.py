@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sonde.model.python_frames import FRAME, PythonFrame
+from sonde.model.stack_remarks import remark_of
 from sonde.report.symbolizer import Symbolizer
 
 _INTERRUPTED = ("asm_", "entry_", "error_", "ret_from_")
@@ -51,5 +52,6 @@ def interrupts(symbolizer: Symbolizer, process: int, address: int) -> bool:
 
 
 def python_frame(symbolizer: Symbolizer, address: int) -> PythonFrame | None:
-    """The function of Python's that stands in a process's stack in the place of an address, None if it is one."""
-    return symbolizer.python(address) if address >= FRAME else None
+    """The function of Python's that stands in a process's stack in the place of an address, or the remark, None if it
+    is one."""
+    return (remark_of(address) or symbolizer.python(address)) if address >= FRAME else None

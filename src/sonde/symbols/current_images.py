@@ -66,6 +66,11 @@ class CurrentImages:
         found = self._of.get(pid)
         return found.mark if found is not None else 0
 
+    def mapping(self, pid: int, address: int) -> Mapping | None:
+        """What the process has mapped there now, and may execute."""
+        found = self._of.get(pid)
+        return found.table.find(address) if found is not None else None
+
     def generation(self, pid: int) -> int:
         found = self._of.get(pid)
         return found.generation if found is not None else 0

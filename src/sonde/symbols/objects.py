@@ -17,6 +17,7 @@ from sonde.typed import NamedTuple
 from sonde.untrusted import kernel_text
 
 _LARGEST_VDSO = 1 << 20
+_PROC = "/proc"
 
 KEPT = 400
 """Files that are opened before anybody asks for a name in them: each takes a descriptor."""
@@ -57,11 +58,14 @@ class Objects:
     kept of all."""
 
     def __init__(
-        self, proc: str = "/proc", is_file: Callable[[str, Mapping], bool] | None = None, most: int | None = None
-    ) -> None:
+        self, proc: str = _PROC, is_file: Callable[[str, Mapping], bool] | None = None, most: int | None = None,
+        is_vdso: Callable[[ElfFile], bool] | None = None,
+    ) -> None:  # fmt: skip
+        """`is_vdso` says whether this process's vdso is that of all processes that are asked for."""
         self._proc = proc
         self._most = _MOST_HELD if most is None else most
         self._is_file = is_file or _has_inode
+        self._is_vdso = is_vdso
         self._opened: OrderedDict[_Key, ElfFile] = OrderedDict()
         self._unreadable: set[_Key] = set()
         self._symbols: dict[_Key, tuple[ElfFile, ...]] = {}
@@ -180,7 +184,7 @@ class Objects:
 
     def _open(self, pid: int, mapping: Mapping) -> ElfFile | None:
         if mapping.path == VDSO:
-            return self._vdso(str(pid), mapping) or self._vdso("self", mapping)
+            return self._known_vdso(pid, mapping)
         for path in self._candidates(pid, mapping):
             try:
                 file = ElfFile.open(path)
@@ -217,6 +221,15 @@ class Objects:
         through = f"{self._proc}/{pid}/map_files/{mapping.start:x}-{mapping.end:x}"
         return paths + [path for path in (through, inside) if self._is_file(path, mapping)]
 
+    def _known_vdso(self, pid: int, mapping: Mapping) -> ElfFile | None:
+        if self._is_vdso is None:
+            return self._vdso(str(pid), mapping) or self._vdso("self", mapping)
+        found = self._vdso("self", mapping)
+        try:
+            return found if found is not None and self._is_vdso(found) else None
+        except ElfError:
+            return None
+
     def _vdso(self, process: str, mapping: Mapping) -> ElfFile | None:
         size = mapping.end - mapping.start
         if size > _LARGEST_VDSO:
@@ -224,8 +237,9 @@ class Objects:
         try:
             if process != "self":
                 return ElfFile(others.memory(int(process), mapping.start, size))
-            with open(f"{self._proc}/self/mem", "rb", buffering=0) as memory:
-                return ElfFile(os.pread(memory.fileno(), size, _own_vdso(self._proc, size)))
+            own = self._proc if self._is_vdso is None else _PROC
+            with open(f"{own}/self/mem", "rb", buffering=0) as memory:
+                return ElfFile(os.pread(memory.fileno(), size, _own_vdso(own, size)))
         except (OSError, ElfError, OverflowError):
             return None
 

@@ -2,6 +2,7 @@
 
 import struct
 
+from sonde.arch import perf_registers, registers
 from sonde.formats import perf_data, perf_features
 from sonde.formats import perf_events as perf
 from sonde.formats import perf_made_records as made
@@ -82,6 +83,17 @@ CLOCK = 2
 """An identifier of the samples of the clock."""
 
 
+WITH_STACK = (SAMPLE_TYPE & ~perf.SAMPLE_RAW) | perf.SAMPLE_REGS_USER | perf.SAMPLE_STACK_USER
+
+
+def event_with_stack():
+    """A clock with registers and stacks, as `perf record --call-graph dwarf` makes it."""
+    found = bytearray(attributes(1, 0, 999, _SAMPLE_ID_ALL | _FREQUENCY))
+    struct.pack_into("=Q", found, 24, WITH_STACK)
+    struct.pack_into("=Q", found, 80, perf_registers.REGISTERS)
+    return ("cpu-clock:ppp", Event(bytes(found), (CLOCK,)))
+
+
 def record(kind, misc, body):
     body += bytes(-len(body) & 7)
     return struct.pack("=IHH", kind, misc, 8 + len(body)) + body
@@ -93,6 +105,17 @@ def sample(identifier, time, thread, raw=b"", cpu=0, ip=0x1000, stack=(), misc=p
     chain = struct.pack(f"={1 + len(stack)}Q", len(stack), *stack)
     padding = -(4 + len(raw)) & 7
     return record(perf.RECORD_SAMPLE, misc, head + chain + struct.pack("=I", len(raw) + padding) + raw + bytes(padding))
+
+
+def sample_with_stack(time, thread, taken, stack, room=None, abi=2, chain=()):
+    """Of a thread (pid, tid) with a struct pt_regs and the bytes of its stack."""
+    counter = taken[registers.PROGRAM_COUNTER : registers.PROGRAM_COUNTER + 8]
+    head = counter + struct.pack("=IIQQIIQ", *thread, time, CLOCK, 0, 0, 1)
+    words = struct.pack(f"={1 + len(chain)}Q", len(chain), *chain)
+    kept = struct.pack("=Q", abi) + (perf_registers.user_registers(taken, perf_registers.REGISTERS) if abi else b"")
+    room = len(stack) if room is None else room
+    kept += struct.pack("=Q", room) + (stack.ljust(room, b"\0") + struct.pack("=Q", len(stack)) if room else b"")
+    return record(perf.RECORD_SAMPLE, perf.MISC_USER, head + words + kept)
 
 
 def common(number, tid):

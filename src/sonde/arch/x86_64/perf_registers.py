@@ -39,10 +39,24 @@ four segments that perf does not have on x86-64 (arch/x86/include/uapi/asm/perf_
 REGISTERS = sum(1 << number for number in _PLACES)
 """All that attr.sample_regs_user may ask for."""
 
+LEAST = 1 << 7 | 1 << 8
+"""Without SP and IP no stack can be walked."""
+
 
 def user_registers(registers: bytes, mask: int) -> bytes:
     """The u64 registers of `mask`, lowest bit first, of a struct pt_regs."""
     return b"".join(registers[at : at + 8] for number, at in _PLACES.items() if mask >> number & 1)
+
+
+def known_registers(taken: Sequence[int], mask: int) -> bytes:
+    """The struct pt_regs with the registers of `mask`, lowest bit first, whatever that asks for; of others zeros."""
+    found = bytearray(SIZE)
+    numbers = [number for number in range(mask.bit_length()) if mask >> number & 1]
+    for number, value in zip(numbers, taken, strict=True):
+        at = _PLACES.get(number)
+        if at is not None:
+            found[at : at + 8] = value.to_bytes(8, "little")
+    return bytes(found)
 
 
 def pt_regs(taken: Sequence[int], call: int) -> tuple[bytes, int]:
@@ -50,8 +64,6 @@ def pt_regs(taken: Sequence[int], call: int) -> tuple[bytes, int]:
 
     `call` is what it has for the number of a system call.
     """
-    found = bytearray(SIZE)
-    for at, value in zip(_PLACES.values(), taken, strict=True):
-        found[at : at + 8] = value.to_bytes(8, "little")
+    found = bytearray(known_registers(taken, REGISTERS))
     found[ORIG_AX : ORIG_AX + 8] = call.to_bytes(8, "little")
     return bytes(found), int.from_bytes(found[SP : SP + 8], "little")

@@ -193,6 +193,12 @@ class _Table:
         return UnwindRows(blocks.tobytes(), rows.tobytes(), rules)
 
 
+def packed_rule(rules: bytes, number: int) -> Rule:
+    """One of the rules of an object's rows."""
+    offset, pointer, base, more, kind, by = RULE.unpack_from(rules, number * RULE.size)
+    return Rule(kind, offset, more, pointer, by & 15, base, by >> 4)
+
+
 def _packed(found: Rule) -> bytes:
     by = found.pointer_by | found.base_by << 4
     return RULE.pack(found.offset, found.pointer, found.base, found.more, found.kind, by)

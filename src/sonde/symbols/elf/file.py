@@ -32,8 +32,8 @@ _LARGEST_HEADER = 64
 _LONGEST_NAME = 1 << 10
 """Bytes of a section's name that are looked at."""
 
-_BUILD_ID_NOTES = (".note.gnu.build-id", ".notes")
-"""The second is where the kernel's linker script puts the notes of vmlinux."""
+_BUILD_ID_NOTES = (".note.gnu.build-id", ".notes", ".note")
+"""The others are where the kernel's linker scripts put the notes of vmlinux and of the vdso."""
 
 _LARGEST_NOTES = 1 << 12
 _LARGEST_DYNAMIC = 1 << 20

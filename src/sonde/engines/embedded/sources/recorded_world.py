@@ -49,6 +49,7 @@ class FiringAnswers:
         """Where no firing was recorded: the thread of sonde itself."""
         self._missing = missing
         self._fired: RecordedFiring | None = None
+        self._unwound: Sequence[int] | None = None
         self._reads: tuple[MemoryRead, ...] = ()
         self._results: dict[int, list[int]] = {}
         self._probe = ""
@@ -61,6 +62,8 @@ class FiringAnswers:
         if self._noted and fired is not self._fired:
             # Of what several programs miss, or one twice, a firing is told of once.
             self._noted = set()
+        if fired is not self._fired:
+            self._unwound = None
         self.cpu, self._fired, self._reads = fired.cpu, fired, fired.reads
         self._probe, self._arguments = probe, arguments
         if self._results or self._missed:
@@ -121,6 +124,10 @@ class FiringAnswers:
 
     def stack(self, is_user: bool) -> Sequence[int] | None:
         fired = self._fired
+        if is_user and fired is not None and fired.unwound is not None:
+            if self._unwound is None:
+                self._unwound = fired.unwound()
+            return self._unwound
         found = None if fired is None else fired.user_stack if is_user else fired.kernel_stack
         if found is None:
             self._note("the stack of the process" if is_user else "the stack of the kernel", True)

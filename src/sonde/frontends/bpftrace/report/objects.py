@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from sonde.consume.stack_values import stack_value, user_stack_value
 from sonde.consume.stacks import ADDRESS, addresses, process_of
 from sonde.frontends.bpftrace.object_names import GLUE_FRAMES
-from sonde.report.callers import are_calls, kernel_place, user_place
+from sonde.report.callers import are_calls, kernel_place, python_frame, user_place
 from sonde.report.stack import Addresses
 from sonde.report.symbolizer import Symbolizer
 
@@ -86,6 +86,9 @@ class ObjectText:
 
     def _built(self, process: int, address: int) -> bytes:
         """The build id of a frame's file and the offset in it; the address alone where there is none."""
+        word = python_frame(self._symbolizer, address)
+        if word is not None:
+            return self._names.python(word)
         found = self._symbolizer.build(process, address)
         return b"0x%x" % address if found is None else b"%s 0x%x" % (self._names.encoded(found[0]), found[1])
 
@@ -96,6 +99,9 @@ class ObjectText:
         return self._names.encoded(found[1]) + (b"+%d" % found[2] if shows_offset else b"")
 
     def _user(self, process: int, address: int, shows_offset: bool, is_call: bool, mode: str) -> bytes:
+        word = python_frame(self._symbolizer, address)
+        if word is not None:
+            return self._names.python(word)
         found = user_place(self._symbolizer, process, address, is_call)
         if found is None or found[1] is None:
             name = b"0x%x" % address
