@@ -12,7 +12,7 @@ import sys
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from support.machine import packages
+from support.machine import compilers, packages
 from support.symbols.listed_symbols import symbols
 
 from sonde.symbols.elf.file import ElfError, ElfFile
@@ -249,9 +249,10 @@ def test_damaged_files_never_raise_anything_else(damage, in_header):
 
 
 def small_elf():
-    """A header, one loadable segment, and a symbol table with the function f of 16 bytes at 0x1000."""
+    """A header, one loadable segment, and a symbol table with the function f of 16 bytes at 0x1000, whose section is
+    not described."""
     program = struct.pack("<IIQQQQQQ", 1, 5, 0, 0x1000, 0x1000, 64, 64, 4096)
-    symbols = bytes(24) + struct.pack("<IBBHQQ", 1, 0x12, 0, 1, 0x1000, 16)
+    symbols = bytes(24) + struct.pack("<IBBHQQ", 1, 0x12, 0, 3, 0x1000, 16)
     strings = b"\0f\0.symtab\0.note.gnu.build-id\0"
     note = struct.pack("<III", 4, 4, 3) + b"GNU\0" + b"\1\2\3\4"
     at = 64 + len(program)
@@ -272,6 +273,84 @@ def test_a_file_written_by_hand():
     assert file.symbolize(0x1010) is None
     assert file.build_id == "01020304"
     assert file.offset_of(0x1001) == 1
+
+
+NAMELESS = {
+    "plain.c": """
+static __attribute__((noinline)) int inner(int n) { volatile int sum = n; return sum * 3; }
+static __attribute__((noinline, cold)) void unlikely(void) { __builtin_trap(); }
+__attribute__((noinline)) int outer(int n) { if (n < 0) unlikely(); return inner(n) + 1; }
+""",
+    "main.c": "int outer(int); int main(int count, char **words) { return outer(count); }",
+}
+
+
+def nameless(*options):
+    """A program of NAMELESS, and it without symbols."""
+    words = ["gcc", "-O2", *options, *NAMELESS, "-o", "nameless"]
+    return compilers.kept(words, NAMELESS, "nameless"), compilers.kept([*words, "-s"], NAMELESS, "nameless")
+
+
+@pytest.mark.parametrize("options", [(), ("-no-pie",), ("-static",), ("-Wl,--no-eh-frame-hdr",)], ids=" ".join)
+def test_functions_without_symbols_are_told_by_their_starts(options):
+    """Every byte of a function is of the one that begins where its symbol was."""
+    whole, stripped = (ElfFile.open(str(each)) for each in nameless(*options))
+    names = ObjectNames(stripped, [stripped])
+    starts = [whole.find(each)[0] for each in ("inner", "outer", "unlikely", "main")]
+    for symbol in starts:
+        assert symbol.size
+        for address in range(symbol.address, symbol.address + symbol.size):
+            assert names.symbolize(address) is None
+            assert names.start(address) == symbol.address
+    assert names.start(1) is None
+
+
+def test_marks_of_link_time_optimization_name_nothing():
+    """They stand in debug information, whose offsets are addresses of code in a program that is large enough."""
+    path, _ = map(str, nameless("-flto", "-g", "-no-pie", "-Wl,-Ttext-segment=0"))
+    file = ElfFile.open(path)
+    marks = [line.split() for line in run("readelf", "-sW", path).splitlines() if re.search(r"\.c\.[0-9a-f]{8}$", line)]
+    assert len(marks) == 2
+    for _, value, _, _, _, _, _, mark in marks:
+        found = file.symbolize(int(value, 16))
+        assert found is None or found[0] != mark
+        assert file.find(mark) == ()
+    assert file.symbolize(file.find("main")[0].address + 1) == ("main", 1)
+
+
+LABELS = """
+    .text
+    .globl sized, marked, table_end
+sized: .cfi_startproc
+    nop
+label:
+    nop
+    nop
+    ret
+    .cfi_endproc
+    .type sized, @function
+    .size sized, .-sized
+marked:
+    nop
+    .type marked, @function
+.Lhidden: .cfi_startproc
+    nop
+    ret
+    .cfi_endproc
+"""
+
+
+def test_a_symbol_without_a_size_names_no_other_function():
+    """A label in a function, and a mark before one that has no symbol."""
+    files = {"labels.s": LABELS, "main.c": "int sized(void); int main(void) { return sized(); }"}
+    file = ElfFile.open(str(compilers.kept(["gcc", "main.c", "labels.s", "-o", "labels"], files, "labels")))
+    names = ObjectNames(file, [file])
+    (sized,), (marked,) = file.find("sized"), file.find("marked")
+    assert (sized.size, marked.size) == (4, 0)
+    assert names.symbolize(sized.address + 2) == ("sized", 2)
+    assert names.symbolize(marked.address) == ("marked", 0)
+    assert names.symbolize(marked.address + 1) is None
+    assert names.start(marked.address + 2) == marked.address + 1
 
 
 def test_cut_off_files_are_refused():

@@ -131,8 +131,11 @@ class Names:
         return False
 
     def user(self, pid, address):
-        known = {0x10: ("/bin/app", "main", 0), 0x20: ("/bin/app", None, 0x20)}
+        known = {0x10: ("/bin/app", "main", 0), 0x20: ("/bin/app", None, 0x20), 0x28: ("/bin/app", None, 0x128)}
         return known.get(address)
+
+    def start(self, pid, address):
+        return 0x120 if address == 0x28 else None
 
     def place(self, pid, address):
         return ("/bin/app", address) if address in (0x10, 0x20) else None
@@ -147,6 +150,9 @@ def test_stacks():
     margin = "\n" + " " * 14
     kernel = record(1, payload(0x100, 0x123, 0x300))
     assert session.poll(kernel) == margin + margin.join(["vmlinux`vfs_read", "vmlinux`vfs_read+0x23", "0x300\n"])
+    # What has no symbol is told by its object and where it begins in that.
+    user = record(2, payload(1, 0x28, 0x30, 0, 0))
+    assert session.poll(user) == margin + margin.join(["app+0x120+0x8", "0x30\n"])
     user = record(2, payload(1, 0x10, 0x20, 0x30, 0))
     assert session.poll(user) == margin + margin.join(["app`main", "app`0x20", "0x30\n"])
     session.options.noresolve = True

@@ -11,7 +11,8 @@ from sonde.visible import visible
 
 class Frame(NamedTuple):
     """A place in code. `function` and `module` (an object's path, or the kernel's module) are "" where they are not
-    known; `offset` is into the function, else into the module. `file` and `line` are those of the source, "" and 0
+    known; a function without a symbol is called by its module and its start in that, `gzip+0x4f20`. `offset` is into
+    the function, else into the module. `file` and `line` are those of the source, "" and 0
     without debug information. A function of Python's has neither address nor module. As text it is one line, in which
     nothing steers a terminal."""
 
@@ -33,7 +34,9 @@ class Frame(NamedTuple):
         module = self.module.rpartition("/")[2]
         if not self.function:
             return f"{module}`0x{self.address:x}"
-        return f"{module}`{self.function}" + (f"+0x{self.offset:x}" if self.offset else "")
+        # What has no symbol has its module in its name.
+        whole = self.function if self.function.startswith(f"{module}+0x") else f"{module}`{self.function}"
+        return whole + (f"+0x{self.offset:x}" if self.offset else "")
 
 
 class Stack(Sequence[Frame]):

@@ -206,8 +206,8 @@ class Values:
         if found is None:
             # It may become known.
             return Frame(address)
-        path, function, offset = found
-        return self._keep(key, Frame(address, function or "", path, offset, *self._line(process, address, calls)))
+        line = self._line(process, address, calls)
+        return self._keep(key, Frame(address, found.function, found.path, found.offset, *line))
 
     def kernel_symbol(self, address: int, detail: str) -> Frame:
         """What mod(), sym() or func() has recorded (`spec.Field`)."""

@@ -131,9 +131,8 @@ class KeyFrames:
         found = user_place(self._symbolizer, process, address, not is_innermost)
         if found is None:
             return (ProfileFrame("[unknown]"),)
-        path, symbol, _ = found
-        module = _module(path)
-        function = ProfileFrame(visible(symbol or "[unknown]"), module, USER)
+        module = visible(found.module)
+        function = ProfileFrame(visible(found.function or "[unknown]"), module, USER)
         if not self._options.inlines:
             return (function,)
         inlined = self._symbolizer.inlined(process, address if is_innermost else address - 1)

@@ -9,23 +9,50 @@ from collections.abc import Sequence
 from sonde.model.python_frames import FRAME, PythonFrame
 from sonde.model.stack_remarks import remark_of
 from sonde.report.symbolizer import Symbolizer
+from sonde.typed import NamedTuple
 
 _INTERRUPTED = ("asm_", "entry_", "error_", "ret_from_")
 """What the kernel's functions are called to which nothing returns: behind them comes what was interrupted, and threads
 begin in them."""
 
 
-def user_place(symbolizer: Symbolizer, process: int, address: int, calls: bool) -> tuple[str, str | None, int] | None:
-    """As Symbolizer.user; with `calls` of an address that a call returns to."""
+class UserPlace(NamedTuple):
+    """The path of an object, the function in it, "" if it has none there, and the offset from the function's start, or
+    else the object's. `is_made`: the function has no symbol, and is called by its object and its start in that."""
+
+    path: str
+    function: str
+    offset: int
+    is_made: bool = False
+
+    @property
+    def module(self) -> str:
+        return self.path.rpartition("/")[2]
+
+
+def user_place(symbolizer: Symbolizer, process: int, address: int, calls: bool) -> UserPlace | None:
+    """Where an address of a process is; with `calls` one that a call returns to."""
     exact = symbolizer.user(process, address)
     if not calls or (exact is not None and exact[1] is not None and exact[2]):
         # Only at a symbol's first byte is the byte before another symbol's.
-        return exact
+        return _place(symbolizer, process, address, exact, 0)
     before = None if interrupts(symbolizer, process, address) else symbolizer.user(process, address - 1)
-    if before is None:
-        return exact
-    path, symbol, offset = before
-    return path, symbol, offset + 1
+    return _place(symbolizer, process, address, exact if before is None else before, 0 if before is None else 1)
+
+
+def _place(
+    symbolizer: Symbolizer, process: int, address: int, found: tuple[str, str | None, int] | None, behind: int
+) -> UserPlace | None:
+    """Of what is known of so many bytes before an address."""
+    if found is None:
+        return None
+    path, symbol, offset = found
+    if symbol is not None:
+        return UserPlace(path, symbol, offset + behind)
+    start = symbolizer.start(process, address - behind)
+    if start is None:
+        return UserPlace(path, "", offset + behind)
+    return UserPlace(path, f"{path.rpartition('/')[2]}+{start:#x}", offset + behind - start, True)
 
 
 def kernel_place(symbolizer: Symbolizer, address: int, calls: bool) -> tuple[str, str, int] | None:

@@ -158,14 +158,13 @@ class Addresses:
         found = user_place(self._symbolizer, pid, address, calls)
         if found is None:
             return b"0x%x" % address
-        path, symbol, offset = found
-        name = self.encoded(path.rpartition("/")[2])
+        name, function = self.encoded(found.module), self.encoded(found.function)
         if detail == "umod":
             return name
-        if symbol is None:
+        if not function:
             return name + b"`0x%x" % address
-        text = name + b"`" + self.encoded(symbol)
-        return text if detail in ("usym", "ufunc") else text + _plus(offset)
+        text = function if found.is_made else name + b"`" + function
+        return text if detail in ("usym", "ufunc") else text + _plus(found.offset)
 
     def python(self, frame: PythonFrame) -> bytes:
         """A function of Python's, by the name that its source gives it, and where in that it is."""

@@ -24,6 +24,9 @@ class Symbolizer(Protocol):
         The offset is into the symbol, or into the object where there is no symbol.
         """
 
+    def start(self, pid: int, address: int) -> int | None:
+        """Where a function without a symbol begins in its object, None if that is not known."""
+
     def inlined(self, pid: int, address: int) -> tuple[str, ...]:
         """The functions whose inlined copies an address is in, the innermost first."""
 
@@ -50,6 +53,9 @@ class NoNames:
         return None
 
     def user(self, pid: int, address: int) -> tuple[str, str | None, int] | None:
+        return None
+
+    def start(self, pid: int, address: int) -> int | None:
         return None
 
     def inlined(self, pid: int, address: int) -> tuple[str, ...]:

@@ -64,6 +64,9 @@ class Names:
     def user(self, pid: int, address: int) -> tuple[str, str | None, int] | None:
         return self._system().user(pid or self._pid, address)
 
+    def start(self, pid: int, address: int) -> int | None:
+        return self._system().start(pid or self._pid, address)
+
     def inlined(self, pid: int, address: int) -> tuple[str, ...]:
         return self._system().inlined(pid or self._pid, address)
 

@@ -8,6 +8,10 @@ from sonde.recent import Recent
 from sonde.symbols.elf.costs import Costs
 from sonde.symbols.elf.file import ElfError, ElfFile
 from sonde.symbols.elf.plt import Linkage
+from sonde.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sonde.symbols.dwarf.function_starts import FunctionStarts
 
 _MOST, _MOST_INLINED = 1 << 14, 1 << 12
 """Answers kept of one object."""
@@ -29,6 +33,9 @@ class ObjectNames:
         self.inline_costs = Costs()
         self._linkage = Linkage(file)
         self._symbols = tuple(symbols)
+        self._file = file
+        self._frames: FunctionStarts | None = None
+        self._starts: Recent[int, tuple[int | None]] = Recent(_MOST)
         self._known: Recent[int, tuple[tuple[str, int] | None]] = Recent(_MOST)
 
     def symbolize(self, address: int) -> tuple[str, int] | None:
@@ -39,6 +46,26 @@ class ObjectNames:
             with self.costs:
                 known = self._known.put(address, (self._find(address),))
         return known[0]
+
+    def start(self, address: int) -> int | None:
+        """The link-time address at which the function begins that has this one in it, if it has no symbol; None if that
+        is not known."""
+        known = self._starts.get(address)
+        if known is None:
+            self.costs.allow(_WORTH)
+            with self.costs:
+                known = self._starts.put(address, (self._find_start(address),))
+        return known[0]
+
+    def _find_start(self, address: int) -> int | None:
+        from sonde.symbols.dwarf.function_starts import FunctionStarts  # an import that most runs do without
+
+        try:
+            if self._frames is None:
+                self._frames = FunctionStarts(self._file)
+            return self._frames.start(address)
+        except ElfError:
+            return None
 
     def inlined(self, address: int) -> tuple[str, ...]:
         """The functions whose inlined copies a link-time address is in, the innermost first."""
@@ -61,9 +88,10 @@ class ObjectNames:
             found = None
         for symbols in () if found else self._symbols:
             try:
-                found = symbols.symbolize(address)
+                symbol = symbols.symbol_around(address)
             except ElfError:
                 continue
-            if found:
-                break
+            # A mark without a size names no function that begins behind it.
+            if symbol is not None and (symbol.size or (self.start(address) or 0) <= symbol.address):
+                return symbol.name.partition("@")[0], address - symbol.address
         return found

@@ -160,6 +160,12 @@ class ProcessNames:
             return (place.path, *found) if found else (place.path, None, place.linked)
         return self._compiled_name(process, address) or (place.path, None, place.linked)
 
+    def start(self, process: int, address: int) -> int | None:
+        """The link-time address at which a function without a symbol begins, None if that is not known."""
+        place = self.place(process, address)
+        names = self._objects.names(split(process)[0], place.mapping) if place and place.is_linked else None
+        return names.start(place.linked) if names and place else None
+
     def inlined(self, process: int, address: int) -> tuple[str, ...]:
         """The functions whose inlined copies an address is in, the innermost first."""
         place = self.place(process, address)

@@ -81,6 +81,10 @@ class SystemSymbolizer:
             self._unknown.put(key, time.monotonic() + _PATIENCE)
         return found
 
+    def start(self, process: int, address: int) -> int | None:
+        """Where a function without a symbol begins in its object, None if that is not known."""
+        return self._processes.start(process, address)
+
     def place(self, process: int, address: int) -> tuple[str, int] | None:
         """The path of the object, and the offset from its start, whatever symbol is there."""
         found = self._processes.place(process, address)

@@ -83,6 +83,15 @@ class FrameDescriptions:
         found = self._row(address)
         return None if found is None else found.saved
 
+    def extent(self, address: int) -> tuple[int, int] | None:
+        """Where the code begins that is described with a link-time address, which is a function or a part of one, and
+        how long it is. None if nothing describes it. Raises DebugInfoError where the section makes no sense."""
+        try:
+            found = self._found(address)
+        except IndexError:
+            raise DebugInfoError("the frame descriptions are cut off") from None
+        return None if found is None else (found.start, found.length)
+
     def row(self, address: int) -> FrameRow | None:
         """All that is said of a link-time address. Raises DebugInfoError where the section makes no sense."""
         found = self._row(address)
@@ -112,12 +121,14 @@ class FrameDescriptions:
 
     def _row(self, address: int) -> _Machine | None:
         try:
-            found = self._looked_up(address)
-            if found is None and self._searches:
-                found = self._searched(address)
+            found = self._found(address)
             return self._run(found, address) if found is not None else None
         except IndexError:
             raise DebugInfoError("the frame descriptions are cut off") from None
+
+    def _found(self, address: int) -> _Found | None:
+        found = self._looked_up(address)
+        return self._searched(address) if found is None and self._searches else found
 
     def _looked_up(self, address: int) -> _Found | None:
         """The description that the table names, if it is for the address."""

@@ -22,6 +22,7 @@ from sonde.untrusted import open_held
 
 ET_REL, ET_EXEC, ET_DYN = 1, 2, 3
 _SHT_SYMTAB, _SHT_NOTE, _SHT_DYNSYM, _SHT_NOBITS = 2, 7, 11, 8
+_SHF_ALLOC = 2
 _PT_LOAD, _PT_TLS = 1, 7
 _DT_FLAGS_1, _DF_1_PIE = 0x6FFFFFFB, 0x08000000
 _SECTION_SIZE = 400
@@ -273,6 +274,10 @@ class ElfFile:
         """The name of the symbol that has a link-time address in it, and the distance from its start."""
         return self.table.symbolize(address)
 
+    def symbol_around(self, address: int) -> ElfSymbol | None:
+        """The symbol that has a link-time address in it."""
+        return self.table.around(address)
+
     def find(self, name: str) -> tuple[ElfSymbol, ...]:
         """The symbols of a name: more than one where files of the program have a static of that name each."""
         return tuple(each for each in self.table.named(name) if each.name == name)
@@ -306,7 +311,12 @@ class ElfFile:
     def _symbol_table(self, section: Section) -> SymbolTable:
         table = self.contents(section, _LARGEST_TABLE)
         self.costs.take(len(table))
-        return SymbolTable(table, self.part(self.sections[section.link]), self._wide, self.costs)
+        return SymbolTable(table, self.part(self.sections[section.link]), self._wide, self.costs, self._unloaded)
+
+    @cached_property
+    def _unloaded(self) -> frozenset[int]:
+        """The numbers of sections that are in no process's memory."""
+        return frozenset(number for number, each in enumerate(self.sections) if number and not each.flags & _SHF_ALLOC)
 
     def contents(self, section: Section, most: int | None = None) -> bytes:
         """The bytes of a section, as far as the file has them, the first `most` of them. Raises CostError."""

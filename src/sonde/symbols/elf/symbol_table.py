@@ -76,7 +76,12 @@ class _Entry(NamedTuple):
 class SymbolTable:
     """`table` are its entries, `strings` the section of their names; `wide` those of ELF's class of 64 bits."""
 
-    def __init__(self, table: bytes, strings: Part, wide: bool, costs: Costs | None = None) -> None:
+    def __init__(
+        self, table: bytes, strings: Part, wide: bool, costs: Costs | None = None, unloaded: Collection[int] = ()
+    ) -> None:
+        """`unloaded` are the numbers of sections that are in no memory: what link-time optimization marks in debug
+        information has the addresses of code."""
+        self._nowhere = _NOT_DEFINED.union(unloaded)
         self._costs = costs or Costs()
         self._layout = _WIDE if wide else _NARROW
         size = self._layout.size
@@ -117,7 +122,7 @@ class SymbolTable:
             for fields in self._entries():
                 if fields[0] in places:
                     start, _, index, address = self._parts(fields)
-                    if index not in _NOT_DEFINED:
+                    if index not in self._nowhere:
                         found[places[start]] = address
         return found
 
@@ -169,7 +174,7 @@ class SymbolTable:
                     for start, kind, index, address in map(
                         self._parts, layout.iter_unpack(self._table[place : place + size])
                     )
-                    if kind & 15 in kinds and index not in _NOT_DEFINED
+                    if kind & 15 in kinds and index not in self._nowhere
                 ]
                 self._costs.check()
             yield from found
@@ -196,23 +201,29 @@ class SymbolTable:
 
     def symbolize(self, address: int) -> tuple[str, int] | None:
         """The name of the symbol that has a link-time address in it, without its version, and the distance from its
-        start.
+        start (`around`)."""
+        found = self.around(address)
+        return (found.name.partition("@")[0], address - found.address) if found is not None else None
 
-        Of several it is the one that starts last; one without a size goes as far as the next symbol.
+    def around(self, address: int) -> ElfSymbol | None:
+        """The symbol that has a link-time address in it.
+
+        Of several it is the one that starts last; one without a size goes as far as the next symbol, but is none where
+        there is one with a size, as of a function in which there are labels.
         """
         keys = self._keys
         at = bisect_right(keys, address << _SHIFT | _INDEX)
         nearest = keys[at - 1] >> _SHIFT if at else 0
-        best: tuple[int, _Entry] | None = None
+        best: tuple[bool, int, _Entry] | None = None
         for key in keys[max(at - _NEIGHBOURS, 0) : at]:
             entry = self._entry(key & _INDEX)
             if entry is None:
                 continue
             start, size = entry.symbol.address, entry.symbol.size
             inside = address < start + size or (not size and start == nearest)
-            if inside and (best is None or (start, entry) > best):
-                best = start, entry
-        return (best[1].symbol.name.partition("@")[0], address - best[0]) if best else None
+            if inside and (best is None or (bool(size), start, entry) > best):
+                best = bool(size), start, entry
+        return best[2].symbol if best else None
 
     def thread_data(self, name: str) -> int | None:
         """Where a thread-local variable is among those of its object; None if there is none of that name."""
@@ -220,7 +231,7 @@ class SymbolTable:
         with self._costs:
             for fields in self._entries():
                 start, kind, index, address = self._parts(fields)
-                if kind & 15 == _STT_TLS and index not in _NOT_DEFINED and self._strings.startswith(wanted, start):
+                if kind & 15 == _STT_TLS and index not in self._nowhere and self._strings.startswith(wanted, start):
                     return address
         return None
 
@@ -246,13 +257,13 @@ class SymbolTable:
                 found += [
                     address << _SHIFT | number
                     for number, (_, kind, _, index, address, _) in entries
-                    if kind & 15 in _KINDS and index not in _NOT_DEFINED
+                    if kind & 15 in _KINDS and index not in self._nowhere
                 ]
             else:
                 found += [
                     address << _SHIFT | number
                     for number, (_, address, _, kind, _, index) in entries
-                    if kind & 15 in _KINDS and index not in _NOT_DEFINED
+                    if kind & 15 in _KINDS and index not in self._nowhere
                 ]
             self._costs.check()
         self._costs.take(_KEY_SIZE * len(found))
@@ -273,7 +284,7 @@ class SymbolTable:
     def _entry(self, number: int) -> _Entry | None:
         """An entry of the table, None if it defines nothing, or if its name is the compiler's own."""
         name, kind, index, address, size = self._fields(number)
-        if index in _NOT_DEFINED or kind & 15 not in _KINDS:
+        if index in self._nowhere or kind & 15 not in _KINDS:
             return None
         spelling = _text_at(self._strings, name)
         if not spelling or spelling.startswith(("$", ".L")):

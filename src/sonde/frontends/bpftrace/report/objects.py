@@ -103,13 +103,14 @@ class ObjectText:
         if word is not None:
             return self._names.python(word)
         found = user_place(self._symbolizer, process, address, is_call)
-        if found is None or found[1] is None:
+        if found is None or not found.function or found.is_made:
+            # bpftrace has no names for what has no symbol.
             name = b"0x%x" % address
         else:
-            name = self._names.encoded(found[1]) + (b"+%d" % found[2] if shows_offset else b"")
+            name = self._names.encoded(found.function) + (b"+%d" % found.offset if shows_offset else b"")
         if mode != "perf":
             return name
-        return name + b" (%s)" % (b"[unknown]" if found is None else self._names.encoded(found[0]))
+        return name + b" (%s)" % (b"[unknown]" if found is None else self._names.encoded(found.path))
 
 
 def _lines(frames: tuple[int, ...], named: Iterable[bytes], mode: str) -> bytes:
