@@ -217,6 +217,24 @@ def test_an_interpreter_within_another(version, engine, tmp_path):
         assert of == [outside, inside, inside, inside, outside]
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("version", ["3.9", DISTRIBUTIONS])
+def test_code_that_is_used_once_has_its_lines(version, tmp_path):
+    """Of more than fits into a record, and gone when a session comes to read it: the interpreter's own, which finds its
+    paths, and a long module."""
+    module = tmp_path / "once.py"
+    module.write_text("\n".join(["import os", *("value = (1, 2)" for _ in range(500)), "os.getppid()", "os._exit(0)"]))
+    text = "syscall::readlink:entry, syscall::getppid:entry /pid == $target/ { ustack(40); }"
+    found = [
+        re.findall(
+            r"(?:<frozen getpath>|once\.py):\d+", "\n".join(run(engine, [interpreter(version), module], text)[0])
+        )
+        for engine in ENGINES
+    ]
+    assert found[0] == found[1]
+    assert found[0][-1] == "once.py:502"
+
+
 def test_the_interpreters_own_frames_on_demand():
     python = interpreter(DISTRIBUTIONS)
     text = "syscall::write:entry /pid == $target/ { ustack(); exit(0); }"

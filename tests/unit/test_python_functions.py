@@ -14,10 +14,13 @@ from support.machine.interpreters import VERSIONS, interpreter
 from sonde.model.python_frames import (
     CODE,
     FRAME,
+    LINES_PARTS,
+    LINES_SIZE,
     NO_ROOM,
     NOT_KNOWN,
     PLACE_BITS,
     PYTHON_CODES,
+    PYTHON_LINES,
     PYTHON_STATE,
     REASON_BITS,
     UNKNOWN_PLACE,
@@ -182,24 +185,28 @@ class Maps:
     """What programs have met: `count` numbers, for `lost` of which there was no room."""
 
     def __init__(self):
-        self.codes, self.count, self.lost = {}, 0, 0
+        self.codes, self.parts, self.count, self.lost = {}, {}, 0, 0
 
     def read(self, name):
-        return (
-            [(bytes(4), struct.pack("<QQ", self.count, self.lost))] if name == PYTHON_STATE else [*self.codes.items()]
-        )
+        if name == PYTHON_STATE:
+            return [(bytes(4), struct.pack("<QQ", self.count, self.lost))]
+        return [*(self.codes if name == PYTHON_CODES else self.parts).items()]
 
     def remove(self, name, key):
-        assert name == PYTHON_CODES
-        del self.codes[key]
+        assert name in (PYTHON_CODES, PYTHON_LINES)
+        del (self.codes if name == PYTHON_CODES else self.parts)[key]
 
-    def meet(self, code, module):
+    def meet(self, code, module, process=1):
         """As a program does."""
         self.count += 1
         kept = (code.co_filename, code.co_name, module, code.co_linetable)
         copied = [of_this_process(id(each), sys.getsizeof(each)) for each in kept]
-        value = CODE.pack(1, id(code), *map(id, kept), code.co_firstlineno, sys.hexversion >> 16, *copied)
+        value = CODE.pack(process, id(code), *map(id, kept), code.co_firstlineno, sys.hexversion >> 16, *copied)
         self.codes[struct.pack("<I", self.count)] = value
+        table = of_this_process(id(kept[3]), sys.getsizeof(kept[3]))
+        for part in range(1, min(-(-len(table) // LINES_SIZE), LINES_PARTS)):
+            copied = table[part * LINES_SIZE : (part + 1) * LINES_SIZE].ljust(LINES_SIZE, b"\0")
+            self.parts[struct.pack("<I", self.count * LINES_PARTS + part)] = copied
         return kept
 
 
@@ -222,6 +229,27 @@ def test_what_programs_have_met_is_taken_once():
     met.poll()
     assert told[3].name == "word"
     assert met.lost == 1
+
+
+@pytest.mark.skipif(not hasattr(test_words_are_functions_lines_and_remarks.__code__, "co_linetable"), reason="of 3.10")
+@pytest.mark.parametrize("lines", [10, 600, 1200])
+@pytest.mark.parametrize("missing", [(), (2,), (1,)])
+def test_a_long_table_of_lines_is_put_together_though_the_process_is_gone(lines, missing):
+    """As far as it was copied without a gap; behind that no line is told but the function's first."""
+    code = compile("\n".join(f"value = name({each})" for each in range(lines)), "file", "exec")
+    maps, told, gone = Maps(), {}, (1 << 31) - 1
+    met = MetFunctions(maps.read, maps.remove, told.__setitem__)
+    maps.meet(code, "module", gone)
+    for part in missing:
+        maps.parts.pop(struct.pack("<I", LINES_PARTS + part), None)
+    there = [part for part in range(1, LINES_PARTS) if struct.pack("<I", LINES_PARTS + part) in maps.parts]
+    whole = next((part for part in range(1, LINES_PARTS) if part not in there), LINES_PARTS)
+    met.poll()
+    assert not maps.parts
+    table = code.co_linetable[: whole * LINES_SIZE - 32]
+    is_whole = table == code.co_linetable
+    assert told[1].rows == rows(table, 1, sys.hexversion >> 16, is_whole)
+    assert is_whole or told[1].rows[-1].line == 0
 
 
 @pytest.mark.skipif(not hasattr(test_words_are_functions_lines_and_remarks.__code__, "co_linetable"), reason="of 3.10")

@@ -7,17 +7,18 @@ import struct
 
 from sonde.typed import NamedTuple
 
-PYTHON_RUNTIMES, PYTHON_KNOWN, PYTHON_CODES, PYTHON_STATE, PYTHON_THREADS = (
-    "python_runtime", "python_known", "python_code", "python_state", "python_thread"
+PYTHON_RUNTIMES, PYTHON_KNOWN, PYTHON_CODES, PYTHON_LINES, PYTHON_STATE, PYTHON_THREADS = (
+    "python_runtime", "python_known", "python_code", "python_lines", "python_state", "python_thread"
 )  # fmt: skip
 """The first is filled by the session, by number: what `RUNTIME` has of each object with an interpreter in it. The
 second has the number of each function that a program has met, by u64 process, u64 address of the code object and u64
 sum of what stands there; a number that is SKIPPED is that of code which the interpreter itself makes. The third has
-what was in memory when a program met a function (`CODE`), by u32 number, until the session takes it. The fourth counts
-functions and those for which there was no room, u64 each; the last has the thread state of threads, by u64 process and
-u64 thread pointer."""
+what was in memory when a program met a function (`CODE`), by u32 number, until the session takes it; the fourth what
+follows of a long table of lines, in parts of LINES_SIZE bytes, by u32 number * LINES_PARTS and the part. The fifth
+counts functions and those for which there was no room, u64 each; the last has the thread state of threads, by u64
+process and u64 thread pointer."""
 
-MOST_RUNTIMES, MOST_KNOWN, MOST_CODES, MOST_THREADS = 256, 16384, 1024, 4096
+MOST_RUNTIMES, MOST_KNOWN, MOST_CODES, MOST_PARTS, MOST_THREADS = 256, 16384, 1024, 512, 4096
 
 RUNTIME = struct.Struct("<q8Q22I")
 """The distance of _PyRuntime from where the beginning of the file would be mapped; the start and end of up to four
@@ -37,6 +38,9 @@ and the table of lines."""
 
 FILE_SIZE, NAME_SIZE, LINES_SIZE = 256, 160, 2048
 """How many bytes of them, of the module as of the function."""
+
+LINES_PARTS = 4
+"""The parts of a table of lines that programs copy, the first of them with the function."""
 
 CODE = struct.Struct(f"<6QII{8}x{FILE_SIZE}s{NAME_SIZE}s{NAME_SIZE}s{LINES_SIZE}s")
 """Process, code object, and the addresses of the file's name, the function's, the module's and the table of lines;

@@ -16,7 +16,7 @@ _INTERRUPTED = ("asm_", "entry_", "error_", "ret_from_")
 begin in them."""
 
 
-class UserPlace(NamedTuple):
+class NamedPlace(NamedTuple):
     """The path of an object, the function in it, "" if it has none there, and the offset from the function's start, or
     else the object's. `is_made`: the function has no symbol, and is called by its object and its start in that."""
 
@@ -30,7 +30,7 @@ class UserPlace(NamedTuple):
         return self.path.rpartition("/")[2]
 
 
-def user_place(symbolizer: Symbolizer, process: int, address: int, calls: bool) -> UserPlace | None:
+def user_place(symbolizer: Symbolizer, process: int, address: int, calls: bool) -> NamedPlace | None:
     """Where an address of a process is; with `calls` one that a call returns to."""
     exact = symbolizer.user(process, address)
     if not calls or (exact is not None and exact[1] is not None and exact[2]):
@@ -42,17 +42,17 @@ def user_place(symbolizer: Symbolizer, process: int, address: int, calls: bool) 
 
 def _place(
     symbolizer: Symbolizer, process: int, address: int, found: tuple[str, str | None, int] | None, behind: int
-) -> UserPlace | None:
+) -> NamedPlace | None:
     """Of what is known of so many bytes before an address."""
     if found is None:
         return None
     path, symbol, offset = found
     if symbol is not None:
-        return UserPlace(path, symbol, offset + behind)
+        return NamedPlace(path, symbol, offset + behind)
     start = symbolizer.start(process, address - behind)
     if start is None:
-        return UserPlace(path, "", offset + behind)
-    return UserPlace(path, f"{path.rpartition('/')[2]}+{start:#x}", offset + behind - start, True)
+        return NamedPlace(path, "", offset + behind)
+    return NamedPlace(path, f"{path.rpartition('/')[2]}+{start:#x}", offset + behind - start, True)
 
 
 def kernel_place(symbolizer: Symbolizer, address: int, calls: bool) -> tuple[str, str, int] | None:

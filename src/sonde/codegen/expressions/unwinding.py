@@ -30,7 +30,14 @@ from sonde.model.named_maps import (
     UNWIND_RULES,
     UNWIND_WANTED,
 )
-from sonde.model.python_frames import PYTHON_CODES, PYTHON_KNOWN, PYTHON_RUNTIMES, PYTHON_STATE, PYTHON_THREADS
+from sonde.model.python_frames import (
+    PYTHON_CODES,
+    PYTHON_KNOWN,
+    PYTHON_LINES,
+    PYTHON_RUNTIMES,
+    PYTHON_STATE,
+    PYTHON_THREADS,
+)
 from sonde.model.spec import MapSpec
 from sonde.typed import NamedTuple
 
@@ -105,6 +112,7 @@ def _share_python(g: Generation) -> None:
     pool.add(MapSpec(PYTHON_RUNTIMES, kinds.ARRAY, 4, python_frames.RUNTIME.size, python_frames.MOST_RUNTIMES))
     pool.add(MapSpec(PYTHON_KNOWN, kinds.LRU_HASH, key, 8, python_frames.MOST_KNOWN))
     pool.add(MapSpec(PYTHON_CODES, kinds.HASH, 4, python_frames.CODE.size, python_frames.MOST_CODES))
+    pool.add(MapSpec(PYTHON_LINES, kinds.LRU_HASH, 4, python_frames.LINES_SIZE, python_frames.MOST_PARTS))
     pool.add(MapSpec(PYTHON_STATE, kinds.ARRAY, 4, 16, 1))
     pool.add(MapSpec(PYTHON_THREADS, kinds.LRU_HASH, 16, 8, python_frames.MOST_THREADS))
 

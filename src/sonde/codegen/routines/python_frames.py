@@ -12,7 +12,7 @@ from __future__ import annotations
 from sonde.arch import pages
 from sonde.bpf.helpers import NUMBERS
 from sonde.codegen.intermediate.builder import Builder
-from sonde.codegen.intermediate.ir import BpfFunction, Imm, MapDescriptor, Operand, Reg, SlotAddress
+from sonde.codegen.intermediate.ir import BpfFunction, Imm, MapDescriptor, Operand, Reg, Slot, SlotAddress
 from sonde.codegen.routines.unwinding import (
     BIAS,
     CALLED,
@@ -42,7 +42,14 @@ from sonde.codegen.routines.unwinding import (
 )
 from sonde.codegen.routines.work import at, get, put, repeat, step_of_loop, stop_if
 from sonde.model import python_frames as python
-from sonde.model.python_frames import PYTHON_CODES, PYTHON_KNOWN, PYTHON_RUNTIMES, PYTHON_STATE, PYTHON_THREADS
+from sonde.model.python_frames import (
+    PYTHON_CODES,
+    PYTHON_KNOWN,
+    PYTHON_LINES,
+    PYTHON_RUNTIMES,
+    PYTHON_STATE,
+    PYTHON_THREADS,
+)
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -85,9 +92,9 @@ _FUNCTION_GLOBALS, _KEYS_HEAD, _TEXT_ENTRY_SIZE, _TEXT_WITHOUT_WIDE = 16, 32, 16
 all keys are texts; and since 3.12 where a str has its characters."""
 
 _SMALLER_TEXTS = 0x030C
-_BYTES, _CODE_HAS_NUMBER = 32, 0x030C
-"""Where a bytes object has its content, for which there is room for two words; and the version since which there is a
-number in the window that no other code has (co_version)."""
+_BYTES_SIZE, _BYTES, _CODE_HAS_NUMBER = 16, 32, 0x030C
+"""Where a bytes object has its size and its content, for which there is room for two words; and the version since which
+there is a number in the window that no other code has (co_version)."""
 
 _ENTRIES = 4
 """Of a dict so many are looked at."""
@@ -411,6 +418,7 @@ def note(name: str, frames: int) -> BpfFunction:
         b.store(made, 8 * place, 8, what)
     b.store(made, 48, 4, line)
     b.store(made, 52, 4, version)
+    _copy_parts(b, made, lines, number)
     for place, size, address in (
         (python.FILE, python.FILE_SIZE, file), (python.NAME, python.NAME_SIZE, called),
         (python.MODULE, python.NAME_SIZE, module), (python.LINES, python.LINES_SIZE, lines),
@@ -428,6 +436,24 @@ def note(name: str, frames: int) -> BpfFunction:
     put(b, work, NUMBER, Imm(0))
     put(b, work, PLACE, Imm(python.NO_ROOM))
     return _done(b, absent)
+
+
+def _copy_parts(b: Builder, made: Reg, lines: Operand, number: Slot) -> None:
+    """Note what a table of lines has behind its first part, while the place of that is free: code that is used once,
+    as a module's, may be gone before the session can read it."""
+    target, slot = b.in_register(b.alu("add", made, Imm(python.LINES))), b.slot(8)
+    address = b.copy(lines)
+    size = _word_at(b, b.alu("add", address, Imm(_BYTES_SIZE)))
+    for part in range(1, python.LINES_PARTS):
+        with b.when("gt", size, Imm(part * python.LINES_SIZE - _BYTES)):
+            b.call_local(
+                f"python_copy_{python.LINES_SIZE}", target,
+                b.in_register(b.alu("add", address, Imm(part * python.LINES_SIZE))),
+            )  # fmt: skip
+            key = b.alu("mul", b.load(number, 0, 8), Imm(python.LINES_PARTS))
+            b.store(slot, 0, 8, b.alu("add", key, Imm(part)))
+            b.call(NUMBERS["map_update_elem"], MapDescriptor(PYTHON_LINES), SlotAddress(slot), target, Imm(0))
+    b.release(slot)
 
 
 def module(name: str) -> BpfFunction:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
+from itertools import takewhile
 
 from sonde import others
-from sonde.model.python_frames import CODE, PYTHON_CODES, PYTHON_STATE
+from sonde.model.python_frames import CODE, LINES_PARTS, PYTHON_CODES, PYTHON_LINES, PYTHON_STATE
 from sonde.model.python_functions import PythonFunction
 from sonde.symbols.python.line_tables import rows
 from sonde.symbols.python.memory_objects import bytes_of, text_of
@@ -46,13 +47,20 @@ class MetFunctions:
         if count - lost == self._seen:
             return
         taken = self._read(PYTHON_CODES)
+        # Programs write parts before the function that they belong to.
+        parts = {int.from_bytes(key[:4], "little"): value for key, value in self._read(PYTHON_LINES)} if taken else {}
         for key, value in taken:
-            self._take(int.from_bytes(key[:4], "little"), value)
+            number = int.from_bytes(key[:4], "little")
+            own = [number * LINES_PARTS + part for part in range(1, LINES_PARTS)]
+            self._take(number, value, b"".join(takewhile(bool, (parts.get(each, b"") for each in own))))
+            for each in parts.keys() & own:
+                self._remove(PYTHON_LINES, each.to_bytes(4, "little"))
             self._remove(PYTHON_CODES, key)
         # One that has its number already may still be on its way into the map.
         self._seen += len(taken)
 
-    def _take(self, number: int, value: bytes) -> None:
+    def _take(self, number: int, value: bytes, more: bytes) -> None:
+        """`more` is what has been copied of the table of lines behind its first part."""
         if self._told >= _MOST_FUNCTIONS:
             self._untold += 1
             return
@@ -65,7 +73,7 @@ class MetFunctions:
         file = text_of(file_at, copied[0], version, read)
         name = text_of(name_at, copied[1], version, read)
         module = text_of(module_at, copied[2], version, read)
-        table, is_whole = bytes_of(lines_at, copied[3], read) if self._rows < _MOST_ROWS else (b"", False)
+        table, is_whole = bytes_of(lines_at, copied[3] + more, read) if self._rows < _MOST_ROWS else (b"", False)
         found = rows(table, line, version, is_whole)
         self._rows += len(found)
         called = ".".join(each for each in (module, name or "[unknown]") if each)
