@@ -114,6 +114,13 @@ def test_a_stack_that_turns_in_circles_has_an_end():
     assert found[-1] == remark_word(NO_RULE)
 
 
+@pytest.mark.parametrize(("keeps", "expected"), [(True, (0x10, 0x300)), (False, (0x10, remark_word(NO_POINTER)))])
+def test_frame_pointers_of_go_lead_to_other_stacks(keeps, expected):
+    """To lower addresses, too; others that do so are no frame pointers."""
+    taken = pt_regs(counter=0x10, stack=0x9000, frame=0x7018, mode=0x33)
+    assert walk(taken, STACK.word, lambda address: CodeRule(True, True, None, keeps))[:2] == expected
+
+
 def test_a_process_of_32_bits_has_one_frame():
     found = walk(pt_regs(counter=0x10, stack=0x7000, mode=registers.MODE_32_BIT), STACK.word, of_rule(None))
     assert found == (0x10, remark_word(WIDTH))

@@ -119,7 +119,7 @@ UNWIND_OBJECT = struct.Struct("<IIIIIIqqqqII")
 descriptions, and how many there are; what turns file offsets into addresses as pairs have them, counted from -2^31;
 the place from which pairs count descriptions; and those of the two beginnings that signals' frames and outermost ones
 have in common, -1 if there are none. And the number of the interpreter of Python in it (`python_frames.py`), 0 if
-there is none."""
+there is none; and 1 if its code keeps frame pointers that lead from one stack to another."""
 
 UNWIND_PAGE = 4096
 """Bytes of entries in an element of an array of pages."""

@@ -16,13 +16,15 @@ from sonde.codegen.intermediate.builder import Builder
 from sonde.codegen.intermediate.ir import BpfFunction, Imm, MapDescriptor, Operand, Reg, SlotAddress
 from sonde.codegen.routines.work import at, get, put, repeat, step_of_loop, stop_if
 from sonde.model.named_maps import UNWIND_BLOCKS, UNWIND_OBJECTS, UNWIND_PAGE, UNWIND_ROWS, UNWIND_RULES
+from sonde.model.python_frames import FRAME as FRAME_WORD
+from sonde.model.stack_remarks import NO_CODE, STACK_ENDS
 
 (
     PC, STACK, FRAME, LOOK, COUNT, START, END, BIAS, FIRST_ROW, FIRST_BLOCK, BLOCKS, FIRST_RULE, SPACE, MAPPINGS,
     MISSED, RETURNS, CALLER_AT, PROCESS, BASE, REGISTERS, FIRST_PAIR, PAIRS, ADDRESS, DESCRIPTIONS, SIGNALS, OUTERMOST,
     TRAMPOLINE, DEPTH, PYTHON, MODE, FOUND, PYTHON_FRAME, THREAD, IMAGE, INTERPRETER, STATE, USED, CODE, PLACE, NUMBER,
-    KEPT_COUNT, KEPT_FRAME, KEPT_PC, FIRST_PC, CALLED, NATIVE,
-) = range(0, 368, 8)  # fmt: skip
+    KEPT_COUNT, KEPT_FRAME, KEPT_PC, FIRST_PC, CALLED, NATIVE, KEEPS, REASON,
+) = range(0, 384, 8)  # fmt: skip
 """Words of the walk's state: the three registers in the frame, the address by which its rule is looked up, how many
 frames are noted; the mapping that was found last and the tables of its object; where mappings are looked for; the
 number of the first frame whose table was missing, counted from 1; the innermost function whose return is probed; how
@@ -36,9 +38,11 @@ noted, whether the thread's state has been looked for, the frame of Python's tha
 the process with the mark of what it executes; the interpreter and the state of a thread that are looked at, and the one
 that has been taken; the code object of a frame, the place in it, and its number. Where the interpreter's frame was
 met: how many frames had been noted, which of Python's was next, and the address; the first such address; what the
-innermost call of the interpreter that has frames keeps on the stack, in 3.11; and the address to be shown after all."""
+innermost call of the interpreter that has frames keeps on the stack, in 3.11; and the address to be shown after all.
+The last two: whether the object keeps frame pointers that lead to other stacks; and why the walk ended there before the
+outermost frame (`model/stack_remarks.py`), 0 if it did not."""
 
-NODE, NODE_SIZE = 368, 256
+NODE, NODE_SIZE = 384, 256
 """Behind them: a node of the tree of mappings, or what `frame_descriptions.py` keeps; and the addresses."""
 
 RULE = NODE
@@ -77,6 +81,12 @@ def walk(name: str, frames: int, step: str, is_mixed: bool) -> BpfFunction:
         with b.when("ne", get(b, work, MODE), Imm(0)):
             put(b, work, NATIVE, get(b, work, KEPT_PC))
             b.call_local(f"python_show_{frames}", work)
+    count, reason, whole = get(b, work, COUNT), get(b, work, REASON), b.label()
+    b.branch("eq", reason, Imm(0), whole)
+    b.branch("ge", count, Imm(frames), whole)
+    b.store(at(b, work, FRAMES, b.alu("lsh", count, Imm(3))), 0, 8, b.alu("or", reason, b.copy(Imm(-FRAME_WORD))))
+    put(b, work, COUNT, b.alu("add", count, Imm(1)))
+    b.place(whole)
     b.ret(Imm(0))
     return b.function
 
@@ -188,9 +198,14 @@ def _find(b: Builder, work: Reg, find: str) -> None:
     put(b, work, BLOCKS, Imm(0))
     put(b, work, PAIRS, Imm(0))
     put(b, work, PYTHON, Imm(0))
+    kept = get(b, work, KEEPS)
+    put(b, work, KEEPS, Imm(0))
     with b.when("ne", b.call_local(find, work), Imm(0)):
         put(b, work, END, Imm(0))
-        stop_if(b, "ne", get(b, work, DEPTH), Imm(0))
+        with b.when("ne", get(b, work, DEPTH), Imm(0)):
+            with b.when("ne", kept, Imm(0)):
+                put(b, work, REASON, Imm(NO_CODE))
+            b.ret(Imm(1))
     b.place(found)
 
 
@@ -229,11 +244,18 @@ def _follow_frame_pointer(b: Builder, work: Reg, returned: str | None) -> None:
     place = b.copy(b.alu("add", stack, distance))
     b.jump(up)
     b.place(inside)
+    keeps, follows = get(b, work, KEEPS), b.label()
+    b.branch("ne", keeps, Imm(0), follows)
     stop_if(b, "lt", pointer, stack)
+    b.place(follows)
+    stop_if(b, "eq", pointer, Imm(0))
+    with b.when("ne", keeps, Imm(0)):
+        put(b, work, REASON, Imm(STACK_ENDS))
     b.move(place, b.alu("add", pointer, Imm(_WORD)))
     put(b, work, FRAME, _word(b, pointer))
     b.place(up)
     caller = _return_address(b, work, place, returned)
+    put(b, work, REASON, Imm(0))
     put(b, work, STACK, b.alu("add", place, Imm(_WORD)))
     put(b, work, LOOK, b.alu("sub", caller, Imm(1)))
     put(b, work, PC, caller)
@@ -347,6 +369,7 @@ def object_of(b: Builder, work: Reg, number: Operand) -> None:
     for place, word in enumerate((ADDRESS, DESCRIPTIONS, SIGNALS, OUTERMOST)):
         put(b, work, word, b.load(found, 24 + 8 * place, 8))
     put(b, work, PYTHON, b.load(found, 56, 4))
+    put(b, work, KEEPS, b.load(found, 60, 4))
     b.place(unknown)
 
 

@@ -13,11 +13,12 @@ from collections.abc import Generator
 
 from sonde.arch import object_files
 from sonde.symbols.dwarf.errors import DebugInfoError
-from sonde.symbols.dwarf.frame_rules import BEGINNING, NOT_KNOWN, NOTHING, SIGNAL, Rule, State, rule, run
+from sonde.symbols.dwarf.frame_rules import BEGINNING, NOT_KNOWN, NOTHING, OUTERMOST, SIGNAL, Rule, State, rule, run
 from sonde.symbols.dwarf.frames import FrameDescription, FrameDescriptions
 from sonde.symbols.elf.costs import Costs
 from sonde.symbols.elf.errors import CostError
 from sonde.symbols.elf.file import ElfFile, Segment
+from sonde.symbols.elf.go_objects import OUTERMOST_SIZE, outermost
 from sonde.typed import NamedTuple
 
 SECTION = ".eh_frame"
@@ -57,20 +58,23 @@ NO_ROWS = UnwindRows(b"", b"", b"")
 
 
 class RowsSource(NamedTuple):
-    """All that an object's rows are made of: the bytes of its descriptions, where they are loaded, and the loadable
-    segments."""
+    """All that an object's rows are made of: the bytes of its descriptions, where they are loaded, the loadable
+    segments, and the functions besides that have no caller."""
 
     data: bytes
     address: int
     segments: tuple[Segment, ...]
+    outermost: tuple[int, ...] = ()
 
 
 def rows_source(file: ElfFile) -> RowsSource | None:
     """None for an object that has none, or is of another processor. Raises ElfError."""
-    section = file.find_section(SECTION)
-    if section is None or file.machine != object_files.MACHINE or not file.is_64_bit:
+    if file.machine != object_files.MACHINE or not file.is_64_bit:
         return None
-    return RowsSource(file.contents(section, LARGEST), section.address, file.segments)
+    section, roots = file.find_section(SECTION), outermost(file)
+    if section is None:
+        return RowsSource(b"", 0, file.segments, roots) if roots else None
+    return RowsSource(file.contents(section, LARGEST), section.address, file.segments, roots)
 
 
 def make_rows(source: RowsSource, costs: Costs) -> Generator[None, None, UnwindRows]:
@@ -90,6 +94,8 @@ def make_rows(source: RowsSource, costs: Costs) -> Generator[None, None, UnwindR
         pass
     finally:
         costs.give_back(_ROW_SIZE * table.noted)
+    for address in source.outermost:
+        table.add_outermost(address)
     return (yield from table.laid_out())
 
 
@@ -134,6 +140,14 @@ class _Table:
                 break
             self._rows.append(start + distance << 17 | (number != 0) << 16 | number)
         self._rows.append(start + length << 17)
+
+    def add_outermost(self, start: int) -> None:
+        """A function without a caller, unless something is described there."""
+        segment = self._found(start)
+        if segment is not None:
+            offset, number = start - segment.address + segment.offset, self._number(OUTERMOST)
+            self._rows.append(offset << 17 | (number != 0) << 16 | number)
+            self._rows.append(offset + OUTERMOST_SIZE << 17)
 
     def _found(self, address: int) -> Segment | None:
         return next((e for e in self._segments if e.address <= address < e.address + e.file_size), None)

@@ -39,7 +39,7 @@ class CodeRules:
         if found is None:
             rules = self._rules(key, pid, mapping)
             found = self._known.put(
-                (key, offset), ABSENT if rules is None else CodeRule(True, True, rules.rule(offset))
+                (key, offset), ABSENT if rules is None else CodeRule(True, True, rules.rule(offset), rules.keeps)
             )
         return found
 

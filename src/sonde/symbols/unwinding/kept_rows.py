@@ -81,6 +81,8 @@ def _name(source: RowsSource) -> str:
 
     made_of = blake2b(source.data, digest_size=20, person=VERSION)
     made_of.update(f" {source.address} {[tuple(each) for each in source.segments]}".encode())
+    if source.outermost:
+        made_of.update(f" {source.outermost}".encode())
     return made_of.hexdigest()
 
 

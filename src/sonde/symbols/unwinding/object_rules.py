@@ -8,6 +8,7 @@ from collections.abc import Generator
 from sonde.symbols.dwarf.frame_rules import NONE, Rule
 from sonde.symbols.dwarf.unwind_rows import BLOCK, UnwindRows, packed_rule
 from sonde.symbols.elf.file import ElfFile
+from sonde.symbols.elf.go_objects import is_go
 from sonde.symbols.unwinding.kept_rows import kept_rows, made_rows
 
 _LOWER = (1 << BLOCK) - 1
@@ -16,7 +17,9 @@ _LOWER = (1 << BLOCK) - 1
 class ObjectRules:
     """Those of one object; `size` is how many bytes they take."""
 
-    def __init__(self, rows: UnwindRows) -> None:
+    def __init__(self, rows: UnwindRows, keeps: bool = False) -> None:
+        """`keeps`: code without a rule keeps frame pointers, which lead from one stack to another."""
+        self.keeps = keeps
         self.size = sum(map(len, rows))
         self._blocks, self._rows = memoryview(rows.blocks).cast("I"), memoryview(rows.rows).cast("I")
         self._packed = rows.rules
@@ -40,7 +43,7 @@ def object_rules(file: ElfFile) -> ObjectRules:
     """Raises ElfError, also where they take too much to be made."""
     with file.costs:
         kept = kept_rows(file)
-        return ObjectRules(_all_of(made_rows(kept, file.costs)) if kept.rows is None else kept.rows)
+        return ObjectRules(_all_of(made_rows(kept, file.costs)) if kept.rows is None else kept.rows, is_go(file))
 
 
 def _all_of(making: Generator[None, None, UnwindRows]) -> UnwindRows:

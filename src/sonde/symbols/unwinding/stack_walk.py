@@ -49,12 +49,13 @@ Word = Callable[[int], int | None]
 
 
 class CodeRule(NamedTuple):
-    """What is known of an address: whether it is in code, and in an object that is here; and the rule, None where there
-    is no table."""
+    """What is known of an address: whether it is in code, and in an object that is here; the rule, None where there is
+    no table; and whether frame pointers are kept, which lead from one stack to another (`elf/go_objects.py`)."""
 
     is_code: bool
     is_here: bool
     rule: Rule | None
+    keeps: bool = False
 
 
 NOWHERE, ABSENT, WITHOUT_TABLE = CodeRule(False, False, None), CodeRule(True, False, None), CodeRule(True, True, None)
@@ -117,7 +118,7 @@ class _Walk:
             raise _EndError(NO_OBJECT)
         before = self._stack
         if code.rule is None:
-            self._follow_frame_pointer()
+            self._follow_frame_pointer(code.keeps)
         else:
             self._follow_rule(code.rule)
         if self._stack <= before:
@@ -125,11 +126,11 @@ class _Walk:
             if self._switches > _MOST_SWITCHES:
                 raise _EndError(NO_RULE)
 
-    def _follow_frame_pointer(self) -> None:
+    def _follow_frame_pointer(self, keeps: bool) -> None:
         pointer = self._frame
         if not pointer:
             raise _EndError(0)
-        if pointer < self._stack:
+        if pointer < self._stack and not keeps:
             raise _EndError(NO_POINTER)
         self._frame = self._at(pointer)
         self._return_to(self._at(pointer + _WORD), pointer + 2 * _WORD)

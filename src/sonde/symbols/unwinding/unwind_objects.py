@@ -117,6 +117,7 @@ class UnwindObjects:
         may have another number, by its descriptions, which is what is yielded. One that programs have not met, until
         it is made, has room in the first half alone."""
         from sonde.symbols.elf.file import ElfError  # imports that sessions of an instant do without
+        from sonde.symbols.elf.go_objects import is_go
         from sonde.symbols.unwinding.kept_rows import kept_rows, made_rows
 
         early = NONE
@@ -125,9 +126,10 @@ class UnwindObjects:
                 kept = kept_rows(file)
             with file.costs:
                 interpreter = self._interpreter(file)
+                keeps = int(is_go(file))
             rows = kept.rows
             if rows is None:
-                early = self._described(file, interpreter)
+                early = self._described(file, interpreter, keeps)
                 yield early
                 rows = yield from _timed(file, made_rows(kept, file.costs), early)
         except ElfError:
@@ -135,9 +137,9 @@ class UnwindObjects:
             self.lost += early == NONE and bool(file.costs.reason)
             return early
         if not rows.rows:
-            return early
+            return self._new(*[0] * 8, -1, -1, interpreter, 1) if keeps and self._used < self._most else early
         share = 1 if is_met() else _SHARES
-        number = self._put(rows, interpreter, share)
+        number = self._put(rows, interpreter, share, keeps)
         if number != NONE and early != NONE:
             self._rows.give_back()
         self.lost += share == 1 and number == early == NONE
@@ -156,7 +158,7 @@ class UnwindObjects:
         self._write(PYTHON_RUNTIMES, struct.pack("<I", self._interpreters), found)
         return self._interpreters
 
-    def _described(self, file: ElfFile, interpreter: int) -> int:
+    def _described(self, file: ElfFile, interpreter: int, keeps: int) -> int:
         """The number of an object by its descriptions, NONE if they are few, of another form, or there is no room."""
         from sonde.symbols.dwarf.plain_descriptions import plain_descriptions  # as above
         from sonde.symbols.dwarf.unwind_rows import SECTION
@@ -174,9 +176,9 @@ class UnwindObjects:
         data = start + len(found.pairs)
         signals, outermost = (data + each if each >= 0 else -1 for each in (found.signals, found.outermost))
         pairs = start // _PAIR, len(found.pairs) // _PAIR
-        return self._new(0, 0, 0, 0, *pairs, found.address, data + found.base, signals, outermost, interpreter, 0)
+        return self._new(0, 0, 0, 0, *pairs, found.address, data + found.base, signals, outermost, interpreter, keeps)
 
-    def _put(self, rows: UnwindRows, interpreter: int, share: int) -> int:
+    def _put(self, rows: UnwindRows, interpreter: int, share: int, keeps: int) -> int:
         """The number of an object by its rows, NONE if there is no room in the first of so many shares."""
         from sonde.symbols.dwarf.unwind_rows import RULE  # as above
 
@@ -187,7 +189,7 @@ class UnwindObjects:
         first_block = self._blocks.append(rows.blocks) // _BLOCK
         first_rule = self._rules.append(rows.rules) // RULE.size
         blocks = len(rows.blocks) // _BLOCK - 1
-        return self._new(first_row, first_block, blocks, first_rule, 0, 0, 0, 0, -1, -1, interpreter, 0)
+        return self._new(first_row, first_block, blocks, first_rule, 0, 0, 0, 0, -1, -1, interpreter, keeps)
 
     def _new(self, *words: int) -> int:
         number, self._used = self._used, self._used + 1
