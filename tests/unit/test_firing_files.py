@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sonde.engines.fired import FiringThread, KeptPacket, MemoryRead, RecordedFiring
+from sonde.engines.fired import FiringThread, KeptPacket, KeptStack, MemoryRead, RecordedFiring
 from sonde.engines.firing_records import FiringDecoder, RecordError, decode, encode
 from sonde.model.probe import Internal, Probe, Syscall
 from sonde.recording.anonymity import Pseudonyms
@@ -42,6 +42,8 @@ firings = st.builds(
     RecordedFiring, st.just(1), U64, st.integers(0, 255), threads, st.binary(max_size=5).map(lambda b: b * 8),
     st.just(bytes(range(168))), st.lists(reads, max_size=4).map(tuple), stacks, stacks,
     st.lists(st.tuples(st.integers(1, 200), U64), max_size=2).map(tuple), packets,
+    st.none() | st.builds(KeptStack, st.just(bytes(168)), U64, st.binary(min_size=1, max_size=70), st.booleans()),
+    st.none(),
 )  # fmt: skip
 
 
@@ -206,7 +208,7 @@ def test_a_block_without_sense_ends_the_replay(block):
 @pytest.mark.parametrize(
     "change",
     [
-        {"version": 4},
+        {"version": 5},
         {"places": [[7, 518, 2]]},
         {"places": [[7, "x", 1]]},
         {"probes": 5},

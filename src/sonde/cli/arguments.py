@@ -31,15 +31,16 @@ _LONG = {
     "--act": "act", "--btf": "btf", "--disasm": "disassemble", "--dry-run": "dry_run", "--dump": "dump",
     "--engine": "engine", "--flame-diff": "flame_diff", "--help": "help", "--object": "bpf_object",
     "--anonymise": "anonymise", "--packets": "packets", "--raw": "raw", "--record-reads": "recordreads",
+    "--record-stacks": "recordstacks",
     "--replay": "replay",
     "--save": "save", "--spec": "spec", "--version": "version_of_sonde",
 }  # fmt: skip
 _LONG_WITH_VALUE = frozenset((
-    "--anonymise", "--btf", "--engine", "--flame-diff", "--object", "--packets", "--raw", "--replay", "--save",
-    "--spec",
+    "--anonymise", "--btf", "--engine", "--flame-diff", "--object", "--packets", "--raw", "--record-stacks",
+    "--replay", "--save", "--spec",
 ))  # fmt: skip
 
-_LONG_SETTINGS = frozenset(("--anonymise", "--engine", "--packets", "--record-reads", "--replay"))
+_LONG_SETTINGS = frozenset(("--anonymise", "--engine", "--packets", "--record-reads", "--record-stacks", "--replay"))
 """Long options that are settings of -x."""
 
 _PICTURES = frozenset(("--flame", "--folded", "--heatmap", "--pprof", "--speedscope"))

@@ -90,6 +90,10 @@ def generate(
         g.subprograms[DEFER] = deferral.generate_routine(g)
     g.b.place(g.exit)
     if shared.settings.records:
+        if g.shared.settings.record_stack:
+            from sonde.codegen.expressions.kept_stacks import keep_stack  # few recordings have stacks as bytes
+
+            keep_stack(g)
         firing_records.submit(g)
     _leave(g)
     _set_up(g, setup, body, variables)

@@ -85,6 +85,10 @@ class FiringKeeper(Protocol):
     @property
     def packet_bytes(self) -> int: ...
     @property
+    def walks_tables(self) -> bool:
+        """Whether stacks of processes are walked by tables before they are kept."""
+
+    @property
     def takes_rings(self) -> bool:
         """Whether `ring` may be called: records are kept as they are."""
 

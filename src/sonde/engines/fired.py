@@ -61,11 +61,22 @@ class KeptPacket(NamedTuple):
     present: int
 
 
+class KeptStack(NamedTuple):
+    """The registers of a process, as struct pt_regs, and bytes of its stack from `start` on; `is_full`: as many as
+    there was to be room for."""
+
+    registers: bytes
+    start: int
+    data: bytes
+    is_full: bool
+
+
 class RecordedFiring(NamedTuple):
     """A firing of the probe that has the place `probe` among the source's. Stacks are return addresses, the innermost
     first, None where they were not kept. `results` are those of helpers, by their numbers, in the order of calls.
-    `packet` is that which it is about, None where none was kept. `unwound` finds the process's stack where only
-    registers and bytes of it were kept; it is for as long as the source has not been asked for what came next."""
+    `packet` is that which it is about, None where none was kept. `kept_stack` is what there is of the process's
+    stack to be walked, and `unwound` finds the addresses: it is for as long as the source has not been asked for what
+    came next."""
 
     probe: int
     time: int
@@ -78,6 +89,7 @@ class RecordedFiring(NamedTuple):
     user_stack: tuple[int, ...] | None = None
     results: tuple[tuple[int, int], ...] = ()
     packet: KeptPacket | None = None
+    kept_stack: KeptStack | None = None
     unwound: Callable[[], tuple[int, ...]] | None = None
 
 
@@ -92,6 +104,10 @@ class OtherNames(NamedTuple):
     modules: tuple[str, ...]
     functions: tuple[str, ...]
 
+
+BY_FRAMES, BY_TABLES, AS_BYTES = "frames", "tables", "bytes"
+"""How a recording has stacks of processes: walked by frame pointers or unwinding tables, or, for those who replay it to
+walk them, as registers and bytes."""
 
 KERNEL, EMBEDDED, FOREIGN = "kernel", "embedded", "foreign"
 """What made a recording: sonde with one of its engines, or another tool."""
@@ -114,6 +130,10 @@ class RecordedProbes(Protocol):
     def formats(self) -> dict[tuple[str, str], str]: ...
     @property
     def names(self) -> tuple[OtherNames, ...]: ...
+    @property
+    def stacks(self) -> str:
+        """One of BY_FRAMES, BY_TABLES and AS_BYTES."""
+
     def file(self, name: str) -> str: ...
 
 

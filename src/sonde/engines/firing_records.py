@@ -5,10 +5,15 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator, Mapping
 
-from sonde.engines.fired import FiringThread, KeptPacket, MemoryRead, RecordedFiring
+from sonde.arch import registers as registers_of
+from sonde.engines.fired import FiringThread, KeptPacket, KeptStack, MemoryRead, RecordedFiring
 from sonde.formats.bpf_ring import DISCARD, LENGTH, RING_HEADER, record_size
 from sonde.model import firing_record as layout
 from sonde.model.units import whole_words
+from sonde.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sonde.symbols.unwinding.kept_stacks import KeptStacks
 
 _PARTS = struct.Struct("<IIIIQ48sIIQ").unpack_from
 """`layout.HEADER` with what is told of the thread as one."""
@@ -89,6 +94,8 @@ def _with_pieces(record: bytes, fired: RecordedFiring, start: int, at: int, used
     results: list[tuple[int, int]] = []
     stacks: dict[int, tuple[int, ...]] = {}
     packet: KeptPacket | None = None
+    taken, wanted, start_of_stack, bytes_of_stack = b"", 0, 0, bytearray()
+    replaced: dict[int, bytes] = {}
     while at < used:
         if at + layout.PIECE.size > used:
             raise RecordError("a record ends within a piece")
@@ -102,6 +109,15 @@ def _with_pieces(record: bytes, fired: RecordedFiring, start: int, at: int, used
             stacks[what] = _addresses(data, stacks.get(what, ()))
         elif what == layout.RESULT:
             results.append((address, int.from_bytes(data, "little")))
+        elif what == layout.REGISTERS:
+            taken, wanted = data, address
+        elif what == layout.STACK and not taken:
+            replaced[address] = data
+        elif what == layout.STACK:
+            if not bytes_of_stack:
+                start_of_stack = address
+            if address == start_of_stack + len(bytes_of_stack):
+                bytes_of_stack += data
         elif what == layout.PACKET:
             packet = KeptPacket(data, max(address, len(data)))
         elif what in layout.STRINGS:
@@ -110,11 +126,24 @@ def _with_pieces(record: bytes, fired: RecordedFiring, start: int, at: int, used
             reads.append(MemoryRead(address, data if size > 0 else None))
         else:
             raise RecordError(f"a piece of the unknown kind {what}")
+    _put_back(bytes_of_stack, start_of_stack, replaced)
     return fired._replace(
         context=record[layout.HEAD : start], registers=registers, reads=tuple(reads),
         kernel_stack=stacks.get(layout.KERNEL_STACK), user_stack=stacks.get(layout.USER_STACK), results=tuple(results),
         packet=packet,
+        kept_stack=KeptStack(taken, start_of_stack, bytes(bytes_of_stack), len(bytes_of_stack) >= wanted)
+        if len(taken) == registers_of.SIZE else None,
     )  # fmt: skip
+
+
+def _put_back(stack: bytearray, start: int, replaced: dict[int, bytes]) -> None:
+    """True return addresses into a stack in which a trampoline's stands for them; a function that longjmp has left is
+    among them yet."""
+    trampoline = replaced.pop(0, b"")
+    for address, true in replaced.items():
+        at = address - start
+        if trampoline and at >= 0 and stack[at : at + len(true)] == trampoline:
+            stack[at : at + len(true)] = true
 
 
 def _identity(number: int) -> int:
@@ -127,6 +156,16 @@ def _addresses(data: bytes, known: tuple[int, ...]) -> tuple[int, ...]:
     return max(found, known, key=len)
 
 
+def walked_later(fired: RecordedFiring, stacks: KeptStacks) -> RecordedFiring:
+    """With what walks the stack that is kept of it, if one is."""
+    kept = fired.kept_stack
+    if kept is None:
+        return fired
+    room = len(kept.data) if kept.is_full else 0
+    data = memoryview(kept.data)
+    return fired._replace(unwound=stacks.unwound(fired.thread.pid, kept.registers, kept.start, data, room))
+
+
 def joined(first: RecordedFiring, more: RecordedFiring) -> RecordedFiring:
     """A firing that was broken off, with what it read where it went on."""
     got = {(each.address, each.is_string) for each in more.reads if each.data is not None}
@@ -134,7 +173,7 @@ def joined(first: RecordedFiring, more: RecordedFiring) -> RecordedFiring:
     return first._replace(
         reads=kept + more.reads, results=first.results + more.results,
         kernel_stack=first.kernel_stack or more.kernel_stack, user_stack=first.user_stack or more.user_stack,
-        packet=first.packet or more.packet,
+        packet=first.packet or more.packet, kept_stack=first.kept_stack or more.kept_stack,
     )  # fmt: skip
 
 
@@ -146,6 +185,10 @@ def encode(fired: RecordedFiring, flags: int = 0) -> bytes:
         if stack is not None:
             pieces.append(_piece(8 * len(stack), kind, struct.pack(f"<{len(stack)}Q", *stack)))
     pieces += [_piece(helper, layout.RESULT, result.to_bytes(8, "little")) for helper, result in fired.results]
+    if fired.kept_stack is not None:
+        kept, size = fired.kept_stack, len(fired.kept_stack.data)
+        pieces.append(_piece(size if kept.is_full else size + 1, layout.REGISTERS, kept.registers))
+        pieces.append(_piece(kept.start, layout.STACK, kept.data))
     if fired.packet is not None:
         pieces.append(_piece(fired.packet.present, layout.PACKET, fired.packet.data))
     body = fired.context + fired.registers + b"".join(pieces)

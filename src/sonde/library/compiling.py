@@ -133,9 +133,13 @@ def compiled(
 
 def _require_recording(options: OptionTable) -> None:
     """Raises Error for what is wanted of a recording where there is none: nothing would come of it."""
-    for option, word in (("anonymise", "--anonymise"), ("recordreads", "--record-reads")):
+    words = (("anonymise", "--anonymise"), ("recordreads", "--record-reads"), ("recordstacks", "--record-stacks"))
+    for option, word in words:
         if options.is_set(option) and not options.text("record"):
             raise Error(f"{word} is about a recording, and nothing is recorded", "--record FILE writes one")
+    if options.is_set("recordstacks") and options.text("anonymise"):
+        text = "--record-stacks keeps bytes of stacks, in which nothing can have a pseudonym"
+        raise Error(f"{text}: it does not go with --anonymise", "leave one of them out")
 
 
 def _recorder(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from time import monotonic_ns
 
-from sonde.engines.fired import EMBEDDED, KERNEL, OtherNames
+from sonde.engines.fired import AS_BYTES, BY_FRAMES, BY_TABLES, EMBEDDED, KERNEL, OtherNames
 from sonde.library.errors import CompileError, Error, as_errors
 from sonde.library.kept_files import kept_file, read_again
 from sonde.model.options import OptionTable
@@ -36,6 +36,7 @@ class DescribedSource(NamedTuple):
     process: int
     formats: dict[tuple[str, str], str]
     names: tuple[OtherNames, ...]
+    stacks: str = BY_FRAMES
 
     def file(self, name: str) -> str:
         """Processes run as they are recorded."""
@@ -117,12 +118,16 @@ def recording_embedded(spec: TracingSpec, options: OptionTable, process: int) ->
     from sonde.machine.system import realtime_offset
 
     path = options.text("record")
+    if options.is_set("recordstacks"):
+        text = "--record-stacks is for the kernel engine: the embedded one walks stacks by tables as it records them"
+        raise Error(text, "leave it out")
     with kept_file(path, "recording ") as file:
         offset = realtime_offset()
         head = RecordingHead(
             VERSION, EMBEDDED, release(), build_id(), recorded_probes(spec), offset, process, monotonic_ns(),
             options.on("recordreads"), anonymised(options), files=_files(recorded_probes(spec), options),
             names=_names(other_names(recorded_probes(spec)), options),
+            stacks=BY_FRAMES if options.text("unwind") == "frames" else BY_TABLES,
         )  # fmt: skip
         try:
             most = (options.number("pcapsize"),) if options.is_set("pcapsize") else ()
@@ -166,13 +171,14 @@ def recording_kernel(
         with as_errors():
             tracing = kernel_engine(options, traced).load(recorder.spec)
         places = ProbePlaces(recorder.spec)
-        source = KernelFirings(tracing, recorder.spec, places, recorder.process, options.on("recordreads"))
+        stacks = AS_BYTES if options.is_set("recordstacks") else BY_FRAMES
+        source = KernelFirings(tracing, recorder.spec, places, recorder.process, options.on("recordreads"), stacks)
         try:
             head = RecordingHead(
                 VERSION, source.origin, release(), build_id(), source.probes, source.realtime_offset, source.process,
                 source.began, options.on("recordreads"), anonymised(options), _formats(recorder.spec),
                 _files(source.probes, options), kernel_place(anonymised(options)), places.table(),
-                _names(recorder.names, options),
+                _names(recorder.names, options), stacks,
             )  # fmt: skip
             again = stack.enter_context(read_again(file))
             keeper = source.keeper = FiringFile(file, head, again=again)

@@ -22,9 +22,9 @@ HEADER = struct.Struct("<IIIIQQQQ16sqIIQ")
 """Layout, probe, CPU, flags, time, task_struct, process and thread, gid and uid, name, the parent's process or -1,
 sizes of context and registers, and how much of the record is used."""
 
-CUT, BROKEN_OFF, CONTINUED = 1, 2, 4
+CUT, BROKEN_OFF, CONTINUED, STACK_ASKED = 1, 2, 4, 8
 """Flags: pieces found no room; a page was missing, and the firing goes on at the return of the system call; this is how
-it went on."""
+it went on; the process's stack is to be kept."""
 
 FLAGS, PROGRAM_SHIFT = 0xFF, 8
 """The flags, and where in that word the kernel's programs tell their name by its number: files have none."""
@@ -48,10 +48,25 @@ AREA = PIECES + LARGEST + 32
 PIECE = struct.Struct("<QIi")
 """Address, kind, and the size of what follows, or less than 0: it could not be read."""
 
-USER, USER_STRING, KERNEL, KERNEL_STRING, KERNEL_STACK, USER_STACK, RESULT, PACKET = range(8)
+LARGEST_STACK = 8192
+"""Bytes of a process's stack that are kept at most (`--record-stacks`)."""
+
+
+MOST_RETURNS = 8
+"""Functions whose return is probed of which a kept stack has the true return address, the innermost ones."""
+
+
+def stack_room(size: int) -> int:
+    """Bytes of a record that keeping so many bytes of a stack may take: registers, and a piece for each page."""
+    return size + LARGEST + (size // LARGEST + 3) * (PIECE.size + 8) + 168 if size else 0
+
+
+USER, USER_STRING, KERNEL, KERNEL_STRING, KERNEL_STACK, USER_STACK, RESULT, PACKET, REGISTERS, STACK = range(10)
 """Kinds of pieces: what was read at an address of the process or the kernel; a stack's u64 addresses; u64 the result of
 the helper whose number stands in the place of the address; a packet's first bytes, which are the last piece, and in the
-place of the address how many there were to be had."""
+place of the address how many there were to be had; the registers of the process, and in the place of the address how
+many bytes of its stack are wanted; bytes of the stack at an address, or, before the registers, at address 0 the word
+that probes of returns have put on the stack, and what stood there at an address."""
 
 PASSING = struct.Struct("<IIIIIIII")
 """The context of a packet's firing: the packet's own length, the device's number, pkt_type, vlan_present, vlan_tci and

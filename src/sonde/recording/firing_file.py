@@ -12,11 +12,11 @@ import struct
 import zlib
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 from time import monotonic_ns
 
-from sonde.engines.fired import Happening, OtherNames, RecordedFiring
-from sonde.engines.firing_records import FiringDecoder, RecordError, joined, ring_records
+from sonde.engines.fired import AS_BYTES, BY_FRAMES, BY_TABLES, Happening, OtherNames, RecordedFiring
+from sonde.engines.firing_records import FiringDecoder, RecordError, joined, ring_records, walked_later
 from sonde.formats.bpf_ring import DISCARD, record_size
 from sonde.formats.damage import DamagedError
 from sonde.model.firing_record import BROKEN_OFF, CONTINUED
@@ -30,13 +30,14 @@ from sonde.symbols.process_events import Executed, Exited, Forked, Mapped, Mappi
 from sonde.typed import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 if TYPE_CHECKING:
+    from sonde.symbols.objects import Objects
     from sonde.symbols.symbolizer import SystemSymbolizer
 
 MAGIC = b"SONDEREC"
-VERSION = 3
-"""Since 2 there are packets, since 3 names of probes."""
+VERSION = 4
+"""Since 2 there are packets, since 3 names of probes, since 4 stacks by tables and stacks as bytes."""
 
-_KNOWN = (1, 2, VERSION)
+_KNOWN = (1, 2, 3, VERSION)
 
 BLOCK = struct.Struct("<IIII")
 """Kind, bytes that follow, bytes that they become, CRC-32 of those that follow."""
@@ -88,8 +89,8 @@ class RecordingHead(NamedTuple):
     """What a recording begins with: what made it, on which kernel, the probes that it has firings of, what to add to
     times to have those of the wall clock, $target, when it began, whether reads were widened, what has pseudonyms, of
     trace events their groups, names and format texts, the files that probes of processes are in,
-    where the kernel was in memory, for records of rings the numbers of programs and probes, and the probes' places, and
-    what else probes of processes are called.
+    where the kernel was in memory, for records of rings the numbers of programs and probes, and the probes' places,
+    what else probes of processes are called, and how stacks of processes were walked.
     """
 
     version: int
@@ -107,6 +108,7 @@ class RecordingHead(NamedTuple):
     kernel: BootedKernel = NOWHERE
     places: tuple[tuple[int, int, int], ...] = ()
     names: tuple[OtherNames, ...] = ()
+    stacks: str = BY_FRAMES
 
 
 class FileIdentity(NamedTuple):
@@ -134,7 +136,7 @@ class FiringFile:
         self._items: list[bytes] = []
         self._size = 0
         self._pseudonyms = Pseudonyms(head.anonymous, head.probes)
-        self.reads_more, self.packet_bytes = head.reads, packet_bytes
+        self.reads_more, self.packet_bytes, self.walks_tables = head.reads, packet_bytes, head.stacks == BY_TABLES
         self._files: set[str] | None = None if PATHS in head.anonymous else set()
         """Of which the build ids are told: a build id would tell what a path does not."""
         self.firings = 0
@@ -263,7 +265,7 @@ class RecordedFirings:
         self.realtime_offset, self.began = head.realtime_offset, head.began
         self.reads_more = head.reads
         self.formats = {(group, name): text for group, name, text in head.formats}
-        self.names = head.names
+        self.names, self.stacks = head.names, head.stacks
         self._names = {at: each.firing.name for at, each in enumerate(head.probes) if isinstance(each.firing, Internal)}
         self._internal: dict[str, RecordedFiring] = {}
         self._decode = FiringDecoder()
@@ -287,10 +289,9 @@ class RecordedFirings:
 
     def symbolizer(self, demangles: bool) -> SystemSymbolizer | None:
         """What names addresses by files that are those of the recording; the kernel's if the same one runs."""
-        from sonde.recording.filed_names import filed_objects, names_of  # replays without addresses need no names
+        from sonde.recording.filed_names import names_of  # replays without addresses need no names
 
-        objects = filed_objects(self._build_ids, self.head.build_id)
-        return names_of(names_of_kernel(self.head.kernel, self.head.build_id), objects, demangles)
+        return names_of(names_of_kernel(self.head.kernel, self.head.build_id), self._objects(), demangles)
 
     def internal(self, name: str) -> RecordedFiring | None:
         if name == "BEGIN" and not self._early:
@@ -302,9 +303,29 @@ class RecordedFirings:
         return self._internal.pop(name, None)
 
     def happenings(self) -> Iterator[Happening]:
-        while self._early:
-            yield self._early.popleft()
-        yield from self._all
+        if self.stacks != AS_BYTES:
+            while self._early:
+                yield self._early.popleft()
+            yield from self._all
+            return
+        from sonde.symbols.unwinding.kept_stacks import KeptStacks  # few recordings have stacks as bytes
+
+        stacks = KeptStacks(self._objects())
+        happenings: Iterator[Happening] = chain(iter(self._popped, None), self._all)
+        for each in happenings:
+            if isinstance(each, RecordedFiring):
+                yield walked_later(each, stacks)
+            else:
+                stacks.take(each)
+                yield each
+
+    def _popped(self) -> Happening | None:
+        return self._early.popleft() if self._early else None
+
+    def _objects(self) -> Objects:
+        from sonde.recording.filed_names import filed_objects  # replays without addresses need none
+
+        return filed_objects(self._build_ids, self.head.build_id)
 
     def close(self) -> None:
         self._file.close()

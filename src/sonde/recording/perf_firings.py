@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator, Sequence
 
 from sonde.arch import is_this_machines
-from sonde.engines.fired import FOREIGN, Happening, OtherNames, RecordedFiring
+from sonde.engines.fired import BY_FRAMES, FOREIGN, Happening, OtherNames, RecordedFiring
 from sonde.formats import perf_events as perf
 from sonde.formats.perf_data import PerfDataError
 from sonde.formats.perf_data_input import FiledSampleOf, PerfDataInput
@@ -24,12 +24,12 @@ from sonde.formats.perf_side_band import (
     ThreadNamed,
 )
 from sonde.recording.filed_names import RecordedKernel, filed_objects, names_of
-from sonde.recording.kept_stacks import KeptStacks
 from sonde.recording.perf_probes import FiledProbes
 from sonde.recording.running import KERNEL
 from sonde.symbols.mappings import Mapping
 from sonde.symbols.process_events import Executed, Exited, Forked, Mapped, ProcessEvent
 from sonde.symbols.symbolizer import SystemSymbolizer
+from sonde.symbols.unwinding.kept_stacks import KeptStacks
 from sonde.typed import BinaryIO
 
 _ANONYMOUS = "//anon"
@@ -39,6 +39,7 @@ class PerfFirings:
     """The FiringSource of a perf.data file."""
 
     origin = FOREIGN
+    stacks = BY_FRAMES
     process = 0
     descriptors: Sequence[int] = ()
 

@@ -21,10 +21,10 @@ from sonde.formats.perf_side_band import SideBand, ThreadEnded, ThreadMade, Thre
 from sonde.formats.perf_tracing_data import DescribedEvent
 from sonde.model.probe import PerfEvent, Probe, Timer, Tracepoint
 from sonde.model.units import SECOND
-from sonde.recording.kept_stacks import KeptStacks
 from sonde.recording.perf_calls import ALL, CallEvent, call_event
 from sonde.recording.perf_tasks import Hit, Hits, TaskStructures, scheduler_event, tracepoint
 from sonde.recording.perf_threads import FiledThreads
+from sonde.symbols.unwinding.kept_stacks import KeptStacks
 
 _SOURCES = {0: "hardware", 1: "software", 3: "hw-cache"}
 _TIME = ((0, 0), (1, 0), (1, 1))

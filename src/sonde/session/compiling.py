@@ -75,13 +75,19 @@ def compile_session(
     settings = settings_of(options)
     if options.text("record") or recording_of(options):
         # What is recorded of a stack is what a helper has found.
-        settings = settings._replace(unwinds_by_tables=False)
+        from sonde.codegen.basis.generation import REPLAYS  # the compiler needs it in any case
+
+        is_embedded = not records and REPLAYS not in target.features
+        settings = settings._replace(
+            unwinds_by_tables=False, has_whole_stacks=is_embedded and settings.unwinds_by_tables
+        )
     if records:
         most = options.number("pcapsize") if options.is_set("pcapsize") else settings.packet_bytes
+        stack = options.number("recordstacks") if options.is_set("recordstacks") else 0
         settings = settings._replace(
             bufsize=options.number("bufsize", _recording_ring()), records=True,
-            record_reads=options.on("recordreads"), output="auto", rings_per_cpu=False,
-            packet_bytes=most,
+            record_reads=options.on("recordreads"), record_stack=whole_words(stack), output="auto",
+            rings_per_cpu=False, packet_bytes=most,
         )  # fmt: skip
         for_values = False
     return Compilation(

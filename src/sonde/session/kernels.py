@@ -69,9 +69,11 @@ def _embedded(path: str | None, packets: str) -> Registry:
 
 def _replayed(path: str | None, source: RecordedProbes) -> Registry:
     """What a recording has, with the types of the kernel that it was made on."""
+    from sonde.engines.fired import BY_FRAMES  # an import that most runs do without
     from sonde.session.replay_offer import FEATURES, ReplayOffer
 
-    features = FEATURES | {"raw_stacks"} if source.origin == "embedded" else FEATURES
+    is_raw = source.origin == EMBEDDED and source.stacks == BY_FRAMES
+    features = FEATURES | {"raw_stacks"} if is_raw else FEATURES
     target = portable_target()._replace(features=features, initial_namespace=True)
     offer = ReplayOffer(source)
     return Registry(target, btf=path or "/sys/kernel/btf", offer=offer, formats=source.formats, recorded=source.probes)

@@ -10,8 +10,8 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from sonde.engines.base import FiringKeeper, ProcessEvents, Tracing
-from sonde.engines.fired import KERNEL, Happening, OtherNames, RecordedFiring
-from sonde.engines.firing_records import FiringDecoder, joined, ring_records
+from sonde.engines.fired import AS_BYTES, BY_FRAMES, KERNEL, Happening, OtherNames, RecordedFiring
+from sonde.engines.firing_records import FiringDecoder, joined, ring_records, walked_later
 from sonde.formats.bpf_ring import record_size
 from sonde.machine.system import realtime_offset
 from sonde.model import firing_record as layout
@@ -26,6 +26,7 @@ from sonde.untrusted import kernel_text
 
 if TYPE_CHECKING:
     from sonde.symbols.symbolizer import SystemSymbolizer
+    from sonde.symbols.unwinding.kept_stacks import KeptStacks
 
 _MOST_KEPT = 128 << 20
 """Bytes of records that wait for the script's programs; more are read from the file, or, where that cannot be, stay
@@ -100,12 +101,19 @@ class KernelFirings:
     damage = ""
 
     def __init__(
-        self, tracing: Tracing, spec: TracingSpec, places: ProbePlaces, process: int, reads_more: bool
-    ) -> None:
+        self, tracing: Tracing, spec: TracingSpec, places: ProbePlaces, process: int, reads_more: bool,
+        stacks: str = BY_FRAMES,
+    ) -> None:  # fmt: skip
         self._tracing, self._spec, self._places = tracing, spec, places
         self.probes = tuple(places.probes)
         self._names = {at: each.firing.name for at, each in enumerate(self.probes) if isinstance(each.firing, Internal)}
-        self.process, self.reads_more = process, reads_more
+        self.process, self.reads_more, self.stacks = process, reads_more, stacks
+        self._kept_stacks: KeptStacks | None = None
+        if stacks == AS_BYTES:
+            from sonde.symbols.objects import Objects  # few sessions keep stacks
+            from sonde.symbols.unwinding.kept_stacks import KeptStacks
+
+            self._kept_stacks = KeptStacks(Objects())
         self.realtime_offset = realtime_offset()
         self.began = time.monotonic_ns()
         self.formats: dict[tuple[str, str], str] = {}
@@ -207,7 +215,11 @@ class KernelFirings:
         if isinstance(item, bytes):
             self._kept -= len(item)
             return self._taken(item)
-        return None if isinstance(item, RingPiece) else item
+        if isinstance(item, RingPiece):
+            return None
+        if self._kept_stacks is not None:
+            self._kept_stacks.take(item)
+        return item
 
     def drain(self, all_of_them: bool = False) -> None:
         """Take the rings' records, and write them down, before they are full. What processes did before is read behind
@@ -321,7 +333,7 @@ class KernelFirings:
         if fired.probe in self._names:
             self._internal[self._names[fired.probe]] = fired
             return None
-        return fired
+        return walked_later(fired, self._kept_stacks) if self._kept_stacks is not None else fired
 
     def _losses(self) -> int:
         """Firings that found no room, or no scratch memory."""

@@ -60,6 +60,7 @@ _OUTPUT = ManualSection(
             (FILE,),
         ),
         ManualOption(("--record-reads",), "", "with --record: keep strings that arguments point to, and stacks, too"),
+        ManualOption(("--record-stacks",), "SIZE", "with --record: keep so many bytes of stacks, for unwinding"),
         ManualOption(
             ("--anonymise",), "KINDS", "with --record: pseudonyms for names, paths, addresses",
             ("names", "paths", "addresses"),

@@ -42,7 +42,7 @@ def begin(g: Generation, clauses: Sequence[Clause]) -> None:
     firing's time."""
     if not g.shared.settings.records or g.is_error_routine:
         return
-    image = g.lasting(RING_HEADER + layout.AREA)
+    image = g.lasting(RING_HEADER + layout.AREA + layout.stack_room(g.shared.settings.record_stack))
     g.firing_record = Memory(image.base, image.offset + RING_HEADER)
     packets = known_packets(clauses)
     if len(packets) == 1:
@@ -211,8 +211,11 @@ def submit(g: Generation) -> None:
     if g.meets is not None:
         g.b.branch("eq", g.meets, Imm(0), end)
     lost = g.b.label()
+    room = layout.AREA
+    if g.shared.settings.record_stack and g.context.kind not in programs.FOR_PACKETS:
+        room += layout.stack_room(g.shared.settings.record_stack)
     used = g.b.in_register(g.b.load(area.base, area.offset + layout.USED_AT, 8))
-    g.b.branch("gt", used, Imm(layout.AREA - layout.PIECE.size), end)
+    g.b.branch("gt", used, Imm(room - layout.PIECE.size), end)
     if isinstance(g.context.probes[0].firing, Packet):
         _send_with_packet(g, area, used, g.context.argument(g, 0), None, lost)
         g.b.jump(end)
@@ -223,6 +226,12 @@ def submit(g: Generation) -> None:
     g.b.place(lost)
     g.count("records")
     g.b.place(end)
+
+
+def ask_for_stack(g: Generation) -> None:
+    """A clause looks at the process's stack: it is kept as bytes, too, where that was asked for."""
+    if g.firing_record is not None and g.shared.settings.record_stack:
+        note(g, layout.STACK_ASKED)
 
 
 def _send(g: Generation, area: Memory, used: Reg, lost: int) -> Reg:

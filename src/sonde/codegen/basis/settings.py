@@ -20,7 +20,8 @@ class Settings(NamedTuple):
     layout has what the source calls its values. `marks_images`: addresses of processes tell what these have
     executed, beside their numbers. `records`: programs record their firings instead of what they trace
     (`codegen/basis/firing_records.py`); `record_reads`: with stacks, and strings that arguments point to, and with
-    `packet_bytes` of each packet at most. `python`: stacks of processes show functions of Python.
+    `packet_bytes` of each packet at most, and `record_stack` bytes of the process's stack. `has_whole_stacks`: what the
+    helper gives of a process's stack is as it is to be shown. `python`: stacks of processes show functions of Python.
     `longest_text` are the bytes of the longest text of a probe (`Program.probe_texts`). `has_whole_literals`: a record
     has the numbers of literals in place of their characters.
     """
@@ -42,6 +43,7 @@ class Settings(NamedTuple):
     maxloop: int = default_number("maxloop")
     specsize: int = default_number("specsize")
     unwinds_by_tables: bool = True
+    has_whole_stacks: bool = False
     python: bool = True
     output: str = "auto"
     scope: str = ""
@@ -52,6 +54,7 @@ class Settings(NamedTuple):
     marks_images: bool = True
     records: bool = False
     record_reads: bool = False
+    record_stack: int = 0
     packet_bytes: int = 0xFFFF
     longest_text: int = 0
     has_whole_literals: bool = False

@@ -50,7 +50,8 @@ def place(g: Generation, e: StackTrace) -> Memory:
 def call_stack(g: Generation, memory: Memory, size: int, flags: int, is_mixed: bool = False) -> Operand:
     """At most `size` bytes of addresses, the innermost first; how many bytes there are, or a negative error. With
     `is_mixed` functions of Python may stand among those of a process."""
-    if REPLAYS in g.shared.target.features and RAW_STACKS not in g.shared.target.features:
+    is_whole = g.shared.settings.has_whole_stacks and flags & USER_STACK
+    if is_whole or (REPLAYS in g.shared.target.features and RAW_STACKS not in g.shared.target.features):
         # A recording has stacks as they are to be shown.
         return g.call(HELPER, g.ctx, g.argument_of(memory.base, memory.offset), Imm(size), Imm(flags))
     got = _called_stack(g, memory, size, flags, is_mixed)
@@ -59,6 +60,8 @@ def call_stack(g: Generation, memory: Memory, size: int, flags: int, is_mixed: b
 
         kind = firing_record.USER_STACK if flags & USER_STACK else firing_record.KERNEL_STACK
         firing_records.piece(g, kind, Imm(size), got, memory)
+        if flags & USER_STACK:
+            firing_records.ask_for_stack(g)
     return got
 
 

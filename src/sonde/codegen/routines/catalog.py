@@ -132,7 +132,8 @@ def _of_records(name: str) -> BpfFunction:
     from sonde.codegen.routines import firing_pieces  # few programs record their firings
 
     _, what, kind = name.split("_")
-    return (firing_pieces.piece if what == "piece" else firing_pieces.value)(name, int(kind))
+    made = {"piece": firing_pieces.piece, "value": firing_pieces.value, "stack": firing_pieces.stack}
+    return made[what](name, int(kind))
 
 
 def _of_packets(name: str) -> BpfFunction:

@@ -55,6 +55,10 @@ class ProcessAccess:
                 lambda tid: self.threads.by_tid.get(tid),
                 lambda process, generation: self.threads.set_generation(process, generation),
             )
+            if keeper is not None and keeper.walks_tables:
+                from sonde.engines.embedded.sources.table_stacks import table_walker  # likewise
+
+                walk = table_walker(buffers.registers, read, self.images, lambda tid: self.threads.by_tid.get(tid))
             walk = self.images.walking(walk)
         self.places = followed.tracees.fetched() if followed else memoryview(b"")
         self.fetched = FetchedMemory(read, self.places, self.plan.fetches)

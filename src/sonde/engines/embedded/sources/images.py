@@ -13,7 +13,7 @@ from sonde.engines.embedded.tracer import stops
 from sonde.engines.embedded.tracer.plan import CODE, ENTRY, HOLD_ENTRY, StopPlan
 from sonde.runtime.environment import Task
 from sonde.symbols.current_images import CurrentImages
-from sonde.symbols.mappings import parse_maps
+from sonde.symbols.mappings import Mapping, parse_maps
 from sonde.symbols.process_events import Exited, Forked, MappingsSnapshot, ProcessEvent
 from sonde.untrusted import kernel_text, lines
 
@@ -71,6 +71,10 @@ class ImageEvents:
         generation = self._images.advance(pid)
         self._set_generation(task.process, generation)
         return generation
+
+    def mapping(self, pid: int, address: int) -> Mapping | None:
+        """What the process may execute at an address, as far as it has been read."""
+        return self._images.mapping(pid, address)
 
     def require(self, process: TracedProcess, addresses: Iterable[int]) -> None:
         """Read what the process has mapped if one of these may be in what has been mapped since the last time."""

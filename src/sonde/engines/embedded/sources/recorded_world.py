@@ -50,6 +50,8 @@ class FiringAnswers:
         self._missing = missing
         self._fired: RecordedFiring | None = None
         self._unwound: Sequence[int] | None = None
+        self.has_shown_stack = False
+        """Whether a program has been given a process's stack as it was walked when it was recorded."""
         self._reads: tuple[MemoryRead, ...] = ()
         self._results: dict[int, list[int]] = {}
         self._probe = ""
@@ -129,6 +131,7 @@ class FiringAnswers:
                 self._unwound = fired.unwound()
             return self._unwound
         found = None if fired is None else fired.user_stack if is_user else fired.kernel_stack
+        self.has_shown_stack |= is_user and bool(found)
         if found is None:
             self._note("the stack of the process" if is_user else "the stack of the kernel", True)
         return found

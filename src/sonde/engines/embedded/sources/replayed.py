@@ -19,7 +19,7 @@ from sonde.engines.embedded.sources.clock_events import ClockEvents
 from sonde.engines.embedded.sources.firings import Clock
 from sonde.engines.embedded.sources.recorded_world import FiringAnswers, ReplayedTask
 from sonde.engines.embedded.sources.stops import FIRINGS, Record
-from sonde.engines.fired import EMBEDDED, FOREIGN, FiringSource, FiringThread, RecordedFiring
+from sonde.engines.fired import BY_FRAMES, EMBEDDED, FOREIGN, KERNEL, FiringSource, FiringThread, RecordedFiring
 from sonde.formats.perf_events import SOFTWARE_CPU_CLOCK
 from sonde.model.firing_names import MissingParts
 from sonde.model.probe import Firing, Internal, Packet, PerfEvent, Probe, RawTracepoint, Syscall, Timer, Tracepoint
@@ -129,7 +129,7 @@ class ReplayedFirings:
         self._structures, self._forget, self._is_filling = structures, forget, is_filling
         images = self._images = CurrentImages()
         self._world = environment.recorded = environment.files = FiringAnswers(
-            self.missing, source.origin == EMBEDDED, images.mark
+            self.missing, source.origin == EMBEDDED and source.stacks == BY_FRAMES, images.mark
         )
         environment.cpu_time = self._world.cpu_time
         self._record = bytearray(_ROOM)
@@ -245,6 +245,10 @@ class ReplayedFirings:
             found.append(
                 (f"{self._left_out} ticks were left out where nothing was recorded for long", "tick less often")
             )
+        if self._world.has_shown_stack and self.source.stacks == BY_FRAMES and self.source.origin != FOREIGN:
+            remedy = "with --record-stacks 8192" if self.source.origin == KERNEL else "without -xunwind=frames"
+            text = "stacks of processes are by frame pointers here, and have no callers of functions that keep none"
+            found.append((text, f"record {remedy}"))
         return found
 
     def adopt_descendants(self, pid: int) -> None:

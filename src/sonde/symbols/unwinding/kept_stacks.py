@@ -36,4 +36,4 @@ class KeptStacks:
         def code(address: int) -> CodeRule:
             return rule(pid, mapping(pid, address), address)
 
-        return walk(taken, copied.word, code, room if len(copied.data) == room else 0)
+        return walk(taken, copied.word, code, room if len(copied.data) >= room else 0)
