@@ -185,6 +185,10 @@ def _words(frame: str) -> list[str]:
     return re.findall(r"\w+", frame)
 
 
+_UNNAMED = re.compile(r"\S+\+0x[0-9a-f]+(\+0x[0-9a-f]+)?$|0x[0-9a-f]+$")
+"""A function without a symbol, which perf calls so."""
+
+
 def _name(function: str) -> str:
     """Without parameters, which perf does not show."""
     return function.partition("(")[0] or function
@@ -205,7 +209,8 @@ def by_sonde(kind: Kind, rate: int, engine: str) -> tuple[dict[str, float], dict
             found.append((frames, int(text)))
             frames = []
         elif text:
-            frames.append(_name(re.sub(r"\+0x[0-9a-f]+$", "", text.partition("`")[2] or text)))
+            _, has_name, name = text.partition("`")
+            frames.append(_name(re.sub(r"\+0x[0-9a-f]+$", "", name)) if has_name else _UNNAMED.sub("[unknown]", text))
     own = {name: float(share) for name, share in re.findall(r"^share (\w+) (\S+)$", done.stderr, re.MULTILINE)}
     return shares(found, kind.functions), own
 
