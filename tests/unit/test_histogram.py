@@ -59,10 +59,15 @@ def test_counts_of_both_signs_share_the_width():
     ]  # fmt: skip
 
 
-def test_empty_charts_show_the_middle():
+def test_empty_charts_show_three_buckets():
     assert [line.split()[0] for line in chart(spec("quantize"), {})] == ["-1", "0", "1"]
     lquantize = spec("lquantize", -10, 10, 1, words=22)
     assert [line[:16].strip() for line in chart(lquantize, {})] == ["< -10", "-10", "-9"]
+    # Of llquantize none below zero, as DTrace begins one bucket above it.
+    assert labels(llquantize(10, 0, 2, 10)) == ["0", "1", "2"]
+    assert labels(llquantize(10, 0, 2, 20)) == ["0", "1", "2"]
+    assert labels(llquantize(10, 2, 3, 10)) == ["< 100", "100", "200"]
+    assert labels(llquantize(2, 0, 0, 2)) == ["0", "1", ">= 2"]
 
 
 def test_the_ends_of_quantize():

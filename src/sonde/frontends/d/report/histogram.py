@@ -34,12 +34,12 @@ def histogram(spec: AggregationSpec, words: Sequence[int], factor: int = 1, is_z
 
 
 def range_of(spec: AggregationSpec, values: Sequence[int]) -> tuple[int, int]:
-    """The first and the last bucket shown: one beyond those that are not empty, around zero if all are."""
+    """The first and the last bucket shown: one beyond those that are not empty, three of DTrace's choice if all are."""
     used = [place for place, value in enumerate(values) if value]
     if used:
         return max(used[0] - 1, 0), min(used[-1] + 1, len(values) - 1)
-    middle = CHARTS[spec.function].middle(len(values))
-    return middle - 1, middle + 1
+    first = CHARTS[spec.function].first_of_empty(len(values))
+    return first, first + 2
 
 
 def bar(value: int, total: int, has_positive: bool, has_negative: bool) -> bytes:
@@ -65,11 +65,11 @@ def labels_of(spec: AggregationSpec, first: int, last: int) -> list[bytes]:
 
 
 class Chart(NamedTuple):
-    """What belongs to one function: the labels of the buckets shown, and the bucket around which a chart without any
-    count is, by how many buckets there are."""
+    """What belongs to one function: the labels of the buckets shown, and the first of the three buckets that a chart
+    without any count has, by how many buckets there are."""
 
     labels: Callable[[Sequence[BucketRange]], list[bytes]]
-    middle: Callable[[int], int] = lambda buckets: buckets // 2
+    first_of_empty: Callable[[int], int]
 
 
 def _powers(shown: Sequence[BucketRange]) -> list[bytes]:
@@ -99,7 +99,8 @@ def _magnitude(low: int | None, high: int | None, value: int, about_zero: bytes)
 
 
 CHARTS = {
-    "quantize": Chart(_powers),
-    "lquantize": Chart(_levels, lambda buckets: 1),
-    "llquantize": Chart(_magnitudes),
+    "quantize": Chart(_powers, lambda buckets: buckets // 2 - 1),
+    "lquantize": Chart(_levels, lambda buckets: 0),
+    # The bucket about zero and the two above it, never one below.
+    "llquantize": Chart(_magnitudes, lambda buckets: buckets // 2),
 }
