@@ -58,7 +58,7 @@ CONDITIONS = {
     "D_DECL_PARMCLASS": "a parameter has a storage class",
     "D_DECL_PROTO_FORM": "two parameters have one name",
     "D_DECL_PROTO_NAME": "a parameter of type `void` has a name",
-    "D_DECL_PROTO_TYPE": "a key has the type `void`",
+    "D_DECL_PROTO_TYPE": "a key has the type `void`, or a key or a parameter is an associative array",
     "D_DECL_PROTO_VARARGS": "keys end with `...`",
     "D_DECL_PROTO_VOID": "`void` is one of several parameters",
     "D_DECL_SCOPE": "a name that is declared has a backquote",

@@ -73,8 +73,16 @@ class Declared(NamedTuple):
 
 
 def type_name(node: syntax.TypeName, scope: Scope) -> Type:
-    """The type of a cast, sizeof, offsetof or xlate."""
-    return declared(node.specifiers, node.declarator, scope).type
+    """The type of a cast, sizeof, offsetof or xlate. An associative array is none: raises DError."""
+    return object_type(node.specifiers, node.declarator, scope)
+
+
+def object_type(specifiers: syntax.Specifiers, declarator: syntax.Declarator, scope: Scope) -> Type:
+    """The type that a declarator gives its name where that cannot be an associative array. Raises DError."""
+    found = declared(specifiers, declarator, scope)
+    if found.keys is not None:
+        raise DError("D_DECL_DYNOBJ", "cannot declare type with dynamic parts", declarator.position)
+    return found.type
 
 
 def declared(specifiers: syntax.Specifiers, declarator: syntax.Declarator, scope: Scope) -> Declared:
@@ -149,7 +157,7 @@ def prototype(
     if variadic and what != "function":
         text = f"{what} prototype may not use a variable-length argument list"
         raise DError("D_DECL_PROTO_VARARGS", text, position)
-    kinds = tuple(_parameter(p, scope) for p in parameters)
+    kinds = tuple(_parameter(what, p, number, scope) for number, p in enumerate(parameters, 1))
     # A probe may show an argument several times.
     if what != "probe output":
         _refuse_repeated_names(what, parameters)
@@ -173,11 +181,13 @@ def _refuse_repeated_names(what: str, parameters: tuple[syntax.Parameter, ...]) 
         seen |= {name} if name else set()
 
 
-def _parameter(node: syntax.Parameter, scope: Scope) -> Type:
+def _parameter(what: str, node: syntax.Parameter, number: int, scope: Scope) -> Type:
     if node.specifiers.storage:
         text = "inappropriate storage class for function or associative array parameter"
         raise DError("D_DECL_PARMCLASS", text, node.position)
-    kind = declared(node.specifiers, node.declarator, scope).type
+    kind, keys, _ = declared(node.specifiers, node.declarator, scope)
+    if keys is not None:
+        raise _unusable(what, "dynamic variable", node, number)
     base = resolve(kind)
     if isinstance(base, Array):
         return Pointer(base.of)
@@ -187,10 +197,15 @@ def _parameter(node: syntax.Parameter, scope: Scope) -> Type:
 def _check_void_parameter(what: str, node: syntax.Parameter, number: int) -> None:
     name = node.declarator.name
     if what == "array":
-        text = f"{what} prototype may not use parameter of type void: {name or '(anonymous)'}, parameter #{number}"
-        raise DError("D_DECL_PROTO_TYPE", text, node.position)
+        raise _unusable(what, "void", node, number)
     if name is not None:
         raise DError("D_DECL_PROTO_NAME", f"void parameter may not have a name: {name}", node.position)
+
+
+def _unusable(what: str, kind: str, node: syntax.Parameter, number: int) -> DError:
+    name = node.declarator.name or "(anonymous)"
+    text = f"{what} prototype may not use parameter of type {kind}: {name}, parameter #{number}"
+    return DError("D_DECL_PROTO_TYPE", text, node.position)
 
 
 # The words before a declarator

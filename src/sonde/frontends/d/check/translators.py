@@ -10,7 +10,7 @@ from sonde.frontends.d.check import alike
 from sonde.frontends.d.check.assignments import stored
 from sonde.frontends.d.check.compatibility import accepts
 from sonde.frontends.d.check.conversions import convert
-from sonde.frontends.d.check.declarations import declared, type_name
+from sonde.frontends.d.check.declarations import object_type, type_name
 from sonde.frontends.d.check.operands import (
     TRANSLATED,
     TRANSLATED_POINTER,
@@ -38,7 +38,7 @@ def declare_translator(node: syntax.Translator, scope: Scope, trusted: bool, end
         raise DError("D_XLATE_SOU", "translator output type must be a struct or union", end)
     if not output.complete:
         raise DError("D_XLATE_SOU", f"incomplete struct/union/enum {spell(output)}", end)
-    source = declared(node.input.specifiers, node.input.declarator, scope).type
+    source = object_type(node.input.specifiers, node.input.declarator, scope)
     if any(t.output is output and compatible(t.input, source) for t in scope.translators):
         text = f"translator from {spell(source)} to {spell(kind)} has already been declared"
         raise DError("D_XLATE_REDECL", text, end)
