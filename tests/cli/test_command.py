@@ -326,6 +326,12 @@ def test_a_reader_that_goes_away_is_no_message():
         ("int x;\ntranslator struct no < int i > { a = i; };", 2, "[D_XLATE_SOU] %s: incomplete struct/union/enum"),
         ("\n\ninline int pid = 3;", 3, "[D_DECL_IDRED] %s: identifier redefined: pid"),
         ("typedef int q; typedef int q;", 1, "[D_DECL_IDRED] %s: typedef redeclared: q"),
+        ("int n;\nBEGIN { frobnicate(n); }", 2, "[D_FUNC_UNDEF] %s: undefined function name: frobnicate"),
+        ("BEGIN\n/nowhere/ { n = 1; }", 2, "[D_IDENT_UNDEF] %s: failed to resolve nowhere: Unknown variable name"),
+        ("no:such:probe:here { n = 1; }", 1, "[D_PDESC_ZERO] %s: probe description no:such:probe:here does not match"),
+        ("inline int zz = yy;", 1, "[D_IDENT_UNDEF] %s: failed to resolve yy: Unknown variable name"),
+        ("#pragma D frobnicate\n", 1, "[D_PRAGMA_INVAL] %s: invalid D pragma: frobnicate"),
+        ("#pragma D attributes Stable/Stable/Common zz\n", 1, "[D_PRAGMA_UNUSED] %s: unused #pragma attributes"),
     ],
 )
 def test_a_broken_library_is_told_though_nothing_uses_it(tmp_path, text, line, expected):
@@ -339,3 +345,12 @@ def test_a_broken_library_is_told_though_nothing_uses_it(tmp_path, text, line, e
     assert "failed to read a library" in run("-e", "-L", str(tmp_path), "-n", "BEGIN { x = 1; }").stderr
     library.write_text(f"#pragma D depends_on module nosuch\n{text}")
     assert run("-e", "-L", str(tmp_path), "-n", "BEGIN { x = 1; }").returncode == 0
+
+
+@pytest.mark.share(1)
+def test_clauses_of_a_library_are_compiled_and_do_not_run(tmp_path):
+    (tmp_path / "some.d").write_text('int n; inline int two = one + 1; BEGIN { n = 7; printf("no"); }')
+    (tmp_path / "none.d").write_text("#pragma D depends_on library some.d\ninline int one = 1;")
+    program = 'BEGIN { printf("%d %d", n, two); exit(0); }'
+    done = run("-q", "--engine", "embedded", "-L", str(tmp_path), "-n", program)
+    assert (done.returncode, done.stdout.strip()) == (0, "0 2")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from sonde import resources
 from sonde.frontends.d import syntax
 from sonde.frontends.d.check import derived
 from sonde.frontends.d.check.builtins import NAMES as BUILTINS
@@ -76,7 +77,30 @@ class Checker:
 
     def _add_library_text(self, source: ProgramSource) -> None:
         self._scope.library_files.add(source.file)
-        self.add_library(Parser(source, NO_MACROS, self.is_type_name).items())
+        if resources.is_own(source.file):
+            self.add_library(Parser(source, NO_MACROS, self.is_type_name).items())
+        else:
+            self._add_foreign_library(source)
+
+    def _add_foreign_library(self, source: ProgramSource) -> None:
+        """A library of the user's: all in it is checked, as dtrace compiles it and keeps what it declares. Its clauses
+        do not run. Raises DError."""
+        seen = len(self._clauses)
+        parser = Parser(source, NO_MACROS, self.is_type_name, self.is_known)
+        try:
+            self.add_source(self._satisfied(parser.items()), lambda: parser.position)
+        except RecursionError:
+            raise DError("D_SYNTAX", "nested too deeply", parser.position) from None
+        finally:
+            del self._clauses[seen:]
+
+    def _satisfied(self, items: Iterable[syntax.Item]) -> Iterator[syntax.Item]:
+        """The items of a library up to one that depends on something that is not there."""
+        for item in items:
+            if not (isinstance(item, syntax.Pragma) and item.name == "depends_on"):
+                yield item
+            elif not is_satisfied(item, self._scope):
+                return
 
     def is_type_name(self, name: str) -> bool:
         return self._scope.is_type_name(name)
