@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from support.bpf.bpf_objects import compiled
+from support.command import same_run
 from support.command.command import SONDE, build, sonde, unwrapped
 
 WORK = "sh -c 'for i in 1 2 3 4 5 6 7; do cat /etc/passwd /nowhere; done >/dev/null 2>&1; ls / >/dev/null'"
@@ -93,6 +94,16 @@ def test_a_replay_shows_what_the_session_has_shown(tmp_path, name):
     again = sonde(*quiet, "--replay", path, "-n", OWN[name], status=status)
     assert again.stdout == live.stdout
     assert live.stdout.strip()
+
+
+@pytest.mark.parametrize("engine", ["kernel", "embedded"])
+def test_a_thread_that_executes_another_program_is_the_same_in_a_replay(tmp_path, engine):
+    program = build(tmp_path, "executor", (same_run.SAME / "executor.c").read_text(), "-pthread")
+    words = ["-q", "-s", str(same_run.SAME / "executing-thread.d")]
+    path = str(tmp_path / "it.rec")
+    live = sonde("--engine", engine, *words, "--record", path, "-c", str(program))
+    assert "again: mark 3 name /proc/self/exe\n" in live.stdout
+    assert sonde(*words, "--replay", path).stdout == live.stdout
 
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.d"), key=lambda path: path.stat().st_size)

@@ -91,6 +91,10 @@ class Structures:
     def remove_task(self, address: int) -> None:
         self._tasks.give_back(address)
 
+    def set_number(self, task: int, tid: int) -> None:
+        """The thread has another number."""
+        self._write_task(task, "pid", _HALF.pack(tid))
+
     def set_name(self, task: int, name: bytes) -> None:
         """The thread's name, at most 15 bytes."""
         self._write_task(task, "comm", name[:15].ljust(16, b"\0"))

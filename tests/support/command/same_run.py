@@ -14,7 +14,13 @@ from support.command.command import SONDE, build, environment
 from support.places import TESTS
 
 SAME = TESTS / "same"
-FLAGS = {"market": ["-g"], "threads": ["-pthread"], "waits": ["-pthread"], "stacks": ["-O0", "-fno-omit-frame-pointer"]}
+FLAGS = {
+    "market": ["-g"],
+    "executor": ["-pthread"],
+    "threads": ["-pthread"],
+    "waits": ["-pthread"],
+    "stacks": ["-O0", "-fno-omit-frame-pointer"],
+}
 
 _FIELD = re.compile(r"^ \* (Command|Options|Status|Shows): (.*)$", re.MULTILINE)
 # Where an engine has a clause's memory, and where in its code the instruction is that faults.

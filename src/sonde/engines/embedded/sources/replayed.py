@@ -381,8 +381,8 @@ class ReplayedFirings:
         known = self._tasks.get(thread.address or thread.tid)
         if known is not None and known[0] == thread:
             return known[1]
-        if known is not None and known[0].tid == thread.tid:
-            # It has another name by now, or another parent.
+        if known is not None and _is_same(known[0], thread):
+            # It has another name by now, another parent, or by exec the number of its process.
             address = known[1].address
         elif self.source.origin != FOREIGN:
             address = thread.address
@@ -421,6 +421,12 @@ class ReplayedFirings:
         self._waiting = iter(())
         self.next = 0
         self.source.close()
+
+
+def _is_same(before: FiringThread, after: FiringThread) -> bool:
+    """Whether two firings with one task_struct are of one thread. That of a thread that executes another program stays
+    and gets the number of its process (de_thread() of fs/exec.c)."""
+    return after.tid in (before.tid, before.pid) and after.pid == before.pid
 
 
 def _event(firing: Firing) -> tuple[object, ...]:

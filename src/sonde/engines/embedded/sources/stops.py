@@ -53,8 +53,8 @@ Handler = Callable[[Record], None]
 
 
 class Hooks(NamedTuple):
-    """What else has to be done: `ended` with the number of a thread that is gone, `forget` with its task_struct's
-    address before that; `registers` gives struct user_regs_struct by a record's flags; `fetched` is where what was
+    """What else has to be done: `ended` with the number of a thread that is gone, `forget` with the address of a
+    task_struct that goes; `registers` gives struct user_regs_struct by a record's flags; `fetched` is where what was
     fetched for a stop is found."""
 
     ended: Callable[[int], None]
@@ -282,7 +282,7 @@ class StopSource:
 
     def _executed(self, record: Record) -> None:
         _, flags, tid, when, former, *_ = record
-        task = self._threads.executed(tid, former, bool(flags & stops.HELD))
+        task = self._threads.executed(tid, former, bool(flags & stops.HELD), self._hooks.forget)
         if task is not None and not flags & BEFORE:
             self._take_registers(flags, task)
             self.fire("sched_process_exec", task, when, task.address, former or tid)

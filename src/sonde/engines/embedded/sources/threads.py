@@ -26,6 +26,10 @@ def _not_looked_at(tid: int) -> int:
     return 0
 
 
+def _forget_nothing(address: int) -> None:
+    return None
+
+
 class Threads:
     """`by_tid` are the threads that are traced. `registers` is the address of the struct pt_regs that they all have, as
     only that of the thread that fires a program is looked at."""
@@ -71,25 +75,45 @@ class Threads:
         self._set_parent(process, maker.process)
         return self._add(tid, process, maker.comm)
 
-    def executed(self, tid: int, former: int, is_held: bool = True) -> TracedTask | None:
-        """The thread `former` has become the only one of its process by exec, with the process's number. If it is not
-        held nobody asks for the name and the like that it has got."""
-        task = self.by_tid.get(tid) or self.adopt(tid)
-        if task is None:
+    def executed(
+        self, tid: int, former: int, is_held: bool = True, forget: Callable[[int], None] = _forget_nothing
+    ) -> TracedTask | None:
+        """The thread `former` has become the only one of its process by exec, with the process's number. Its
+        task_struct stays (de_thread() of fs/exec.c), and with it what programs keep of the thread. `forget` is told of
+        the task_structs that go. If it is not held nobody asks for the name and the like that it has got."""
+        leader = self.by_tid.get(tid) or self.adopt(tid)
+        if leader is None:
             return None
-        caller = self.by_tid.get(former)
-        if caller is not None:
-            task.cpu_before = caller.cpu_before
-        for other in [each for each in task.process.threads.values() if each is not task]:
-            self._remove(other)
+        process = leader.process
+        task = process.threads.get(former, leader)
+        for other in [each for each in process.threads.values() if each is not task]:
+            if other is not leader:
+                forget(other.address)
+                self._remove(other)
+        if task is not leader:
+            forget(leader.address)
+            self._succeed(leader, task)
         task.is_compat = task.is_ending = False
-        task.process.live = 1
+        process.live = 1
         self._structures.set_compat(task.address, False)
         found = proc.facts(tid) if is_held else None
         if found is not None:
             self.rename(task, found.comm)
-            self._describe(task.process, found)
+            self._describe(process, found)
         return task
+
+    def _succeed(self, leader: TracedTask, task: TracedTask) -> None:
+        """The thread takes the place and the number of its process's first one, which is gone."""
+        process = leader.process
+        process.threads.clear()
+        self.by_tid.pop(task.tid, None)
+        task.tid = process.pid
+        self._structures.set_number(task.address, task.tid)
+        self.by_tid[task.tid] = process.threads[task.tid] = process.leader = task
+        self._structures.remove_task(leader.address)
+        self._structures.set_threads(process.shared, 1)
+        for each in (process, *process.children):
+            self._link(each)
 
     def set_thread_pointer(self, task: TracedTask, pointer: bytes) -> None:
         """Where the thread has its thread-local data, as a word; 0 where it is not told."""
