@@ -112,8 +112,9 @@ class FiringKeeper(Protocol):
 
 class FiringFeed(Protocol):
     """Firings of a recording, which is over when all have been taken up. `sentences` say what programs have asked of it
-    in vain, and what would help; `damage` is what is wrong with the file `path`; `lost` are firings that found no room
-    when it was made; `origin` is what made it, as `fired.RecordedProbes` has it."""
+    in vain, and what would help; `damage` is what is wrong with the file `path`, `remainder` what was replayed of it
+    all the same; `lost` are firings that found no room when it was made; `origin` is what made it, as
+    `fired.RecordedProbes` has it."""
 
     @property
     def is_over(self) -> bool: ...
@@ -123,6 +124,8 @@ class FiringFeed(Protocol):
     def path(self) -> str: ...
     @property
     def damage(self) -> str: ...
+    @property
+    def remainder(self) -> str: ...
     @property
     def lost(self) -> int: ...
     def sentences(self) -> list[tuple[str, str]]: ...

@@ -150,8 +150,14 @@ class FiringSource(RecordedProbes, Protocol):
     """Whether it has what `--record-reads` adds."""
     lost: int
     """Firings that found no room when they were recorded, as far as has been read."""
-    damage: str
-    """What is wrong with the file behind the last firing, "" if nothing."""
+
+    @property
+    def damage(self) -> str:
+        """What is wrong with the file as far as it was read, "" if nothing."""
+
+    @property
+    def remainder(self) -> str:
+        """What of a damaged file was replayed all the same."""
 
     @property
     def descriptors(self) -> Sequence[int]:

@@ -55,7 +55,7 @@ def tell_missing(feed: FiringFeed | None, tell: Callable[[str], None]) -> None:
         remedy = "perf record -m" if is_foreign else "-b"
         tell(f"{feed.lost} firings found no room when they were recorded: more fit with a greater {remedy}")
     if feed.damage:
-        raise Error(f"{shown_name(feed.path)}: {feed.damage}", "what stands before was replayed")
+        raise Error(f"{shown_name(feed.path)}: {feed.damage}", feed.remainder)
 
 
 _FOREIGN = "perf keeps no memory, and stacks with -g alone; sonde --record keeps both"

@@ -24,6 +24,7 @@ from sonde.model.plain import PlainError, from_plain, to_plain
 from sonde.model.probe import Internal, Probe
 from sonde.model.units import MILLISECOND, whole_words
 from sonde.recording.anonymity import PATHS, Pseudonyms
+from sonde.recording.firing_blocks import BLOCK, DESCRIPTION, HAPPENINGS, RINGS, SUMMARY, BlockReader, unpacked
 from sonde.recording.kernel_place import NOWHERE, BootedKernel, names_of_kernel
 from sonde.recording.probed_files import ProbedFile, still_there
 from sonde.symbols.process_events import Executed, Exited, Forked, Mapped, MappingsSnapshot, ProcessEvent
@@ -39,12 +40,6 @@ VERSION = 4
 
 _KNOWN = (1, 2, 3, VERSION)
 
-BLOCK = struct.Struct("<IIII")
-"""Kind, bytes that follow, bytes that they become, CRC-32 of those that follow."""
-
-DESCRIPTION, HAPPENINGS, SUMMARY, RINGS = 1, 2, 3, 4
-"""Kinds of blocks; those of RINGS have firings as the kernel's programs have written them into a ring."""
-
 _WORD = struct.Struct("<I").unpack_from
 ITEM = struct.Struct("<II")
 FIRING, PROCESS_EVENT, FILE = 1, 2, 3
@@ -55,11 +50,6 @@ _BLOCK_SIZE = 1 << 18
 
 _PATIENCE = 50 * MILLISECOND
 """ns that less than that waits to be written."""
-
-_LARGEST = 1 << 24
-_ROOM, _RATIO = 1 << 22, 256
-"""So many bytes may become of all blocks, and so many times those that they have in the file: structures that come
-again and again are packed into an eightieth, and a short file is not to take long."""
 
 _MOST_PARTS = 1 << 19
 """Commas and brackets of a description, each of which may take 200 bytes of memory."""
@@ -188,7 +178,7 @@ class FiringFile:
         assert self._again is not None
         while start < end:
             _, stored, size, _ = BLOCK.unpack(self._again(BLOCK.size, start))
-            data = _unpacked(self._again(stored, start + BLOCK.size), size)
+            data = unpacked(self._again(stored, start + BLOCK.size), size)
             yield from ring_records(data or b"")
             start += BLOCK.size + stored
 
@@ -252,14 +242,16 @@ class RecordedFirings:
 
     def __init__(self, file: BinaryIO, path: str) -> None:
         self._file, self.path = file, path
-        self.damage = ""
         self.is_over = False
         self.lost = 0
         self.summary: RecordingEnd | None = None
+        self._count = 0
+        """Firings that were read, parts of broken ones apart, as the end of the file counts them."""
         self._build_ids: dict[str, bytes] = {}
         if file.read(len(MAGIC)) != MAGIC:
             raise RecordingFileError("not a recording of sonde")
-        self._blocks = self._read_blocks()
+        self._reader = BlockReader(file, len(MAGIC))
+        self._blocks = self._reader.blocks()
         self.head = head = self._read_head()
         self.origin, self.probes, self.process = head.origin, head.probes, head.process
         self.realtime_offset, self.began = head.realtime_offset, head.began
@@ -332,7 +324,7 @@ class RecordedFirings:
 
     def _read_head(self) -> RecordingHead:
         kind, data = next(self._blocks, (0, b""))
-        if kind != DESCRIPTION:
+        if kind != DESCRIPTION or self._reader.damages:
             raise RecordingFileError(self.damage or "it has no description")
         head = _read(RecordingHead, data, "its description cannot be read")
         assert isinstance(head, RecordingHead)
@@ -352,35 +344,6 @@ class RecordedFirings:
             raise RecordingFileError("its description cannot be read")
         return head
 
-    def _read_blocks(self) -> Iterator[tuple[int, bytes]]:
-        """The blocks, as far as they are whole."""
-        at, room = len(MAGIC), _ROOM
-        while True:
-            head = self._file.read(BLOCK.size)
-            if not head:
-                return
-            kind, stored, size, check = BLOCK.unpack(head) if len(head) == BLOCK.size else (0, 0, 0, 0)
-            if len(head) < BLOCK.size:
-                self.damage = f"it is cut off at byte {at}"
-                return
-            if kind not in (DESCRIPTION, HAPPENINGS, SUMMARY, RINGS) or stored > _LARGEST or size > _LARGEST:
-                self.damage = f"it is damaged at byte {at}"
-                return
-            room += _RATIO * stored - size
-            if room < 0:
-                self.damage = f"it becomes too large in the block at byte {at}"
-                return
-            packed = self._file.read(stored)
-            if len(packed) < stored:
-                self.damage = f"it is cut off in the block at byte {at}"
-                return
-            data = _unpacked(packed, size) if zlib.crc32(packed) == check else None
-            if data is None:
-                self.damage = f"the block at byte {at} is damaged"
-                return
-            yield kind, data
-            at += BLOCK.size + stored
-
     def _joined(self) -> Iterator[Happening]:
         """All happenings; firings that were broken off where they went on, and the others of these at the end."""
         waiting: dict[tuple[int, int], RecordedFiring] = {}
@@ -391,6 +354,9 @@ class RecordedFirings:
                     continue
                 key = each.thread.tid, each.probe
                 if flags & BROKEN_OFF and len(waiting) < _MOST_WAITING:
+                    if key in waiting:
+                        # What would have continued it was in a block that is damaged.
+                        yield waiting.pop(key)
                     waiting[key] = each
                     continue
                 if flags & CONTINUED:
@@ -408,44 +374,62 @@ class RecordedFirings:
 
     def _items(self) -> Iterator[tuple[Happening, int]]:
         for kind, data in self._blocks:
-            if kind == SUMMARY:
-                self._end(data)
-                continue
-            if kind == RINGS:
-                try:
+            try:
+                if kind == SUMMARY:
+                    self._end(data)
+                elif kind == RINGS:
                     for record in ring_records(data):
+                        self._count += 1
                         yield self._of_ring(record)
-                except RecordError as error:
-                    self.damage = f"a block is damaged: {error}"
-                    return
-                continue
-            if kind != HAPPENINGS:
-                self.damage = "it has two descriptions"
-                return
-            at = 0
-            while at < len(data):
-                try:
-                    what, length = ITEM.unpack_from(data, at)
-                    item = data[at + ITEM.size : at + ITEM.size + length]
-                    if len(item) < length:
-                        raise RecordError("an item ends behind its block")
-                    if what == FIRING:
-                        fired, flags = self._decode(item)
-                        if fired.probe >= len(self.probes):
-                            raise RecordError("a firing of a probe that is not described")
-                        yield fired, flags
-                    elif what == PROCESS_EVENT:
-                        yield _event(item), 0
-                    elif what == FILE:
-                        self._know(item)
-                    else:
-                        raise RecordError(f"an item of kind {what}")
-                except (RecordError, RecordingFileError, struct.error) as error:
-                    self.damage = f"a block is damaged: {error}"
-                    return
-                at += ITEM.size + whole_words(length)
-        if self.summary is None and not self.damage:
-            self.damage = "it has no end: the session that wrote it was killed"
+                elif kind == HAPPENINGS:
+                    yield from self._in_block(data)
+                else:
+                    raise RecordError("a second description")
+            except (RecordError, RecordingFileError, struct.error) as error:
+                self._reader.refuse(str(error))
+
+    def _in_block(self, data: bytes) -> Iterator[tuple[Happening, int]]:
+        """The happenings of a block. Raises RecordError, RecordingFileError, struct.error."""
+        at = 0
+        while at < len(data):
+            what, length = ITEM.unpack_from(data, at)
+            item = data[at + ITEM.size : at + ITEM.size + length]
+            if len(item) < length:
+                raise RecordError("an item ends behind its block")
+            if what == FIRING:
+                fired, flags = self._decode(item)
+                if fired.probe >= len(self.probes):
+                    raise RecordError("a firing of a probe that is not described")
+                self._count += 1
+                yield fired, flags
+            elif what == PROCESS_EVENT:
+                yield _event(item), 0
+            elif what == FILE:
+                self._know(item)
+            else:
+                raise RecordError(f"an item of kind {what}")
+            at += ITEM.size + whole_words(length)
+
+    @property
+    def damage(self) -> str:
+        """What is wrong with the file as far as it was read, and what that costs."""
+        found = self._reader.damages
+        if not found:
+            is_whole = self.summary is not None or not self.is_over
+            return "" if is_whole else "it has no end: the session that wrote it was killed"
+        text = (
+            found[0].text if len(found) == 1 else f"{len(found)} blocks are damaged, the first at byte {found[0].place}"
+        )
+        if self.summary is None:
+            return text
+        missing = self.summary.firings - self._count
+        return f"{text}; {missing} of {self.summary.firings} firings are missing" if missing > 0 else text
+
+    @property
+    def remainder(self) -> str:
+        """What was replayed of a damaged file."""
+        found = self._reader.damages
+        return "what stands before was replayed" if not found or found[0].is_end else "all else was replayed"
 
     def _know(self, item: bytes) -> None:
         """Raises RecordingFileError."""
@@ -459,23 +443,10 @@ class RecordedFirings:
             raise RecordingFileError(otherwise) from None
 
     def _end(self, data: bytes) -> None:
-        try:
-            found = _read(RecordingEnd, data, "its end cannot be read")
-        except RecordingFileError as error:
-            self.damage = str(error)
-            return
+        found = _read(RecordingEnd, data, "its end cannot be read")
         assert isinstance(found, RecordingEnd)
         self.summary = found
         self.lost = found.lost
-
-
-def _unpacked(packed: bytes, size: int) -> bytes | None:
-    unpacker = zlib.decompressobj()
-    try:
-        data = unpacker.decompress(packed, size + 1)
-    except zlib.error:
-        return None
-    return data if len(data) == size else None
 
 
 def _read(kind: type, data: bytes, otherwise: str) -> Any:

@@ -74,6 +74,7 @@ class PerfFirings:
         self.realtime_offset = _realtime_offset(file, self._input, first)
         self.lost = 0
         self.damage = ""
+        self.remainder = "what stands before was replayed"
         self.reads_more = False
         self.is_over = False
 

@@ -98,7 +98,7 @@ class KernelFirings:
 
     origin = KERNEL
     path = ""
-    damage = ""
+    damage = remainder = ""
 
     def __init__(
         self, tracing: Tracing, spec: TracingSpec, places: ProbePlaces, process: int, reads_more: bool,

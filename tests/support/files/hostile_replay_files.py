@@ -11,7 +11,8 @@ import test_firing_files as firing_files
 from test_perf_data_input import zstd
 
 from sonde.engines.firing_records import encode
-from sonde.recording.firing_file import BLOCK, MAGIC
+from sonde.recording.firing_blocks import BLOCK
+from sonde.recording.firing_file import MAGIC
 from support.files import perf_files
 from support.files.capture_files import Pcapng, pcap
 from support.packets.frames import FRAMES

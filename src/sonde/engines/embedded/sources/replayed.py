@@ -236,6 +236,10 @@ class ReplayedFirings:
         return self.source.damage
 
     @property
+    def remainder(self) -> str:
+        return self.source.remainder
+
+    @property
     def lost(self) -> int:
         return self.source.lost
 
