@@ -472,6 +472,7 @@ WRITERS = {
     "report.output.write_all": AS_GIVEN,
     "session.command.StartedProcess.collect": "tests/cli/test_terminal_output.py",
     "session.progress.DetachingProgress._write": NO_TEXT,
+    "session.progress.ReplayProgress._write": NO_TEXT,
     "symbols.source_names.demangle._Worker.ask": "a pipe of sonde's own",
     "written_files._replace_at": AS_GIVEN,
 }  # fmt: skip

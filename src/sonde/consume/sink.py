@@ -89,6 +89,11 @@ class Report(Sink, Protocol):
     def gone(self, device: str) -> None:
         """A network device is not there any more."""
 
+    def share_terminal(self, make_room: Callable[[bool], None]) -> None:
+        """Somebody else writes to the terminal, too: `make_room` is to be called before this report does, and is told
+        whether what it writes ends with a line."""
+        return
+
     def blank_line(self) -> None:
         """An interrupt: on a terminal an empty line sets the rest off from ^C."""
         return

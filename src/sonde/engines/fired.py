@@ -156,6 +156,10 @@ class FiringSource(RecordedProbes, Protocol):
         """What is wrong with the file as far as it was read, "" if nothing."""
 
     @property
+    def progress(self) -> tuple[int, int]:
+        """Bytes of the file that were read, and all; zeros where that is not known."""
+
+    @property
     def remainder(self) -> str:
         """What of a damaged file was replayed all the same."""
 

@@ -24,6 +24,7 @@ from sonde.model.plain import PlainError, from_plain, to_plain
 from sonde.model.probe import Internal, Probe
 from sonde.model.units import MILLISECOND, whole_words
 from sonde.recording.anonymity import PATHS, Pseudonyms
+from sonde.recording.file_progress import progress_of
 from sonde.recording.firing_blocks import BLOCK, DESCRIPTION, HAPPENINGS, RINGS, SUMMARY, BlockReader, unpacked
 from sonde.recording.kernel_place import NOWHERE, BootedKernel, names_of_kernel
 from sonde.recording.probed_files import ProbedFile, still_there
@@ -424,6 +425,11 @@ class RecordedFirings:
             return text
         missing = self.summary.firings - self._count
         return f"{text}; {missing} of {self.summary.firings} firings are missing" if missing > 0 else text
+
+    @property
+    def progress(self) -> tuple[int, int]:
+        """As a FiringSource has it."""
+        return progress_of(self._file)
 
     @property
     def remainder(self) -> str:

@@ -23,6 +23,7 @@ from sonde.formats.perf_side_band import (
     ThreadMade,
     ThreadNamed,
 )
+from sonde.recording.file_progress import progress_of
 from sonde.recording.filed_names import RecordedKernel, filed_objects, names_of
 from sonde.recording.perf_probes import FiledProbes
 from sonde.recording.running import KERNEL
@@ -77,6 +78,10 @@ class PerfFirings:
         self.remainder = "what stands before was replayed"
         self.reads_more = False
         self.is_over = False
+
+    @property
+    def progress(self) -> tuple[int, int]:
+        return progress_of(self._file)
 
     def file(self, name: str) -> str:
         """perf's files do not tell what lay behind names in /proc."""

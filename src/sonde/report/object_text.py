@@ -190,6 +190,9 @@ class ObjectReport:
             return b"%d" % int.from_bytes(data, "little")
         return data.hex(" ").encode()
 
+    def share_terminal(self, make_room: Callable[[bool], None]) -> None:
+        self._output.make_room = make_room
+
     def flush(self) -> None:
         self._output.flush()
 

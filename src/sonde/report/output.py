@@ -57,6 +57,10 @@ def _path(descriptor: int) -> str:
         return f"descriptor {descriptor}"
 
 
+def _nothing(ends_line: bool) -> None:
+    return
+
+
 class Output:
     """Buffers bytes for a file descriptor, or for `take`. `switch` sends what follows to another file, for a while."""
 
@@ -67,6 +71,9 @@ class Output:
         self._parts: list[bytes] = []
         self._size = 0
         self._last = b"\n"
+        self.make_room: Callable[[bool], None] = _nothing
+        """Takes away what somebody else has written to the terminal for a while; it is told whether the cursor is at
+        the start of a line behind what is written now."""
         self.is_terminal = take is None and os.isatty(descriptor)
         """Whether what is written is at present shown to somebody at once."""
 
@@ -86,6 +93,7 @@ class Output:
         """Write what is waiting. Raises OSError, BrokenPipeError if nobody reads any more."""
         if not self._parts:
             return
+        self.make_room(self._last == b"\n" or not self.is_terminal)
         data = b"".join(self._parts)
         self._parts.clear()
         self._size = 0

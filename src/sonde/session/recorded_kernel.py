@@ -99,6 +99,7 @@ class KernelFirings:
     origin = KERNEL
     path = ""
     damage = remainder = ""
+    progress = (0, 0)
 
     def __init__(
         self, tracing: Tracing, spec: TracingSpec, places: ProbePlaces, process: int, reads_more: bool,

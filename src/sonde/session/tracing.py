@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from sonde.model.samples import SampleSink
     from sonde.report.symbolizer import Symbolizer
     from sonde.session.participants import Asked, MakeReport, Trials, Watcher
+    from sonde.session.progress import ReplayProgress
     from sonde.session.traced import Traced
     from sonde.symbols.following import NameSource
 
@@ -100,6 +101,7 @@ class Session:
         self._spec = spec
         self._trials = trials
         self._asked: Asked | None = None
+        self._progress: ReplayProgress | None = None
         self._is_drained = False
         self._is_cut_short = False
         self._watcher = watcher
@@ -186,6 +188,8 @@ class Session:
         names = [each.name for each in self._spec.programs if each.name in SIGNALS]
         signals = Signals(names, come) if asked is None else asked
         self._asked = signals
+        if asked is None:
+            self._tell_progress()
         self._tracing.heed(lambda: signals.asked)
         try:
             if _looks_into_processes(self._spec):
@@ -235,6 +239,15 @@ class Session:
         """Whether a program has called exit(), or tracing is over otherwise."""
         return self._is_ended
 
+    def _tell_progress(self) -> None:
+        """Have people see how far the replay of a file is."""
+        firings = self._tracing.firings()
+        if firings is not None and firings.path:
+            from sonde.session.progress import ReplayProgress  # an import that most runs do without
+
+            self._progress = ReplayProgress()
+            self._report.share_terminal(self._progress.make_room)
+
     def _learn(self, probes: Sequence[Probe]) -> None:
         self._consumer.learn(probes)
         self._report.learn(probes)
@@ -258,6 +271,8 @@ class Session:
             self._surroundings.poll()
             self._consumer.poll()
             self._surroundings.release(self._held)
+            if self._progress is not None:
+                self._progress.show(firings)
 
     def _held(self) -> set[int]:
         """The processes whose stacks may still be shown."""
@@ -351,6 +366,8 @@ class Session:
             alive -= set(ready)
             if firings is not None and firings.is_over:
                 return
+            if firings is not None and self._progress is not None:
+                self._progress.show(firings)
             if is_traced and not alive and (packets is None or packets.is_over):
                 return
             if self._captures is not None and self._captures.has_failed:
@@ -417,6 +434,8 @@ class Session:
 
     def _stop(self, signals: Asked) -> None:
         self._drain_firings(signals.asked)
+        if self._progress is not None:
+            self._progress.erase()
         self._set_activity(DRAINING)
         self._surroundings.poll()
         self._consumer.poll()

@@ -66,6 +66,9 @@ class JsonReport(DataReport):
         self._heads.learn(found)
         super().learn(found)
 
+    def share_terminal(self, make_room: Callable[[bool], None]) -> None:
+        self._output.make_room = make_room
+
     def flush(self) -> None:
         self._output.flush()
 

@@ -236,6 +236,10 @@ class ReplayedFirings:
         return self.source.damage
 
     @property
+    def progress(self) -> tuple[int, int]:
+        return self.source.progress
+
+    @property
     def remainder(self) -> str:
         return self.source.remainder
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from sonde.consume.events import Drop, Fault, Record, ShownMap, Table, Value
 from sonde.consume.options import Options
@@ -259,6 +259,7 @@ class BtReport(Report):
         if self._trials is not None and self._trials.take(b"\n".join(lines) + b"\n"):
             return
         self._output.flush()
+        self._output.make_room(True)
         if self._showing.tell is not None:
             self._showing.tell(b"\n".join(lines).decode(errors="surrogateescape"))
             return
@@ -274,6 +275,9 @@ class BtReport(Report):
 
     def texts(self, actions: Sequence[Action], stride: int) -> Formatter:
         return self._formatter(tuple(actions), stride)
+
+    def share_terminal(self, make_room: Callable[[bool], None]) -> None:
+        self._output.make_room = make_room
 
     def flush(self) -> None:
         self._output.flush()

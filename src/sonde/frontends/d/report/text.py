@@ -345,6 +345,7 @@ class TextReport(Report):
     def _complain(self, text: str) -> None:
         """A line on the error output, after what came before it on the other."""
         self._output.flush()
+        self._output.make_room(True)
         escape = visible if self._errors.isatty() else single_line
         # dtrace ends some of its messages with an empty line.
         line, ending = (text[:-1], b"\n\n") if text.endswith("\n") else (text, b"\n")
@@ -355,6 +356,9 @@ class TextReport(Report):
         except OSError:
             # Nobody is there to be told.
             return
+
+    def share_terminal(self, make_room: Callable[[bool], None]) -> None:
+        self._output.make_room = make_room
 
     def flush(self) -> None:
         self._output.flush()
