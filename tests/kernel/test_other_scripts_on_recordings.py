@@ -89,7 +89,7 @@ MISSING = {
         r"does not hold memory of the process of \d+ firings of syscall:vmlinux:openat:entry",
     ),
     "a member of a structure": (
-        "rawtp:::sched_process_fork /progenyof($target)/ { @[args[0]->comm] = count(); }",
+        "rawtp:::sched_process_fork /progenyof($target)/ { @[args[1]->nvcsw] = count(); }",
         r"does not hold .* of \d+ firings of rawtp:sched::sched_process_fork",
     ),
     "a descriptor's path": (

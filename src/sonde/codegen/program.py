@@ -193,7 +193,8 @@ def _partial_clauses(g: Generation, planned: Sequence[Planned]) -> dict[int, int
             for identifier in own:
                 bits.setdefault(identifier, []).append(partial[clause.id])
     g.mask_words = -(-len(partial) // MASK_BITS)
-    g.numbered = tuple(clause.id for clause, _ in planned if clause.id in g.shared.numbers)
+    # Hidden clauses have no epid.
+    g.numbered = tuple(clause.id for clause, _ in planned if clause.id in g.shared.numbers and not clause.is_hidden)
     if is_open(g):
         g.site_masks = masks(g, bits)
         g.shared.maps.add(open_table(g))

@@ -45,7 +45,8 @@ class Checked(NamedTuple):
     `types` are those that programs and their libraries declare. `remarks` and `warnings` are found when they are asked
     for: of its letters, of what it does; these are told whether there are processes that $target may mean. `own` is
     what a front end's own tools take. `layouts` names the language in whose layouts text is, and `texts` are what these
-    show besides what the spec has.
+    show besides what the spec has. `keeping` gives the program with what recordings of `--record-reads` keep besides,
+    None where a language adds nothing.
     """
 
     program: Program
@@ -59,6 +60,7 @@ class Checked(NamedTuple):
     own: Any
     layouts: str = "d"
     texts: ReportTexts | None = None
+    keeping: Callable[[], Program] | None = None
 
 
 class FrontEnd(Protocol):

@@ -155,6 +155,9 @@ def _recorder(
             own = options.copy()
             checked = front_end(language).check(programs, own, registry, arguments, wanted.process, name)
             require_recordable(checked.program.clauses)
+            # Names and paths in what is kept besides would get no pseudonyms.
+            if own.on("recordreads") and not own.text("anonymise") and checked.keeping is not None:
+                checked = checked._replace(program=checked.keeping())
             try:
                 spec = _laid_out(checked, own, registry, wanted.engine, False, True).spec()
             except SourceError as error:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+OF_KERNEL = "memory of the kernel", "a string of the kernel"
+"""What is said of the kernel's memory behind no argument: --record-reads keeps what documented arguments and the
+variables of the thread tell."""
+
 
 class MissingParts:
-    """`wider`: those that `--record-reads` would have kept, at least in part, unless the recording `is_wide`."""
+    """`wider`: those that `--record-reads` would have kept, at least in part, unless the recording `is_wide`; of
+    memory of the kernel that it may have kept the script that asks is named, too."""
 
     def __init__(self, is_wide: bool = False) -> None:
         self._is_wide = is_wide
@@ -27,6 +32,8 @@ class MissingParts:
         for (probe, what), count in self._counts.items():
             times = "a firing" if count == 1 else f"{count} firings"
             remedy = "record with --record-reads" if (probe, what) in self._wider else "record the script that asks"
+            if what in OF_KERNEL and not self._is_wide:
+                remedy = "record with --record-reads, or the script that asks"
             remedy = self._remedies.get((probe, what), remedy)
             found.append((f"the recording does not hold {what} of {times} of {probe}", remedy))
         return found

@@ -544,7 +544,8 @@ class Clause(Node):
 
     `id` counts the clauses of the session from 1, in the order of the program, and from -1 downwards those that the
     program did not write but depends on: they record nothing. `position` is where it begins. `condition` says when the
-    one probe of a clause has fired that follows from another; without it, its firing is always one.
+    one probe of a clause has fired that follows from another; without it, its firing is always one. `keeps`: its
+    statements are evaluated for what they read, which is recorded, each whatever has become of the others.
     """
 
     id: int
@@ -553,6 +554,7 @@ class Clause(Node):
     statements: tuple[Statement, ...]
     position: Position
     condition: Expr | None = None
+    keeps: bool = False
 
     @property
     def is_hidden(self) -> bool:

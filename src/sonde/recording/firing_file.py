@@ -244,6 +244,8 @@ class RecordedFirings:
     def __init__(self, file: BinaryIO, path: str) -> None:
         self._file, self.path = file, path
         self.is_over = False
+        self._is_read = False
+        """Whether all of the file was read: a replay may end before."""
         self.lost = 0
         self.summary: RecordingEnd | None = None
         self._count = 0
@@ -388,6 +390,7 @@ class RecordedFirings:
                     raise RecordError("a second description")
             except (RecordError, RecordingFileError, struct.error) as error:
                 self._reader.refuse(str(error))
+        self._is_read = True
 
     def _in_block(self, data: bytes) -> Iterator[tuple[Happening, int]]:
         """The happenings of a block. Raises RecordError, RecordingFileError, struct.error."""
@@ -416,7 +419,7 @@ class RecordedFirings:
         """What is wrong with the file as far as it was read, and what that costs."""
         found = self._reader.damages
         if not found:
-            is_whole = self.summary is not None or not self.is_over
+            is_whole = self.summary is not None or not self._is_read
             return "" if is_whole else "it has no end: the session that wrote it was killed"
         text = (
             found[0].text if len(found) == 1 else f"{len(found)} blocks are damaged, the first at byte {found[0].place}"

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import os
 import struct
+from collections.abc import Iterator
 from errno import EFAULT
 
 from sonde.machine.mounts import Mounts
 from sonde.machine.open_files import OpenFile, directory, open_file
 from sonde.runtime.environment import Environment, Task
 from sonde.runtime.kernel_types import layout
+from sonde.runtime.machine.memory import MachineMemory
 from sonde.runtime.maps.slots import Slots
 from sonde.runtime.standing import require_standing
 
@@ -48,6 +50,13 @@ _NUMBER = struct.Struct("=q")
 
 PATH_OF_FILE = _PATH_AT
 """Where a struct file of this engine's has its path."""
+
+
+def directories_of(task: Task, memory: MachineMemory) -> Iterator[tuple[int, str]]:
+    """Where a thread has its struct paths of its root and its working directory, and what /proc/PID calls these."""
+    (structure,) = _WORD.unpack(memory.read(task.address + _FS_POINTER, _WORD.size))
+    yield structure + _FS.offsets["root"], "root"
+    yield structure + _FS.offsets["pwd"], "cwd"
 
 
 class FilesOfTasks:
@@ -85,14 +94,11 @@ class FilesOfTasks:
         if text is not None:
             return text
         task = self._environment.task
-        for name, member in (("root", "root"), ("cwd", "pwd")):
-            if address == self._fs(task) + _FS.offsets[member]:
+        for place, name in directories_of(task, self._environment.memory):
+            if address == place:
                 require_standing(task.tid)
                 return directory(task.tid, name)
         raise OSError(EFAULT, os.strerror(EFAULT))
-
-    def _fs(self, task: Task) -> int:
-        return int(_WORD.unpack(self._environment.memory.read(task.address + _FS_POINTER, _WORD.size))[0])
 
     def _forget(self) -> None:
         for address in self._taken:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from sonde.engines.embedded.offer import EmbeddedOffer
 from sonde.engines.embedded.sources.replayed import is_held
 from sonde.engines.fired import EMBEDDED, FOREIGN, KERNEL, RecordedProbes
-from sonde.model.probe import Internal, Packet, Probe, RawTracepoint, Syscall, Timer
+from sonde.model.probe import Firing, Internal, Packet, Probe, RawTracepoint, Syscall, Timer
 from sonde.providers.pattern import Pattern
 from sonde.runtime.kernel_types import description
 from sonde.session.recorded_probes import RecordedPlaces
@@ -25,6 +25,11 @@ _FOREIGN = frozenset(("caller", "stack", "stackdepth"))
 """What others may have recorded of the kernel, though the embedded engine sees nothing of it."""
 
 _FUNCTIONS = ("fbt", "rawfbt")
+
+_MADE_OF = {"vtimestamp": "rawtp:::sched_switch", "progenyof": "rawtp:::sched_process_fork"}
+"""What hidden clauses of programs add up, and the tracepoint that each needs."""
+
+_OF_OTHERS = "record the trace event of that name, too"
 
 
 class ReplayOffer:
@@ -92,6 +97,10 @@ class ReplayOffer:
     def lacks(self, what: str, name: str) -> tuple[str, str]:
         if self._is_foreign and name in _FOREIGN:
             return "", ""
+        needed = "" if self._is_own and name == "vtimestamp" else _MADE_OF.get(name, "")
+        if needed and not any(_is_of(each.firing, needed) for each in self._probes):
+            text = f"{name} is made of {needed}, which the recording does not hold"
+            return text, _OF_OTHERS if self._is_foreign else f"record a script that asks for {name}"
         if self._embedded is not None:
             return self._embedded.lacks(what, name)
         if what == "data":
@@ -116,3 +125,8 @@ class ReplayOffer:
             return f"{', '.join(same)}, and others"
         providers = sorted({each.provider for each in self._probes if not isinstance(each.firing, Internal)})
         return f"{len(names)} probes of {', '.join(providers)}"
+
+
+def _is_of(firing: Firing, description: str) -> bool:
+    """Whether it is the firing of the tracepoint that a description names."""
+    return isinstance(firing, RawTracepoint) and not firing.filtered and description.endswith(f":{firing.name}")

@@ -172,7 +172,7 @@ def read(g: Generation, kind: int, address: Operand, size: Operand, result: Oper
 def piece(g: Generation, kind: int, address: Operand, size: Operand, memory: Memory) -> None:
     """What has been read from `address` and is in `memory` now, `size` bytes of it, or less than 0: it failed."""
     area = g.firing_record
-    if area is None:
+    if area is None or g.is_kept_already:
         return
     place = g.b.in_register(address)
     source = g.argument_of(memory.base, memory.offset)
@@ -182,7 +182,7 @@ def piece(g: Generation, kind: int, address: Operand, size: Operand, memory: Mem
 def value(g: Generation, kind: int, address: Operand, number: Operand, size: int = 8) -> None:
     """A number that was loaded from `address`, or for another kind what stands there."""
     area = g.firing_record
-    if area is None:
+    if area is None or g.is_kept_already:
         return
     word = g.b.in_register(number)
     g.routine(f"firing_value_{kind}", g.address(area), g.b.in_register(address), g.b.copy(Imm(size)), word)

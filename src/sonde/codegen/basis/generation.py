@@ -9,7 +9,7 @@ each other.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 
 from sonde.bpf.helpers import NUMBERS
@@ -226,6 +226,10 @@ class Generation:
         """Where the program builds the record of its firing (`codegen/basis/firing_records.py`)."""
         self.firing_packet: RecordedPacket | None = None
         """The packet that belongs to that record, if clauses record one that is an argument."""
+        self.kept: set[Hashable] | None = None
+        """The pointers that a clause which keeps what it reads has had recorded (`codegen/basis/kept_reads.py`)."""
+        self.is_kept_already = False
+        """Whether what is being loaded is recorded already."""
         self.meets: Reg | None = None
         """Whether the recorded firing meets the condition of its probe, where all clauses have one."""
         self.lacks: Mapping[str, str] = {}

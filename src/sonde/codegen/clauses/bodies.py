@@ -45,6 +45,11 @@ def generate(g: Generation, planned: Planned, bit: int | None, is_last: bool = F
         word, place = divmod(bit, MASK_BITS)
         g.b.branch("set", clause_mask(g, word), Imm(1 << place), wanted, others)
         g.b.place(wanted)
+    if clause.keeps:
+        _keep(g, clause, end)
+        g.b.place(end)
+        g.b.place(others)
+        return
     deferral.begin_clause(g, clause, end)
     failed = g.b.label()
     g.finish = g.b.label()
@@ -87,6 +92,28 @@ def generate(g: Generation, planned: Planned, bit: int | None, is_last: bool = F
     if is_last and bit is not None:
         g.b.jump(g.exit)
     g.b.place(others)
+
+
+def _keep(g: Generation, clause: Clause, end: int) -> None:
+    """Evaluate each statement for what it reads; a fault is the end of that one. Of a firing that goes on later all is
+    kept already."""
+    if g.resumed is not None:
+        return
+    registers = g.b.register(), g.b.register(), g.b.register()
+    g.shares_clock, g.clock, g.region = False, None, None
+    g.kept = set()
+    g.fault = FaultExit(end, *registers)
+    _behind_condition(g, clause._replace(predicate=clause.condition), end)
+    if region.is_used(g, clause):
+        region.begin(g)
+    for statement in clause.statements:
+        next_one = g.b.label()
+        g.fault = FaultExit(next_one, *registers)
+        g.at(statement.position)
+        g.statement(statement)
+        g.release_temporaries()
+        g.b.place(next_one)
+    g.fault = g.kept = None
 
 
 def _behind_condition(g: Generation, clause: Clause, end: int) -> tree.Expr | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from sonde.codegen.basis.faults import DIVIDE_BY_ZERO, fault_if, fault_or_go_on
 from sonde.codegen.basis.generation import REPLAYS, Generation, Unsupported
+from sonde.codegen.basis.kept_reads import load_once
 from sonde.codegen.basis.maps import NULL_MARK
 from sonde.codegen.basis.nullable import can_be_null
 from sonde.codegen.basis.places import Memory, Remote, Trusted
@@ -197,7 +198,7 @@ def from_place(g: Generation, e: tree.Expr) -> Operand:
         raise Unsupported("a string in this place", e.position)
     if isinstance(e, tree.MemberOf) and e.member.bits:
         return load_bits(g, g.place(e.object), e.type, e.member.offset, e.member.bits)
-    value = load(g, place, e.type)
+    value = load_once(g, e, lambda: load(g, place, e.type))
     return plain(g, value) if isinstance(place, Trusted) and _is_followed(base) else value
 
 
@@ -244,7 +245,9 @@ def _address_in(g: Generation, e: tree.Expr) -> tuple[Operand, bool]:
             return _address_in(g, e.operand)
         if isinstance(e, (tree.Deref, tree.MemberOf)):
             place = g.place(e)
-            return load(g, place, e.type), isinstance(place, Trusted) and _is_followed(resolve(e.type))
+            return load_once(g, e, lambda: load(g, place, e.type)), isinstance(place, Trusted) and _is_followed(
+                resolve(e.type)
+            )
         if isinstance(e, tree.Argument) and is_trusted(g, e):
             return trusted_argument(g, e), True
     return g.value(e), False

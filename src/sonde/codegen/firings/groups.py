@@ -228,7 +228,8 @@ def divided(each: ProgramGroup) -> list[ProgramGroup]:
 def _read_a_process(clauses: Sequence[Clause]) -> bool:
     from sonde.codegen.basis.repeating import reads_process  # of entries of system calls
 
-    return any(map(reads_process, clauses))
+    # What is kept besides is not waited for.
+    return any(reads_process(each) for each in clauses if not each.keeps)
 
 
 def _deferring(groups: Sequence[ProgramGroup], target: Target) -> list[ProgramGroup]:
@@ -333,7 +334,9 @@ def _shape(
         if follows_arguments(clauses) and REPLAYS not in features:
             return ("typed", probe.id, which)
         there = tuple(firing.arguments < 0 or number < firing.arguments for number in used)
-        return ("raw", probe.provider, there, which)
+        # All arguments are recorded, whatever the clauses look at.
+        recorded = firing.arguments if RECORDS in features else -1
+        return ("raw", probe.provider, there, which, recorded)
     return ("event", probe.provider, _places(fields(probe), used) if used else (), which)
 
 

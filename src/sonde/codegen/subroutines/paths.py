@@ -7,10 +7,10 @@ from sonde.codegen.basis import firing_records
 from sonde.codegen.basis.faults import BAD_ADDRESS, USER_ACCESS, fault_if
 from sonde.codegen.basis.generation import REPLAYS, Generation
 from sonde.codegen.basis.kernels import has_loops
-from sonde.codegen.basis.places import Memory, Remote
+from sonde.codegen.basis.places import Memory
 from sonde.codegen.expressions.access import plain, zero
 from sonde.codegen.expressions.integers import object_address
-from sonde.codegen.expressions.strings import limit, read
+from sonde.codegen.expressions.strings import limit
 from sonde.codegen.expressions.structures import offset_of
 from sonde.codegen.intermediate.ir import Imm, Operand
 from sonde.codegen.routines.paths import BUFFER_SIZE, PATH_MAX, PathOffsets
@@ -27,14 +27,12 @@ _LAST_ADDRESS = -MAX_ERRNO - 1
 def d_path(g: Generation, e: tree.Call, into: Memory, size: int) -> None:
     """d_path(struct path *). The kernel's own bpf_d_path is for few hooks only, none of which fires a D probe."""
     path = g.b.in_register(object_address(g, e.arguments[0]))
-    if _TOLD in g.shared.target.features:
+    replays = REPLAYS in g.shared.target.features
+    if replays or _TOLD in g.shared.target.features:
+        # A recording has the text in the place of the structure.
         zero(g, into, size)
         length = g.call("path_text", g.address(into), Imm(limit(g, size)), path)
-        fault_if(g, "slt", length, Imm(0), USER_ACCESS, path)
-        return
-    if REPLAYS in g.shared.target.features:
-        # A recording has the text in the place of the structure.
-        read(g, Remote(path, 0), into, size)
+        fault_if(g, "slt", length, Imm(0), BAD_ADDRESS if replays else USER_ACCESS, path)
         return
     buffer = g.address(Memory(g.number_box().base, g.scratch.take(BUFFER_SIZE)))
     name = "_".join(("d_path" if has_loops(g) else "counted_path", *map(str, _offsets(g, e))))

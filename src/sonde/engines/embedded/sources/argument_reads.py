@@ -3,6 +3,7 @@ arguments, and the top of the stack, from which stacks are completed where a fun
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator, Sequence
 
 from sonde.arch import registers
@@ -12,11 +13,16 @@ from sonde.model.firing_record import TEXT, TEXT_ARGUMENTS
 from sonde.model.probe import Firing, StaticArgument, Syscall, Uprobe
 from sonde.model.static_values import address_of, computed, is_in_registers
 from sonde.runtime.helpers.user_memory import user_string
+from sonde.runtime.kernel_types import layout
+from sonde.runtime.machine.memory import MachineMemory
 
 _LOWEST = 1 << 16
 """There is nothing below in usual processes (vm.mmap_min_addr)."""
 
 _WORD = 8
+_POINTER = struct.Struct("=Q")
+_MM = layout("struct mm_struct")
+_MM_POINTER = layout("struct task_struct").offsets["mm"]
 _TOP = 256
 """Bytes of a stack."""
 
@@ -31,6 +37,21 @@ def behind_arguments(firing: Firing, task: TracedTask, found: bytearray, user_en
         places = registers.ARGUMENTS if firing.kind == "entry" else ()
     for place in places[:TEXT_ARGUMENTS]:
         yield from _string(task, _register(found, place), user_end)
+
+
+def command_line(task: TracedTask, memory: MachineMemory) -> Iterator[MemoryRead]:
+    """The beginning of the process's arguments, and how many there are."""
+    (structure,) = _POINTER.unpack(memory.read(task.address + _MM_POINTER, _WORD))
+    start, end, stack = (
+        _POINTER.unpack(memory.read(structure + _MM.offsets[name], _WORD))[0]
+        for name in ("arg_start", "arg_end", "start_stack")
+    )
+    for address, size in ((start, min(end - start, TEXT)), (stack, _WORD)):
+        if address and size > 0:
+            try:
+                yield MemoryRead(address, task.read_memory(address, size))
+            except OSError:
+                continue
 
 
 def behind_static(

@@ -7,14 +7,14 @@ Structures of the thread and of arguments, in the machine's memory, are recorded
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from errno import EFAULT
 
 from sonde.arch import address_space, registers
 from sonde.bpf import programs
 from sonde.bpf.helpers import CPU_TIME, OPEN_FILE
 from sonde.engines.base import FiringKeeper, ProcessEvents
-from sonde.engines.embedded.sources.argument_reads import behind_arguments, behind_static
+from sonde.engines.embedded.sources.argument_reads import behind_arguments, behind_static, command_line
 from sonde.engines.embedded.sources.buffers import Buffers
 from sonde.engines.embedded.sources.firings import Clock
 from sonde.engines.embedded.sources.images import ImageEvents
@@ -23,11 +23,12 @@ from sonde.engines.embedded.sources.recorded_structures import ELSEWHERE, Record
 from sonde.engines.embedded.sources.task import TracedTask
 from sonde.engines.fired import FiringThread, KeptPacket, MemoryRead, RecordedFiring
 from sonde.engines.firing_records import encode
+from sonde.machine.open_files import directory
 from sonde.model.firing_record import DEPTH
 from sonde.model.probe import Internal, Probe, RawTracepoint, StaticProbe, Uprobe
 from sonde.model.spec import TracingSpec
 from sonde.runtime.environment import Environment, OpenFiles, Task
-from sonde.runtime.files import PATH_OF_FILE
+from sonde.runtime.files import PATH_OF_FILE, directories_of
 from sonde.runtime.machine.memory import MachineMemory
 from sonde.runtime.perf.packet_pieces import PacketBytes
 from sonde.symbols.process_events import ProcessEvent
@@ -62,7 +63,7 @@ class FiringTap:
         """`images` tells what processes have mapped, where addresses of theirs are recorded."""
         self.keeper, self._images = keeper, images
         self._places = {probe: place for place, probe in enumerate(recorded_probes(spec))}
-        self._structures, self._buffers = RecordedStructures(memory), buffers
+        self._memory, self._structures, self._buffers = memory, RecordedStructures(memory), buffers
         self._arguments = {
             (each.id, site.offset): site.arguments
             for each in spec.probes
@@ -190,6 +191,10 @@ class FiringTap:
         task = environment.task
         if self.keeper.reads_more and isinstance(task, TracedTask):
             found_at, user_end = self._buffers.registers, environment.addresses.user_end
+            if self.keeper.takes_rings:
+                # Not where names and paths get pseudonyms.
+                reads += self._directories(task)
+                reads += command_line(task, self._memory)
             reads += behind_arguments(probe.firing, task, found_at, user_end)
             if isinstance(probe.firing, Uprobe) and probe.firing.kind == "static":
                 arguments_there = self._arguments[probe.id, probe.firing.offset]
@@ -208,6 +213,14 @@ class FiringTap:
         if self.processes is not None:
             self.processes.pull()
         self.keeper.firing(encode(found))
+
+    def _directories(self, task: TracedTask) -> Iterator[MemoryRead]:
+        """The texts of the thread's root and working directory, in the place of the structures."""
+        for place, name in directories_of(task, self._memory):
+            try:
+                yield MemoryRead(place + ELSEWHERE, directory(task.tid, name), True)
+            except OSError:
+                continue
 
     def _shown(self, reads: Sequence[MemoryRead]) -> list[int]:
         """Addresses that may be shown by their names: of the stack, and what else stacks are completed from."""

@@ -8,7 +8,7 @@ from errno import EFAULT, ENODATA
 
 from sonde.bpf.helpers import CPU_TIME, OPEN_FILE
 from sonde.engines.fired import FiringThread, MemoryRead, RecordedFiring
-from sonde.model.firing_names import MissingParts
+from sonde.model.firing_names import OF_KERNEL, MissingParts
 from sonde.runtime.environment import Task
 
 _U64 = (1 << 64) - 1
@@ -158,8 +158,14 @@ class FiringAnswers:
         return self._told(OPEN_FILE, "open files", descriptor & _U64)
 
     def path(self, address: int) -> bytes:
-        """Raises OSError: paths are read as the memory at their addresses."""
-        raise OSError(EFAULT, os.strerror(EFAULT))
+        """The text that was recorded in the place of a struct path. Raises OSError."""
+        known = self._known_string(address)
+        if not known:
+            if not any(each.data is None and each.address == address for each in self._reads):
+                self._missed.add(address)
+                self._note("the path of a file or directory", True)
+            raise OSError(EFAULT, os.strerror(EFAULT))
+        return known.partition(b"\0")[0]
 
     def close(self) -> None:
         """Nothing is open."""
@@ -202,5 +208,7 @@ class FiringAnswers:
                 named = f"the string at arg{number}" if what == "string" else f"the memory at arg{number}"
                 self._note(named + whose, is_user and what == "string")
                 return
-        self._note(f"{'a string' if what == 'string' else 'memory'}{whose or ' of the process'}",
-                           is_user and what == "string")  # fmt: skip
+        if not is_user:
+            self._note(OF_KERNEL[what == "string"], False)
+            return
+        self._note("a string of the process" if what == "string" else "memory of the process", what == "string")

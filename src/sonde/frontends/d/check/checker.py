@@ -48,6 +48,8 @@ class Checker:
         self._clauses: list[Clause] = []
         self._hidden: dict[str, list[Clause]] = {}
         self._hidden_count = 0
+        self._enablings: list[Enabling] = []
+        """What each of the clauses was checked for."""
         self._options: list[tuple[str, str | None]] = []
 
     def add_text(self, source: ProgramSource, macros: Macros = NO_MACROS) -> None:
@@ -92,7 +94,7 @@ class Checker:
         except RecursionError:
             raise DError("D_SYNTAX", "nested too deeply", parser.position) from None
         finally:
-            del self._clauses[seen:]
+            del self._clauses[seen:], self._enablings[seen:]
 
     def _satisfied(self, items: Iterable[syntax.Item]) -> Iterator[syntax.Item]:
         """The items of a library up to one that depends on something that is not there."""
@@ -221,6 +223,26 @@ class Checker:
         hidden = (clause for clauses in self._hidden.values() for clause in clauses)
         return Program((*hidden, *self._clauses), variables, aggregations, tuple(self._options), scratch)
 
+    def keeping_arguments(self) -> Program:
+        """The program with clauses, behind the written ones, that read what recordings keep besides
+        (`kept_arguments.py`)."""
+        from sonde.frontends.d.check.kept_arguments import kept  # few programs are recorded so
+
+        found: dict[tuple[Probe, ...], Clause] = {}
+        for clause, enabling in zip(self._clauses, self._enablings, strict=True):
+            if clause.probes in found:
+                continue
+            self._scope.enabling = enabling
+            body = kept(self._scope, clause.probes, clause.position)
+            if body:
+                self._hidden_count += 1
+                found[clause.probes] = Clause(
+                    -self._hidden_count, clause.probes, None, body, clause.position, clause.condition, True
+                )
+        self._scope.enabling = None
+        program = self.program()
+        return program._replace(clauses=(*program.clauses, *found.values()))
+
     def _add_clause(self, node: syntax.ProbeClause, end: Position) -> None:
         """A clause is checked, and runs, once for each of its descriptions: their arguments may differ. So may those
         of the probes of one description that follow from others."""
@@ -247,6 +269,7 @@ class Checker:
             return
         number = len(self._clauses) + 1
         self._clauses.append(Clause(number, own, predicate, body, spec.position, condition))
+        self._enablings.append(enabling)
         self._scope.enabling = None
 
     def _add_group(

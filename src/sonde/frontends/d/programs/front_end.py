@@ -46,6 +46,7 @@ def check(
         remarks,
         lambda has_processes: _warnings(compiled, has_processes),
         compiled,
+        keeping=compiled.checker.keeping_arguments,
     )
 
 
