@@ -247,3 +247,13 @@ def test_what_libraries_do_is_nobodys_to_change() -> None:
     checker.use_libraries(lambda: (ProgramSource("inline int never = uid == -1;", "lib.d"),))
     checker.add_text(ProgramSource("BEGIN /never/ { }"))
     assert checker.warnings() == []
+
+
+@pytest.mark.parametrize("name", ["self->f", "f", "f[pid]"])
+def test_a_kept_probefunc_is_not_the_own_name_of_some_calls(name: str) -> None:
+    kept = f"{READ} {{ {name} = probefunc; }} {RETURN}"
+    warning = only(f'{kept} /{name} == "uname"/ {{ }}')
+    assert (warning.text, warning.remedy) == ("probefunc of uname(2) is newuname", 'compare with "newuname"')
+    assert "newstat" in only(f'{kept} /"stat" != {name}/ {{ }}').remedy
+    for test in (f'{name} == "newuname"', f'{name} == "read"', 'probefunc == "uname"', 'execname == "uname"'):
+        assert warnings(f"{kept} /{test}/ {{ }}") == []

@@ -34,6 +34,17 @@ def native_names() -> dict[int, str]:
     return {number: name for name, number in _native().items()}
 
 
+def implemented_by(call: str) -> str:
+    """What the kernel calls the function of a 64-bit call where that is another name (`newuname` for `uname`): it is
+    the one of the call's trace events and probes. "" where it is not."""
+    return _functions().get(call, "")
+
+
+@cache
+def _functions() -> dict[str, str]:
+    return {call: name for _, name, call in map(_row, lines(syscalls.CALLS)) if call and call != name}
+
+
 @cache
 def declared() -> dict[str, DeclaredCall]:
     """The 64-bit calls whose arguments are known, by the names of the functions that implement them, which their trace

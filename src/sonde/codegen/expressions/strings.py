@@ -28,6 +28,7 @@ from sonde.codegen.intermediate.arithmetic import signed
 from sonde.codegen.intermediate.ir import Imm, Operand
 from sonde.model import firing_record
 from sonde.model import program as tree
+from sonde.model.probe import Syscall
 from sonde.model.types import Array, Pointer, String, resolve
 from sonde.model.units import whole_words
 from sonde.model.walk import is_zero
@@ -283,6 +284,15 @@ def compare(g: Generation, e: tree.Binary, then: int, otherwise: int) -> None:
     g.b.branch(_RELATIONS[e.op], order, Imm(0), then, otherwise)
 
 
+def _function_of(g: Generation, name: str, text: bytes) -> bytes | None:
+    """What a system call is called as a probe, where descriptions may also use its own name, which this is."""
+    if name != "probefunc" or not any(isinstance(each.firing, Syscall) for each in g.context.probes):
+        return None
+    from sonde.arch.call_numbers import implemented_by  # few programs compare names
+
+    return implemented_by(text.decode(errors="surrogateescape")).encode() or None
+
+
 def _equals_text(g: Generation, e: tree.Expr, text: bytes, equal: int, unequal: int) -> None:
     text = text.split(b"\0")[0]
     if isinstance(e, tree.StringConst):
@@ -290,10 +300,13 @@ def _equals_text(g: Generation, e: tree.Expr, text: bytes, equal: int, unequal: 
         return
     if isinstance(e, tree.Builtin) and is_name(e.name):
         names = {name.encode() for name in names_of(g, e.name)}
-        if text not in names:
+        found = [each for each in (text, _function_of(g, e.name, text)) if each in names]
+        if not found:
             g.b.jump(unequal)
-        else:
-            g.b.branch("eq", probe_name(g, e.name), Imm(g.intern(text)), equal, unequal)
+            return
+        for each in found[:-1]:
+            g.b.branch("eq", probe_name(g, e.name), Imm(g.intern(each)), equal)
+        g.b.branch("eq", probe_name(g, e.name), Imm(g.intern(found[-1])), equal, unequal)
         return
     if isinstance(e, tree.Builtin) and e.name == "execname":
         from sonde.codegen.expressions import execname  # as above

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from sonde.frontends.d.warnings.addresses import misread_addresses
-from sonde.frontends.d.warnings.comparisons import settled_comparisons
+from sonde.frontends.d.warnings.comparisons import names_of_calls, settled_comparisons
 from sonde.frontends.d.warnings.lifetimes import lost_values, missing_starts
 from sonde.frontends.d.warnings.narrowing import Origins, cut_values
 from sonde.frontends.d.warnings.warning import Warning
@@ -23,6 +23,7 @@ def warnings(
 def _of(clauses: Sequence[Clause], origins: Origins) -> Iterator[Warning]:
     yield from lost_values(clauses)
     yield from missing_starts(clauses)
+    yield from names_of_calls(clauses)
     for clause in clauses:
         yield from cut_values(clause, origins)
         yield from misread_addresses(clause)

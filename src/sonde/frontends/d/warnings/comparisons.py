@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from sonde.arch.call_numbers import implemented_by
 from sonde.frontends.d.warnings.warning import Warning
 from sonde.model.kinds import is_integer, spell
 from sonde.model.program import (
     Argument,
+    Assign,
     Binary,
     Builtin,
     Cast,
@@ -20,6 +22,7 @@ from sonde.model.program import (
     MemberOf,
     StringConst,
     Var,
+    Variable,
 )
 from sonde.model.ranges import word
 from sonde.model.types import Enum, Type, is_signed, resolve, size_of
@@ -37,6 +40,33 @@ def settled_comparisons(clause: Clause) -> Iterator[Warning]:
         if isinstance(node, Binary) and node.op in _TURNED:
             yield from _with_long_name(node)
             yield from _with_range(node)
+
+
+def names_of_calls(clauses: Sequence[Clause]) -> Iterator[Warning]:
+    """Variables that hold `probefunc`, compared with the name of a system call that is called otherwise as a probe.
+    `probefunc` itself is found equal to both names."""
+    every = [node for clause in clauses for node in nodes(clause)]
+    assigned = (node for node in every if isinstance(node, Assign) and _is_function(node.value))
+    holding = {found for node in assigned if (found := _variable(node.target)) is not None}
+    for node in every if holding else ():
+        if not isinstance(node, Binary) or node.op not in ("==", "!="):
+            continue
+        for value, text in ((node.left, node.right), (node.right, node.left)):
+            if isinstance(text, StringConst) and _variable(value) in holding:
+                function = implemented_by(text.value.decode(errors="surrogateescape"))
+                if function:
+                    call = text.value.decode(errors="replace")
+                    yield Warning(text.position, f"probefunc of {call}(2) is {function}", f'compare with "{function}"')
+
+
+def _variable(target: Expr) -> Variable | None:
+    return target.variable if isinstance(target, (Var, Element)) else None
+
+
+def _is_function(value: Expr) -> bool:
+    while isinstance(value, Cast):
+        value = value.operand
+    return isinstance(value, Builtin) and value.name == "probefunc"
 
 
 def _with_long_name(node: Binary) -> Iterator[Warning]:
