@@ -30,8 +30,3 @@ def names(*path: str) -> list[str]:
         from importlib.resources import files
 
         return [each.name for each in files("sonde").joinpath(*path).iterdir()]
-
-
-def is_own(path: str | None) -> bool:
-    """Whether a path is that of a file of the package, as `PLACE` with its names makes it."""
-    return path is not None and path.startswith(PLACE + os.sep)

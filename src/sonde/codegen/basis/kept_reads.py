@@ -13,8 +13,7 @@ from sonde.typed import Any
 
 def load_once(g: Generation, e: tree.Expr, load: Callable[[], Operand]) -> Operand:
     """What `load` loads for the expression, recorded if it is the first of the clause that says the same."""
-    if g.kept is None:
-        return load()
+    assert g.kept is not None
     key = _without_places(e)
     g.is_kept_already = key in g.kept
     g.kept.add(key)

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from sonde.codegen.basis.faults import DIVIDE_BY_ZERO, fault_if, fault_or_go_on
 from sonde.codegen.basis.generation import REPLAYS, Generation, Unsupported
-from sonde.codegen.basis.kept_reads import load_once
 from sonde.codegen.basis.maps import NULL_MARK
 from sonde.codegen.basis.nullable import can_be_null
-from sonde.codegen.basis.places import Memory, Remote, Trusted
+from sonde.codegen.basis.places import Memory, Place, Remote, Trusted
 from sonde.codegen.expressions.access import address_of, as_number, load, load_bits, plain
 from sonde.codegen.intermediate.arithmetic import signed
 from sonde.codegen.intermediate.ir import Imm, Operand, Reg
@@ -198,8 +197,17 @@ def from_place(g: Generation, e: tree.Expr) -> Operand:
         raise Unsupported("a string in this place", e.position)
     if isinstance(e, tree.MemberOf) and e.member.bits:
         return load_bits(g, g.place(e.object), e.type, e.member.offset, e.member.bits)
-    value = load_once(g, e, lambda: load(g, place, e.type))
+    value = _load_of(g, e, place)
     return plain(g, value) if isinstance(place, Trusted) and _is_followed(base) else value
+
+
+def _load_of(g: Generation, e: tree.Expr, place: Place) -> Operand:
+    """What is at the place of an expression."""
+    if g.kept is None:
+        return load(g, place, e.type)
+    from sonde.codegen.basis.kept_reads import load_once  # few programs are recorded so
+
+    return load_once(g, e, lambda: load(g, place, e.type))
 
 
 def _is_followed(type_: Type) -> bool:
@@ -245,9 +253,7 @@ def _address_in(g: Generation, e: tree.Expr) -> tuple[Operand, bool]:
             return _address_in(g, e.operand)
         if isinstance(e, (tree.Deref, tree.MemberOf)):
             place = g.place(e)
-            return load_once(g, e, lambda: load(g, place, e.type)), isinstance(place, Trusted) and _is_followed(
-                resolve(e.type)
-            )
+            return _load_of(g, e, place), isinstance(place, Trusted) and _is_followed(resolve(e.type))
         if isinstance(e, tree.Argument) and is_trusted(g, e):
             return trusted_argument(g, e), True
     return g.value(e), False

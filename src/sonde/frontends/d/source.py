@@ -15,7 +15,8 @@ class ProgramSource(NamedTuple):
 
     `file` is None for a program of the command line. `spec_kind` tells which field a probe description ends with:
     `provider` (-P), `module` (-m), `function` (-f) or `name`. `bodiless` allows probe descriptions without a clause,
-    as on the command line; `pspec` takes every ambiguous word outside clauses for a probe description.
+    as on the command line; `pspec` takes every ambiguous word outside clauses for a probe description. `is_own`: a
+    library of sonde's.
     """
 
     text: str
@@ -23,6 +24,7 @@ class ProgramSource(NamedTuple):
     spec_kind: str = "name"
     bodiless: bool = False
     pspec: bool = False
+    is_own: bool = False
 
 
 def command_line_source(text: str, spec_kind: str = "name") -> ProgramSource:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from sonde import resources
 from sonde.frontends.d import syntax
 from sonde.frontends.d.check import derived
 from sonde.frontends.d.check.builtins import NAMES as BUILTINS
@@ -79,7 +78,7 @@ class Checker:
 
     def _add_library_text(self, source: ProgramSource) -> None:
         self._scope.library_files.add(source.file)
-        if resources.is_own(source.file):
+        if source.is_own:
             self.add_library(Parser(source, NO_MACROS, self.is_type_name).items())
         else:
             self._add_foreign_library(source)

@@ -27,7 +27,8 @@ def libraries(options: OptionTable) -> list[ProgramSource]:
     places = _OWN, ("arch", arch.folder(), "library")
     own = {name: place for place in places for name in filter(_is_library, resources.names(*place))}
     for name, directory in sorted(own.items()):
-        found[name] = ProgramSource(resources.text(*directory, name), os.path.join(resources.PLACE, *directory, name))
+        text, path = resources.text(*directory, name), os.path.join(resources.PLACE, *directory, name)
+        found[name] = ProgramSource(text, path, is_own=True)
     for path in options.texts("libdir"):
         for name in _names(path):
             found[name] = _read(os.path.join(path, name))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sonde.arch.call_numbers import implemented_by
 from sonde.frontends.d.warnings.warning import Warning
 from sonde.model.kinds import is_integer, spell
 from sonde.model.program import (
@@ -48,7 +47,11 @@ def names_of_calls(clauses: Sequence[Clause]) -> Iterator[Warning]:
     every = [node for clause in clauses for node in nodes(clause)]
     assigned = (node for node in every if isinstance(node, Assign) and _is_function(node.value))
     holding = {found for node in assigned if (found := _variable(node.target)) is not None}
-    for node in every if holding else ():
+    if not holding:
+        return
+    from sonde.arch.call_numbers import implemented_by  # few programs keep names
+
+    for node in every:
         if not isinstance(node, Binary) or node.op not in ("==", "!="):
             continue
         for value, text in ((node.left, node.right), (node.right, node.left)):
