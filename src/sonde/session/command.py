@@ -2,7 +2,8 @@
 
 A command is started under ptrace(2), which stops it at exec; with the evaluation times behind that it runs on to its
 entry point, where the dynamic linker has done its work, through a breakpoint put there. Then it is let go for good.
-With the evaluation time `fork` it stands before exec, unless somebody has to look into it.
+With the evaluation time `fork` it stands before exec, and with `exec` in its call of execve(2), so that what exec
+does is traced, unless somebody has to look into it.
 """
 
 from __future__ import annotations
@@ -13,10 +14,14 @@ import signal
 from contextlib import suppress
 
 from sonde import children, launch
+from sonde.arch.call_numbers import native
 from sonde.engines.embedded.tracer import ptrace
 from sonde.launch import CommandError as CommandError
 from sonde.machine import proc
 from sonde.visible import single_line, visible
+
+_OF_CALL = 0x80
+"""Set in the signal of a stop at a system call (PTRACE_O_TRACESYSGOOD)."""
 
 
 class StartedProcess:
@@ -27,14 +32,17 @@ class StartedProcess:
         self._text = text
         self._pipe = -1
         """What goes wrong with an exec that is still to come."""
-        if evaluation == _BEFORE:
+        self._evaluation = evaluation
+        if evaluation in (_BEFORE, _IN_EXEC):
             self.pid, self._pipe = _fork_stopped(launch.words(text))
+            if evaluation == _IN_EXEC:
+                _run_to_exec(self.pid)
         else:
             self.pid = _start(launch.words(text))
         self._held = True
         self.status: int | None = None
         self.descriptor = os.pidfd_open(self.pid)
-        if evaluation not in ("exec", _BEFORE):
+        if evaluation not in (_IN_EXEC, _BEFORE):
             self._run_to_entry()
 
     def _run_to_entry(self) -> None:
@@ -69,7 +77,8 @@ class StartedProcess:
         pipe, self._pipe = self._pipe, -1
         ptrace.call(ptrace.CONT, self.pid)
         _require_exec(self.pid, pipe, launch.words(self._text)[0])
-        self._run_to_entry()
+        if self._evaluation == _BEFORE:
+            self._run_to_entry()
 
     def resume(self) -> None:
         """Let it run; from here on nothing holds it."""
@@ -146,8 +155,24 @@ def _require_exec(pid: int, pipe: int, name: str) -> None:
         raise CommandError(f"failed to run {name}: it ended at once")
 
 
-_BEFORE = "fork"
-"""The evaluation time before exec."""
+_BEFORE, _IN_EXEC = "fork", "exec"
+"""The evaluation times before exec, and within it."""
+
+
+def _run_to_exec(pid: int) -> None:
+    """Have a child that stands before exec enter that call. Behind it, it will stop before it leaves the call
+    (PTRACE_O_TRACEEXEC), as a tracer of DTrace's has it."""
+    ptrace.call(ptrace.SETOPTIONS, pid, 0, ptrace.O_SYSGOOD | ptrace.O_EXEC)
+    signalled = 0
+    while True:
+        ptrace.call(ptrace.SYSCALL, pid, 0, signalled)
+        status = _next_status(pid)
+        if status is None or not os.WIFSTOPPED(status):
+            return
+        is_call = os.WSTOPSIG(status) == signal.SIGTRAP | _OF_CALL
+        if is_call and ptrace.called(pid) in native("execve"):
+            return
+        signalled = 0 if is_call else os.WSTOPSIG(status)
 
 
 def _fork_stopped(arguments: list[str]) -> tuple[int, int]:
@@ -155,6 +180,8 @@ def _fork_stopped(arguments: list[str]) -> tuple[int, int]:
     path = launch.executable(arguments[0])
     if not os.path.exists(path):
         raise CommandError(f"failed to run {arguments[0]}: {os.strerror(errno.ENOENT)}")
+    if os.path.isdir(path) or not os.access(path, os.X_OK):
+        raise CommandError(f"failed to run {arguments[0]}: {os.strerror(errno.EACCES)}")
 
     def stop() -> None:
         ptrace.call(ptrace.TRACEME, 0)

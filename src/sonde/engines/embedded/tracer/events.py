@@ -143,6 +143,7 @@ def _exec(threads: TracedThreads, tid: int, former: int) -> None:
     if begins or tid in threads.starting:
         threads.starting.discard(tid)
         threads.notifications.awaited = 0
+        threads.in_exec[tid] = True
         wait_for_go(threads, tid)
     else:
         threads.executed(tid, former)
@@ -205,6 +206,7 @@ def _ended(threads: TracedThreads, tid: int, status: int) -> None:
         known.pop(tid, None)
     threads.thrown.pop(tid, None)
     threads.installing.pop(tid, None)
+    threads.in_exec.pop(tid, None)
     for group in (threads.starting, threads.waiting, threads.standing, threads.renewed):
         group.discard(tid)
     threads.forget_filters(tid)

@@ -9,6 +9,7 @@ from contextlib import suppress
 from functools import cache
 
 from sonde.arch import registers
+from sonde.arch.call_numbers import native
 from sonde.engines.embedded.tracer import commands, injection, plan, ptrace, sites, stops
 from sonde.engines.embedded.tracer.events import handle, wait_for_go
 from sonde.engines.embedded.tracer.memory import ProcessMemory
@@ -113,6 +114,9 @@ def _filter(threads: TracedThreads, tid: int, filter_: bytes) -> int:
     except OSError as error:
         return error.errno or errno.EPERM
     threads.filters = True
+    if tid in threads.in_exec:
+        # What was injected has taken it out of the call.
+        threads.in_exec[tid] = False
     threads.requests[tid] = ptrace.CONT
     return 0
 
@@ -145,6 +149,7 @@ def _tasks(pid: int) -> set[int]:
 def _run_to(threads: TracedThreads, tid: int, address: int) -> None:
     """Put a breakpoint there. A command that cannot have one waits where it is."""
     threads.waiting.discard(tid)
+    threads.in_exec.pop(tid, None)
     try:
         word = ptrace.set_breakpoint(tid, address)
     except OSError:
@@ -169,12 +174,25 @@ def _go(threads: TracedThreads) -> None:
             threads.spaces.find(tid)
     threads.notes[stops.TELLING] = 1
     for tid in threads.waiting:
-        threads.proceed(tid)
+        if tid in threads.in_exec:
+            _leave_exec(threads, tid)
+        else:
+            threads.proceed(tid)
+    threads.in_exec.clear()
     for tid, request in threads.requests.items():
         if request == ptrace.SYSCALL and tid not in threads.waiting:
             threads.standing.add(tid)
             threads.ptrace(ptrace.INTERRUPT, tid, 0, 0)
     threads.waiting.clear()
+
+
+def _leave_exec(threads: TracedThreads, tid: int) -> None:
+    """A command that stands in its exec goes on: what exec does fires, and the return from it."""
+    number = native("execve")[0]
+    wanted = threads.wanted.get(number, 0)
+    if wanted & plan.RETURN and threads.in_exec[tid]:
+        threads.inside[tid] = number << 4 | wanted
+    threads.tell_always(tid, stops.EXEC, tid)
 
 
 @cache

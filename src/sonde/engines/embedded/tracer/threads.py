@@ -48,7 +48,8 @@ class TracedThreads:
     `inside`: what is to be told of the exit of the system call each is in: number << 4 | what is wanted.
     `announced`: what FORK told of those that have not started: maker, whether a thread, number of the maker's call.
     `early`: started before FORK, and when that was (monotonic, ns). `filters`: whether any command has a filter.
-    `starting`: commands before exec; `waiting`: behind it, until all may go.
+    `starting`: commands before exec; `waiting`: behind it, until all may go; `in_exec`: those that stand there,
+    and whether they have not left the call.
     `standing`: asked to stop and wait, too. `repeating`: they have left a system call only to be stopped, and make it
     again: its number; `renewed`: such that fail by a stop (interruptions.py). `breakpoints`: address and the
     word that was there. `stopped`: whose stop is being handled, until it goes on.
@@ -82,6 +83,7 @@ class TracedThreads:
         self.filters = False
         self.starting: set[int] = set()
         self.waiting: set[int] = set()
+        self.in_exec: dict[int, bool] = {}
         self.standing: set[int] = set()
         self.repeating: dict[int, int] = {}
         self.renewed: set[int] = set()
