@@ -1,5 +1,6 @@
 """Files that perf writes, replayed: what perf itself tells of them is what aggregations over them give."""
 
+import os
 import re
 import subprocess
 from collections import Counter
@@ -260,3 +261,22 @@ def test_what_comes_through_a_pipe_is_what_a_file_has(recorded):
     with subprocess.Popen(["cat", recorded], stdout=subprocess.PIPE) as given:
         through = start("--replay", "-", "-qn", text, stdin=given.stdout, text=True)
         assert through.communicate() == (from_file, "")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("to_pipe", [False, True])
+def test_two_events_that_count_the_same_fire_their_own_probes(tmp_path, to_pipe):
+    """Each sample has the number of its event: of what it counts there may be several."""
+    path = str(tmp_path / "perf.data")
+    events = "page-faults/name=one/,page-faults/name=two/,page-faults/name=three,period=7/"
+    words = ["perf", "record", "-q", "-c", "1", "-e", events, "-o", "-" if to_pipe else path, "--", "true"]
+    with open(path if to_pipe else os.devnull, "wb") as output:
+        subprocess.run(words, stdout=output, check=True)
+    report = subprocess.run(
+        ["perf", "report", "--stdio", "-i", path], capture_output=True, text=True, check=True
+    ).stdout
+    expected = {name: int(count) for count, name in re.findall(r"Samples: (\d+) +of event '(\w+)'", report)}
+    done = sonde("-q", "--replay", path, "-n", "perf:::one-1, perf:::two-1, perf:::three-7 { @[probename] = count(); }")
+    found = {name: int(count) for name, count in re.findall(r"(\w+)-\d +(\d+)", done.stdout)}
+    assert found == {name: count for name, count in expected.items() if count}
+    assert found

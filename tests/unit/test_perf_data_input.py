@@ -282,3 +282,18 @@ def test_bytes_passed_over_may_end_where_no_file_ends(behind, size):
     found = PerfDataInput(io.BytesIO(made))
     assert list(found.values()) == []
     assert "cut off" in found.damage
+
+
+def test_several_events_that_samples_do_not_tell_apart_are_said():
+    """Samples of old files have no numbers of their events where there was one event that counted."""
+    without = perf_files.SAMPLE_TYPE & ~(perf.SAMPLE_ID | perf.SAMPLE_IDENTIFIER)
+
+    def event(config, number):
+        words = struct.pack("=IIQQQQQ", perf.TYPE_SOFTWARE, 112, config, 1, without, 0, 0)
+        return ("", Event(words.ljust(112, b"\0"), (number,)))
+
+    for configs, said in (([2, 3], True), ([2, perf.SOFTWARE_DUMMY], False), ([2], False)):
+        events = [event(config, number) for number, config in enumerate(configs, 1)]
+        file, _ = values(perf_files.file([], [], events))
+        assert ("do not say which of its 2 events they are of" in file.damage) == said
+    assert "do not say" not in values(perf_files.file([]))[0].damage

@@ -118,7 +118,7 @@ class PerfDataInput:
         self.names = tuple(self._name(event, told.names) for event in self.events)
         self.build_ids = tuple(told.build_ids)
         unnamed = f"the names of {told.unnamed} of its events are damaged" if told.unnamed else ""
-        self._untold = "; ".join(filter(None, (self._cut, unnamed)))
+        self._untold = "; ".join(filter(None, (self._cut, unnamed, self._unknown())))
         self.clock, self.architecture = told.clock, told.architecture
         self.last_time = told.last_time
         self.described = self._described(told.tracing_data)
@@ -127,6 +127,13 @@ class PerfDataInput:
         first = self.events[0]
         self._has_identifier = bool(first.sample_type & perf.SAMPLE_IDENTIFIER)
         self._id_at = _place_of_id(first.sample_type)
+
+    def _unknown(self) -> str:
+        """That samples of several events do not say which one they are of, "" where they do."""
+        counted = [each for each in self.events if (each.type, each.config) not in _SILENT]
+        if len(counted) < 2 or all(_place_of_id(each.sample_type) >= 0 for each in self.events):
+            return ""
+        return f"its samples do not say which of its {len(counted)} events they are of: all are taken for the first"
 
     def _of_file(self) -> tuple[_Told, Walk]:
         reader, told = PerfDataReader(self._file), _Told()
@@ -222,6 +229,10 @@ class PerfDataInput:
         (number,) = _WORD.unpack_from(body, at)
         # What was there before tracing began has the identifier 0.
         return self._by_id[number] if number else 0
+
+
+_SILENT = ((perf.TYPE_SOFTWARE, perf.SOFTWARE_BPF_OUTPUT), (perf.TYPE_SOFTWARE, perf.SOFTWARE_DUMMY))
+"""Events without samples of their own."""
 
 
 def _trailer(event: Event) -> TrailerForm:

@@ -467,13 +467,19 @@ def _fired_by(probe: Probe, recorded: Sequence[Probe], events: dict[tuple[object
     """The places of the recorded probes whose firings run a program of `probe`: itself, or the first that is fired so
     as well."""
     event = _event(probe.firing)
-    own = [at for at, each in enumerate(recorded) if each.id == probe.id and _event(each.firing) == event]
+    own = [at for at, each in enumerate(recorded) if _is_own(probe, each) and _event(each.firing) == event]
     own += [at for at, each in enumerate(recorded) if _is_filtered(probe, each)]
     if own or event in events:
         return own or [events[event]]
     # A program that does not look at the arguments of a trace event is one of its tracepoint.
     name = probe.firing.name if isinstance(probe.firing, RawTracepoint) else None
     return [at for at, each in enumerate(recorded) if _is_event_of(each.firing, name)][:1]
+
+
+def _is_own(probe: Probe, recorded: Probe) -> bool:
+    """Whether the recording calls it so. A file of other tools has numbers of its own for its probes, and may have two
+    events that count the same."""
+    return recorded.id == probe.id or str(recorded) == str(probe)
 
 
 def _is_event_of(firing: Firing, tracepoint: str | None) -> bool:
