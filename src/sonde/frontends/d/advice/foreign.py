@@ -233,6 +233,26 @@ NOTHING_LIKE_IT: dict[str, str] = {
     "do": "write while (...) { ... }",
     "goto": "D has if, for and while",
     "username": "uid is the number of the user",
+    # data of other kernels
+    "`freemem": "Linux counts free pages by zone and CPU: /proc/meminfo has the sum",
+    "`physmem": "Linux has no variable for it: /proc/meminfo has it",
+    "`utsname": "`init_uts_ns.name is Linux's struct new_utsname, as `init_uts_ns.name.nodename",
+    "`lbolt": "Linux has `jiffies; timestamp is in nanoseconds",
+    "`hz": "Linux has no variable for it: timestamp is in nanoseconds",
     "return": "a clause ends at its brace: put what follows into if (...) { ... } else { ... }",
 }
 """What D has no code for, and what to do instead."""
+
+MEMBERS: tuple[tuple[str, str], ...] = (
+    (r"curthread->t_procp->p_pid(?:p->pid_id)?\b", "pid"),
+    (r"curthread->t_procp->p_ppid\b", "ppid"),
+    (r"curthread->t_procp->p_cred->cr_uid\b", "uid"),
+    (r"curthread->t_procp->p_user\.u_comm\b", "execname"),
+    (r"curthread->t_procp->p_user\.u_psargs\b", "curpsinfo->pr_psargs"),
+    (r"curthread->t_procp\b", "curpsinfo"),
+    (r"curthread->t_cpu->cpu_id\b", "cpu"),
+    (r"curthread->t_cpu\b", "curcpu"),
+    (r"curthread->t_pri\b", "curlwpsinfo->pr_pri"),
+    (r"curthread->t_tid\b", "tid"),
+)
+"""Members of threads and processes of Solaris, as patterns, and what D has for them on any kernel."""

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 
 from sonde.arch import languages
-from sonde.frontends.d.advice.finding import Case, Edit, Remedy, insert, of_word, swap
-from sonde.frontends.d.advice.foreign import FUNCTIONS, VARIABLES
+from sonde.frontends.d.advice.finding import Case, Edit, Remedy, cause, insert, of_word, swap
+from sonde.frontends.d.advice.foreign import FUNCTIONS, MEMBERS, VARIABLES
 from sonde.frontends.d.advice.spans import arguments
 from sonde.frontends.d.advice.words import AGGREGATION, MACRO, NAME, Span, Word
 
@@ -165,6 +165,12 @@ def members(case: Case) -> Iterator[Remedy]:
     """Members of structures, and arguments by their names."""
     if case.error.tag != "D_TYPE_MEMBER" and "args->" not in case.error.text and " argument " not in case.error.text:
         return
+    for pattern, code in MEMBERS:
+        for found in re.finditer(pattern, case.text):
+            if found.start() <= case.span.start < found.end():
+                yield Remedy(f"write {code}", swap(Span(found.start(), found.end()), code), _not_there(case))
+                yield cause(case.span, _not_there(case), "curpsinfo and curlwpsinfo tell of the process and the thread")
+                return
     for name in case.error.names:
         yield Remedy(f"did you mean {name}?", swap(case.span, name), _not_there(case))
 
