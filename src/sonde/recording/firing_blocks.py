@@ -41,7 +41,7 @@ class Damage(NamedTuple):
     is_end: bool = False
 
 
-class BlockReader:
+class SoundBlocks:
     """Reads the blocks that are whole; `damages` are the places where others were. Of a pipe what stands behind a head
     that makes no sense is lost."""
 

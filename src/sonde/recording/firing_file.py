@@ -25,7 +25,7 @@ from sonde.model.probe import Internal, Probe
 from sonde.model.units import MILLISECOND, whole_words
 from sonde.recording.anonymity import PATHS, Pseudonyms
 from sonde.recording.file_progress import progress_of
-from sonde.recording.firing_blocks import BLOCK, DESCRIPTION, HAPPENINGS, RINGS, SUMMARY, BlockReader, unpacked
+from sonde.recording.firing_blocks import BLOCK, DESCRIPTION, HAPPENINGS, RINGS, SUMMARY, SoundBlocks, unpacked
 from sonde.recording.kernel_place import NOWHERE, BootedKernel, names_of_kernel
 from sonde.recording.probed_files import ProbedFile, still_there
 from sonde.symbols.process_events import Executed, Exited, Forked, Mapped, MappingsSnapshot, ProcessEvent
@@ -253,7 +253,7 @@ class RecordedFirings:
         self._build_ids: dict[str, bytes] = {}
         if file.read(len(MAGIC)) != MAGIC:
             raise RecordingFileError("not a recording of sonde")
-        self._reader = BlockReader(file, len(MAGIC))
+        self._reader = SoundBlocks(file, len(MAGIC))
         self._blocks = self._reader.blocks()
         self.head = head = self._read_head()
         self.origin, self.probes, self.process = head.origin, head.probes, head.process
