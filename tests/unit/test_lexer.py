@@ -233,6 +233,26 @@ def test_words_outside_clauses_are_whole_probe_descriptions() -> None:
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "pid$1:a.out:f(int):entry", "uprobe:/bin/x:ns::g(std::map<int, long> const&, char*) const:return",
+        "pid1:a.out:largest<int>:entry", "pid1:a:S::operator()(int):",
+        "pid1:a:(anonymous namespace)::f(void (*)(int)):8",
+    ],
+)  # fmt: skip
+def test_names_of_the_source_belong_to_descriptions(text: str) -> None:
+    for behind in (" /arg0 > (1)/ {", "{", ", tick-1 {"):
+        assert Lexer(ProgramSource(text + behind), Macros()).next_outer().text == text
+
+
+@pytest.mark.parametrize("text", ["pid1:a:f", "tick-1", "syscall::read:entry"])
+def test_brackets_that_are_in_no_name(text: str) -> None:
+    for behind in ("(int", "<1", "(;)"):
+        assert Lexer(ProgramSource(text + behind), Macros()).next_outer().text == text
+    assert Lexer(ProgramSource("tick-1(int)"), Macros()).next_outer().text == "tick-1"
+
+
+@pytest.mark.parametrize(
     ("text", "kinds"),
     [
         ("a / b / {", ["NAME", "/", "NAME", "PREDICATE_END", "{"]),

@@ -106,6 +106,33 @@ def test_a_static_that_several_other_files_have_is_to_be_named_with_its_file():
     assert fetched(path, "one", "same")[0].fetches[0].size == 4
 
 
+@pytest.mark.share(1)
+@pytest.mark.parametrize(
+    ("place", "name", "size"),
+    [
+        ("ns::f(int)", "a", 4),
+        ("f(long)", "b", 8),
+        ("f(long)+0", "b", 8),
+        ("f(char const*)", "c", 8),
+        ("f(short)", "", 0),
+    ],
+)
+def test_overloads_of_cxx(place, name, size):
+    parameters = ("int a", "long b", "const char *c")
+    bodies = [f'({each}) {{ __asm__ volatile(""); return {each[-1]} != 0; }}' for each in parameters]
+    source = "".join(f"namespace ns {{ __attribute__((noinline)) int f{each} }}\n" for each in bodies)
+    source += "int main(int n, char **v) { return ns::f(n) + ns::f((long)n) + ns::f(v[0]); }\n"
+    path = compilers.built("overloads.cc", source, "g++", "-g", "-O1")
+    if not size:
+        with pytest.raises(ObjectError, match=r"has no function f\(short\)"):
+            fetched(str(path), place, "a")
+        return
+    (layout,) = fetched(str(path), place, name)
+    assert layout.fetches[0].size == size
+    (numbered,) = fetched(str(path), place, "$arg1")
+    assert numbered.fetches[0].size == 8
+
+
 def test_statics_are_found_from_the_program_counter(program):
     (layout,) = fetched(program, "main", "total")
     (fetch,) = layout.fetches

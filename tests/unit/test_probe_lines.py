@@ -55,6 +55,23 @@ def test_lines_name_places_and_variables():
     assert line('"func=f a b"').variables[1].name == "b"
 
 
+@pytest.mark.parametrize(
+    ("text", "function", "offset"),
+    [
+        ("ns::f(int) a b", "ns::f(int)", 0), ("ns::f(std::map<int, long> const&, char *) const a b", "", 0),
+        ("S::c(int) const+0x10 a b", "S::c(int) const", 16), ("largest<int, 3> a b", "largest<int, 3>", 0),
+        ("S::operator<<(int) a b", "", 0), ("S::operator+(S const&)%return a b", "S::operator+(S const&)", 0),
+        ("S::operator+(int)+4 a b", "S::operator+(int)", 4), ("S::operator== a b", "", 0),
+        ("S::~S a b", "S::~S", 0), ("f(int)%return a b", "f(int)", 0),
+    ],
+)  # fmt: skip
+def test_functions_of_cxx_in_lines(text, function, offset):
+    found = line(f"func={text}")
+    assert found.function == (function or text.removesuffix(" a b"))
+    assert (found.offset, found.is_return) == (offset, "%" in text)
+    assert [each.text for each in found.variables] == ["a", "b"]
+
+
 def test_the_way_into_a_variable():
     assert wanted("a->b.c[3]").parts == (PathStep("->", "b"), PathStep(".", "c"), PathStep("[", "", 3))
 

@@ -16,7 +16,12 @@ from sonde.typed import NamedTuple
 
 _SETTINGS = ("exec", "module")
 _NAME = re.compile(r"[A-Za-z_]\w*")
-_PLACE = re.compile(r"([A-Za-z_$][\w.$:]*?)(?:\+(0x[0-9a-fA-F]+|\d+)|(%return))?")
+_OF_CXX = r"(?:(?<=operator)[-+*/%^&|~!<>=,]+)?(?:[(<].*?)?"
+_PLACE = re.compile(rf"([A-Za-z_$][\w.$:~]*?{_OF_CXX})(?:\+(0x[0-9a-fA-F]+|\d+)|(%return))?")
+_SIGNS = re.compile(r"->|operator[-<>=]+")
+_QUALIFIERS = frozenset(("const", "volatile", "&", "&&"))
+"""What stands behind the parameters of a function of C++."""
+
 SYSTEM_CALL = "syscall/"
 """What a system call's place begins with."""
 
@@ -84,15 +89,32 @@ def read_lines(text: str) -> dict[str, ProbeLine]:
             continue
         if not equals or not _NAME.fullmatch(name.strip()):
             raise ObjectError(f"{statement!r} is no probe line", "write func=FUNCTION VARIABLE ...")
-        found[name.strip()] = _line(statement, rest.split(), settings)
+        found[name.strip()] = _line(statement, _words(rest), settings)
     return found
 
 
 def line_of(path: str, place: str, variables: Sequence[str]) -> ProbeLine:
     """The probe line of words that stand alone: a place in the program or library of a path, "" for the kernel, and
     variables there. Raises ObjectError."""
-    words = " ".join((place, *variables)).split()
+    words = _words(" ".join((place, *variables)))
     return _line(f"func={' '.join(words)}", words, {"exec": path, "module": ""})
+
+
+def _words(text: str) -> list[str]:
+    """The words of a line. A function's name has blanks in its parameters, and before what stands behind these."""
+    words = text.split()
+    while len(words) > 1 and (_is_open(words[0]) or (")" in words[0] and _is_behind(words[1]))):
+        words[:2] = [f"{words[0]} {words[1]}"]
+    return words
+
+
+def _is_open(word: str) -> bool:
+    plain = _SIGNS.sub("", word)
+    return plain.count("(") > plain.count(")") or plain.count("<") > plain.count(">")
+
+
+def _is_behind(word: str) -> bool:
+    return word.partition("+")[0].partition("%")[0] in _QUALIFIERS
 
 
 def _line(statement: str, words: list[str], settings: dict[str, str]) -> ProbeLine:

@@ -42,8 +42,14 @@ def code_places(path: str, line: ProbeLine, traceable: TraceableCode) -> list[Us
         if line.is_return:
             named = [line._replace(function=each) for each in _symbols(line, home)]
             return [_at_return(path, each, points, home, traceable) for each in named]
-        found = points.at_line(line.file, line.line) if line.file else _in_function(path, points, line, traceable)
-        return [_at_point(path, line, points, point, home) for point in found]
+        if line.file:
+            return [_at_point(path, line, points, each, home) for each in points.at_line(line.file, line.line)]
+        named = [line._replace(function=each) for each in _symbols(line, home)] if line.offset else [line]
+        return [
+            _at_point(path, each, points, point, home)
+            for each in named
+            for point in _in_function(path, points, each, traceable)
+        ]
 
 
 def _symbols(line: ProbeLine, home: CodeObject) -> list[str]:
@@ -53,7 +59,7 @@ def _symbols(line: ProbeLine, home: CodeObject) -> list[str]:
     try:
         entries = Points(home.information).at_function(line.function)
     except (OSError, ElfError, DebugInfoError):
-        return [line.function]
+        return [each.name for each in home.named_in_source(line.function)] or [line.function]
     found = [home.containing(each.address) for each in entries if not each.scopes[-1].is_inlined]
     return list(dict.fromkeys(each.name for each in found if each is not None)) or [line.function]
 

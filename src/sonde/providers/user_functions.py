@@ -26,6 +26,7 @@ from sonde.providers.source_lines import SourceLine, addresses, source_line, unk
 from sonde.providers.user_places import (
     FunctionPlace,
     NamedProbes,
+    may_be_of_source,
     obstacle,
     places,
     places_in_source,
@@ -83,13 +84,12 @@ class UserFunctions:
             return self._at_line(pattern, chosen, line)
         is_exact = plain(pattern.function) is not None
         there = [place for each in chosen for place in places(each, pattern.function)]
-        if not there and is_exact and plain(pattern.module):
+        if not there and plain(pattern.module) and may_be_of_source(pattern.function):
             there = [place for each in chosen for place in places_in_source(each, pattern.function)]
         found = self._direct(pattern, there)
-        if chosen and not found and is_exact and plain(pattern.module):
-            raise unknown_function(
-                pattern.function, pattern.module, _stripped(chosen), _alike(pattern.function, chosen)
-            )
+        if chosen and not found and (is_exact or "(" in pattern.function) and plain(pattern.module):
+            hint = _stripped(chosen) or _overloads(pattern.function, chosen)
+            raise unknown_function(pattern.function, pattern.module, hint, _alike(pattern.function, chosen))
         wanted = NamedProbes(pattern.name, is_exact, self._looks_at_calls)
         probes = [self._probe(pattern, place, *each) for place in found for each in wanted.of(place)]
         self._tell_left_out(pattern, wanted.left_out)
@@ -296,6 +296,14 @@ def _alike(function: str, objects: Sequence[CodeObject]) -> list[str]:
     from difflib import get_close_matches
 
     return get_close_matches(function, sorted({name for each in objects for name in each.function_names}), cutoff=0.7)
+
+
+def _overloads(function: str, objects: Sequence[CodeObject]) -> str:
+    """The functions of a name where there is none with its parameters, for people."""
+    if "(" not in function:
+        return ""
+    found = list(dict.fromkeys(meaning for each in objects for meaning in each.meanings(function)))
+    return f"there is {', '.join(found[:_FEW])}" if found else ""
 
 
 def _stripped(objects: Sequence[CodeObject]) -> str:

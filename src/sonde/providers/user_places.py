@@ -14,6 +14,8 @@ from sonde.symbols.source_names.nested_names import SEPARATOR
 from sonde.typed import NamedTuple
 
 _ENTRY, _RETURN = "entry", "return"
+_OPEN = frozenset("*?")
+"""Wildcards that stand for anything; names of the source have brackets."""
 
 
 class FunctionPlace(NamedTuple):
@@ -27,22 +29,44 @@ class FunctionPlace(NamedTuple):
 def places(each: CodeObject, pattern: str) -> Iterator[FunctionPlace]:
     """The object's functions that a pattern matches, one that it matches by several names once.
 
-    What has `::` in it means names of the source.
+    What has `::` or parameters in it means names of the source. There an asterisk may be part of the name.
     """
     exact = plain(pattern)
-    if exact:
-        found = each.named_in_source(exact) if SEPARATOR in exact else each.find(exact)
-        yield from (FunctionPlace(each, function, exact) for function in found)
+    if is_of_source(pattern):
+        named = () if pattern.startswith(SEPARATOR) else each.find(pattern)
+        if not named and (exact or "(" in pattern or _OPEN.isdisjoint(pattern)):
+            named = each.named_in_source(pattern)
+        if named or exact:
+            yield from (FunctionPlace(each, function, pattern) for function in named)
+            return
+        for function in each.matching_in_source(pattern, matcher(pattern.removeprefix(SEPARATOR))):
+            yield FunctionPlace(each, function, function.name)
         return
-    test = matcher(pattern)
-    is_of_source = SEPARATOR in pattern
-    for function in each.matching_in_source(pattern, test) if is_of_source else each.matching(test):
+    if exact:
+        yield from (FunctionPlace(each, function, exact) for function in each.find(exact))
+        return
+    for function in each.matching(matcher(pattern)):
         yield FunctionPlace(each, function, function.name)
 
 
+def is_of_source(pattern: str) -> bool:
+    """Whether a name or pattern is one of the source, not of symbols."""
+    return SEPARATOR in pattern or "(" in pattern
+
+
 def places_in_source(each: CodeObject, name: str) -> Iterator[FunctionPlace]:
-    """Those of the functions that the source calls by a name, whatever scope they are in."""
-    yield from (FunctionPlace(each, function, name) for function in each.named_in_source(name))
+    """Those of the functions that the source calls by a name, whatever scope they are in, or by one in which a question
+    mark stands for each character that a description cannot have."""
+    if plain(name):
+        yield from (FunctionPlace(each, function, name) for function in each.named_in_source(name))
+        return
+    for function in each.matching_in_source(name, matcher(name)):
+        yield FunctionPlace(each, function, function.name)
+
+
+def may_be_of_source(pattern: str) -> bool:
+    """Whether a name or pattern that no symbol matches may be one of the source."""
+    return plain(pattern) is not None or ("?" in pattern and _OPEN.isdisjoint(pattern.replace("?", "")))
 
 
 class NamedProbes:

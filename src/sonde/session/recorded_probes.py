@@ -4,11 +4,12 @@ recorded, whatever processes and files there are today."""
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 from sonde.engines.fired import OtherNames, RecordedProbes
 from sonde.model.probe import Probe, StaticProbe, Uprobe
 from sonde.providers.pattern import Pattern, matcher, matches, plain
+from sonde.providers.user_places import is_of_source, may_be_of_source
 from sonde.symbols.source_names.nested_names import SEPARATOR
 
 _NO_NAMES = OtherNames(0, (), ())
@@ -33,15 +34,21 @@ class RecordedPlaces:
         """The probes that the pattern matches, each place once: of several probes that fire there, since it has several
         names, the one whose own name a description finds, as it does where processes run."""
         found: dict[object, tuple[int, Probe]] = {}
+        known_functions = [each for place, probe in self._all for each in self._functions(place, probe)]
+        functions = _functions_called(pattern.function, known_functions)
         for place, probe in self._all:
-            rank = self._rank(pattern, place, probe)
+            rank = self._rank(pattern, place, probe, functions)
             known = found.get(probe.firing)
             if rank >= 0 and (known is None or rank < known[0]):
                 found[probe.firing] = rank, probe
         return [probe for _, probe in found.values()]
 
-    def _rank(self, pattern: Pattern, place: int, probe: Probe) -> int:
-        """How far the names that the pattern matches are from the probe's own; less than 0: it matches none."""
+    def _functions(self, place: int, probe: Probe) -> tuple[str, ...]:
+        return probe.function, *self._names.get(place, _NO_NAMES).functions
+
+    def _rank(self, pattern: Pattern, place: int, probe: Probe, functions: frozenset[str]) -> int:
+        """How far the names that the pattern matches are from the probe's own; less than 0: it matches none.
+        `functions` are those that it matches."""
         names = self._names.get(place, _NO_NAMES)
         if not matches(pattern.provider, probe.provider) or not _is_named(pattern.name, probe):
             return -1
@@ -49,8 +56,7 @@ class RecordedPlaces:
             return -1
         if matches(pattern.function, probe.function):
             return 0
-        functions = (probe.function, *names.functions)
-        return 1 if _is_function(pattern.function, functions) else -1
+        return 1 if not functions.isdisjoint(self._functions(place, probe)) else -1
 
 
 def _is_in(pattern: str, module: str, others: Sequence[str]) -> bool:
@@ -63,17 +69,19 @@ def _is_in(pattern: str, module: str, others: Sequence[str]) -> bool:
     return "/" in pattern and os.path.realpath(pattern) in (module, *others)
 
 
-def _is_function(pattern: str, names: Iterable[str]) -> bool:
-    exact = plain(pattern)
-    if SEPARATOR not in pattern and any(map(matcher(pattern), names)):
-        return True
+def _functions_called(pattern: str, names: Sequence[str]) -> frozenset[str]:
+    """Those of the names of functions that a pattern matches."""
+    found = [] if is_of_source(pattern) else [*filter(matcher(pattern), names)]
+    if found:
+        return frozenset(found)
     from sonde.symbols.source_names import functions  # what replays of programs in C do without
 
-    if exact:
-        return any(True for _ in functions.named(functions.candidates(names, exact), exact))
-    return SEPARATOR in pattern and any(
-        True for _ in functions.matching(functions.candidates(names, pattern), matcher(pattern))
-    )
+    if may_be_of_source(pattern) or "(" in pattern:
+        return frozenset(functions.named(functions.candidates(names, pattern), pattern))
+    if SEPARATOR not in pattern:
+        return frozenset()
+    test = matcher(pattern.removeprefix(SEPARATOR))
+    return frozenset(functions.matching(functions.candidates(names, pattern), test))
 
 
 def _is_named(pattern: str, probe: Probe) -> bool:

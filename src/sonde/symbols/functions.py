@@ -153,10 +153,18 @@ class CodeObject:
         return self._of_symbols(named(candidates(self._symbols_once, name), name))
 
     def matching_in_source(self, pattern: str, test: Callable[[str], bool]) -> tuple[CodeFunction, ...]:
-        """Those whose names in the source, with all scopes, pass the test of a pattern, by address."""
+        """Those whose names in the source, with all scopes, pass the test of a pattern, by address. One that has
+        parentheses, or a character for each of them, is compared with parameters as well."""
         from sonde.symbols.source_names.functions import candidates, matching  # an import that most runs do without
 
-        return self._of_symbols(matching(candidates(self._symbols_once, pattern), test))
+        is_whole = "(" in pattern or ("?" in pattern and "*" not in pattern)
+        return self._of_symbols(matching(candidates(self._symbols_once, pattern), test, is_whole))
+
+    def meanings(self, name: str) -> tuple[str, ...]:
+        """What the source has of functions that are called as a name is, whatever their parameters are."""
+        from sonde.symbols.source_names.functions import alike  # an import for a message
+
+        return tuple(alike(self._symbols_once, name))
 
     @property
     def _symbols_once(self) -> Iterable[str]:

@@ -49,9 +49,11 @@ def _with_scopes(given: list[str], last: int) -> list[str]:
         return given
     end = len(given) - behind
     parts = given[_FUNCTION:end]
-    if any(parts[1::2]) or not all(parts[::2]):
+    scopes = parts[::2]
+    # A name that begins with `::` is in no scope.
+    if any(parts[1::2]) or not all(scopes[1:] if len(scopes) > 1 else scopes):
         return given
-    return [*given[:_FUNCTION], "::".join(parts[::2]), *given[end:]]
+    return [*given[:_FUNCTION], "::".join(scopes), *given[end:]]
 
 
 def _expand(field: str, text: str, macro: Callable[[str], str | None], position: Position | None) -> str:

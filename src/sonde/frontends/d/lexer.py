@@ -58,7 +58,12 @@ SLASHES = r"(?<=:)\.{0,2}/[-0-9a-zA-Z_.+@/]+(?=:)|/(?=[-0-9a-zA-Z_.+/]*@[0-9])"
 directory in a source position, dir/file.c@12."""
 
 _DESTRUCTOR = r"(?<=::)~(?=[a-zA-Z_])"
-DESCRIPTION = re.compile(rf"[-$:a-zA-Z_.?*\\\[\]!](?:{SLASHES}|@(?=[0-9])|{_DESTRUCTOR}|[-$:0-9a-zA-Z_.`?*\\\[\]!+])*")
+_PIECE = rf"(?:{SLASHES}|@(?=[0-9])|{_DESTRUCTOR}|[-$:0-9a-zA-Z_.`?*\\\[\]!+])*"
+DESCRIPTION = re.compile(rf"[-$:a-zA-Z_.?*\\\[\]!]{_PIECE}")
+_OF_FUNCTIONS = r"(?:pid|uprobe)[^:]*:[^:]*:"
+_BRACKETS = {"(": ")", "<": ">"}
+_NOT_IN_NAMES = frozenset(';{}/"\n')
+_BEHIND_PARAMETERS = rf"(?: (?:const|volatile|&&?))*(?=:){_PIECE}|{_PIECE}"
 _TOKEN = re.compile(
     r"""
       (?P<name>[a-zA-Z_`][0-9a-zA-Z_`]* | [0-9][0-9a-zA-Z_]*`[0-9a-zA-Z_`]*)
@@ -134,9 +139,30 @@ class Lexer:
             kind, match = NUMBER, _IDENTIFIER.match(self.text, self._offset)
         if match is None:
             return self._outer_sign()
-        token = Token(kind, match[0], self.position(), self._offset)
-        self._offset = match.end()
+        end = match.end()
+        if self.text[end : end + 1] in _BRACKETS and re.match(_OF_FUNCTIONS, match[0]):
+            end = self._behind_name(end)
+        token = Token(kind, self.text[self._offset : end], self.position(), self._offset)
+        self._offset = end
         return token
+
+    def _behind_name(self, at: int) -> int:
+        """Where a description ends whose function has its parameters, or arguments of a template: f(int), largest<int>,
+        and what goes on behind these."""
+        while self.text[at : at + 1] in _BRACKETS:
+            waiting = [_BRACKETS[self.text[at]]]
+            end = at + 1
+            while waiting and end < len(self.text) and self.text[end] not in _NOT_IN_NAMES:
+                if self.text[end] == waiting[-1]:
+                    waiting.pop()
+                elif self.text[end] in _BRACKETS:
+                    waiting.append(_BRACKETS[self.text[end]])
+                end += 1
+            behind = re.compile(_BEHIND_PARAMETERS).match(self.text, end)
+            if waiting or behind is None:
+                break
+            at = behind.end()
+        return at
 
     def _outer_sign(self) -> Token:
         """What begins a predicate or a body, or separates descriptions; nothing else has a meaning there."""

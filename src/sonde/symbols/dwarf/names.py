@@ -58,13 +58,43 @@ def components(name: str) -> list[str]:
 def functions_named(source: EntrySource, name: str) -> set[int]:
     """The entries of functions that have the name, and those that complete them or are their code.
 
-    The name may be that of a template without its arguments, and may leave out namespaces on the left.
+    The name may be that of a template without its arguments, and may leave out namespaces on the left. One with
+    parameters is that of one of the overloads.
     """
+    if "(" in name.replace(_ANONYMOUS, "") and not name.endswith("operator()"):
+        return _overloads(source, name)
     found = _declared(source, name, source.functions)
     if not found:
         # Methods of classes that are in functions: lambdas are such.
         found = _declared(source, name, lambda unit: _everywhere(source, unit, TAG_SUBPROGRAM))
     return found
+
+
+def _overloads(source: EntrySource, name: str) -> set[int]:
+    """Those of a name with parameters, which are in the names that linkers have."""
+    from sonde.symbols.source_names.functions import components as scopes_of  # what few names need
+    from sonde.symbols.source_names.functions import named
+
+    called: dict[str, set[int]] = {}
+    for offset in functions_named(source, "::".join(scopes_of(name))):
+        called.setdefault(_linkage_name(source, offset), set()).add(offset)
+    return {offset for each in named(called, name) for offset in called[each]}
+
+
+def _linkage_name(source: EntrySource, offset: int) -> str:
+    """What linkers call a function by its entry, or by that which it completes or is a copy of; "" if it is not
+    known."""
+    for _ in range(_DEEPEST):
+        if offset < 0:
+            break
+        unit = source.unit_at(offset)
+        attributes = attributes_at(source.info, unit, source.table(unit), offset)
+        found = source.string(unit, attributes, *_LINKAGE_NAMES)
+        if found:
+            return found.decode(errors="replace")
+        origin = reference(source.info, unit, attributes, at.AT_ABSTRACT_ORIGIN)
+        offset = origin or reference(source.info, unit, attributes, at.AT_SPECIFICATION) or -1
+    return ""
 
 
 def variables_named(source: EntrySource, name: str) -> set[int]:

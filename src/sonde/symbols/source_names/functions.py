@@ -1,18 +1,24 @@
 """Functions by the names that the source of C++ and Rust has for them, of which their symbols are made.
 
-`ns::Class::method` means every function of that name: overloads, and all instances of a template. Scopes on the left,
-namespaces without a name and those of the implementation (`std::__cxx11`) may be left out.
+`ns::Class::method` means every function of that name: overloads, and all instances of a template;
+`ns::Class::method(int)` and `ns::largest<int>` the one. Scopes on the left may be left out where no function has just
+those that are there, namespaces without a name and those of the implementation (`std::__cxx11`) anywhere.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+from functools import cache
 
 from sonde.symbols.source_names.demangle import Demangler
+from sonde.symbols.source_names.full_names import PARTIAL, FullName, full_name, is_implied
+from sonde.symbols.source_names.full_names import closeness as how_close
 from sonde.symbols.source_names.nested_names import SEPARATOR, scopes
+from sonde.symbols.source_names.type_names import ANONYMOUS, STRINGS
+from sonde.typed import TypeAlias
 
-ANONYMOUS = "(anonymous namespace)"
 _MANGLED = ("_Z", "_R")
 _NO_FUNCTIONS = ("non-virtual thunk ", "virtual thunk ", "covariant return thunk ", "transaction clone ", "guard ")
 _PARTS = re.compile(r"\[clone \.(cold|part)\b")
@@ -21,27 +27,31 @@ _PARTS = re.compile(r"\[clone \.(cold|part)\b")
 _OPERATOR = re.compile(
     r"operator(\(\)|\[\]|<=>|<<=?|>>=?|->\*?|[<>]=?|[^\w\s(<]+| (?:new|delete)(?:\[\])?|\"\" ?\w+| [^(]+)(?![\w])"
 )
-_ABBREVIATED = frozenset(
-    ("std", "allocator", "basic_string", "string", "basic_istream", "basic_ostream", "basic_iostream")
-)
-"""Names for which there are abbreviations (Itanium C++ ABI, 5.1.10)."""
+_ABBREVIATED = frozenset(("std", "allocator", "basic_iostream", *STRINGS, *(name for name, _ in STRINGS.values())))
+"""Names for which there are abbreviations (Itanium C++ ABI, 5.1.10), and such of the library for other names."""
 
 _ARGUMENTS = re.compile(r"<([^<>]*)>")
-_PLAIN = frozenset(("bool", "char", "double", "float", "int", "long", "short"))
-"""Types that are spelled in one way."""
+_PLAIN = frozenset(("bool", "char", "double", "float", "int", "long", "short", "signed", "unsigned", "std", "const"))
+"""Words of types that are spelled in one way, or in ways that are known."""
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
+_WRITTEN = re.compile(r"(?<!operator)[(<]")
+"""Where in a pattern its scopes end."""
+
 _GENERIC, _AS = "$LT$", " as "
 _CLOSING = {"(": ")", "<": ">", "{": "}", "[": "]"}
 
 
 def candidates(symbols: Iterable[str], name: str) -> Iterator[str]:
     """Those that can be of a function with the name, as far as their characters tell: identifiers have their lengths
-    before them."""
+    before them. A name that begins with `::` is that of a function of C as well."""
     words = _identifiers(name)
     identifiers = [f"{len(each.encode())}{each}" for each in words]
+    is_c = name.startswith(SEPARATOR)
     for symbol in symbols:
         if not symbol.startswith(_MANGLED):
+            if is_c:
+                yield symbol
             continue
         # Rust's older scheme has types that are generic, or of an implementation, as text.
         if all(each in symbol for each in (words if _GENERIC in symbol else identifiers)):
@@ -49,47 +59,112 @@ def candidates(symbols: Iterable[str], name: str) -> Iterator[str]:
 
 
 def _identifiers(name: str) -> list[str]:
-    return [each for each in name.split(SEPARATOR) if _WORD.fullmatch(each) and each not in _ABBREVIATED]
+    """The identifiers that symbols of a name, or of a pattern of names, have in them."""
+    name = name.removeprefix(SEPARATOR)
+    parts = components(name)
+    if "*" in name or "?" in name:
+        written = _WRITTEN.split(name)[0]
+        # Before a blank is the type of the result, behind the word `operator` a type or a word.
+        parts = (written if "operator" in written else written.rpartition(" ")[2]).split(SEPARATOR)
+    return [each for each in parts if _WORD.fullmatch(each) and each not in _ABBREVIATED and each != "operator"]
 
 
-def named(symbols: Iterable[str], name: str) -> Iterator[str]:
-    """Those of some symbols that are functions of the name. A template's instances are all meant, or only that with
-    the arguments which the name has, if there is one that is spelled so."""
-    wanted = [each.partition("<")[0] if not each.startswith("operator") else each for each in components(name)]
-    found = _those(symbols, lambda parts: _is_called(parts, wanted))
-    arguments = [] if "operator" in name else _ARGUMENTS.findall(name)
-    if not arguments:
+def named(symbols: Iterable[str], name: str) -> list[str]:
+    """Those of some symbols that are functions of the name.
+
+    Of a name with parameters it is the one with just these, else all overloads; of one with the arguments of a template
+    that instance, else all. What begins with `::` has no other scopes than these.
+    """
+    with closing(Demangler()) as demangler:
+        return chosen(symbols, name, cache(demangler.name))
+
+
+Closeness: TypeAlias = "tuple[int, ...] | None"
+Meaning: TypeAlias = Callable[[str], str]
+"""What a symbol means, itself if it is no mangled one."""
+
+
+def chosen(symbols: Iterable[str], name: str, meaning: Meaning) -> list[str]:
+    """As `named`, by what symbols mean."""
+    text = name.removeprefix(SEPARATOR)
+    wanted = full_name(text)
+    if wanted is None or wanted.is_bare:
+        parts = components(text)
+        return _closest(symbols, name, lambda symbol: _by_parts(parts, symbol, meaning)) if parts else []
+    instances = [*symbols]
+    if wanted.parameters is not None:
+        exact = [each for each in instances if meaning(each) == text]
+        if exact:
+            return exact
+    found = _closest(instances, name, lambda symbol: _by_full_name(wanted, meaning(symbol)))
+    arguments = _ARGUMENTS.findall(text)
+    is_known = _PLAIN.issuperset(_WORD.findall(" ".join(arguments)))
+    if found or wanted.parameters is not None or not arguments or is_known:
         return found
-    instances = [*found]
-    exact = _spelled_so(instances, name)
     # Types that have other names as well may be spelled in another way.
-    return iter(exact if exact or _PLAIN.issuperset(_WORD.findall(" ".join(arguments))) else instances)
+    parts = [each.word for each in wanted.name.parts]
+    return _closest(instances, name, lambda symbol: _by_parts(parts, symbol, meaning))
 
 
-def _spelled_so(symbols: Iterable[str], name: str) -> list[str]:
-    """Those of the symbols that have the name with these arguments of templates."""
-    demangler = Demangler()
-    try:
-        end = f"{name}(".replace(" ", "")
-        return [each for each in symbols if end in demangler.name(each).replace(" ", "")]
-    finally:
-        demangler.close()
+def _closest(symbols: Iterable[str], name: str, closeness: Callable[[str], Closeness]) -> list[str]:
+    """Those that agree most closely with a name; where it begins with `::` without further scopes."""
+    found: dict[tuple[int, ...], list[str]] = {}
+    for symbol in symbols:
+        how = closeness(symbol)
+        if how is not None:
+            found.setdefault(how, []).append(symbol)
+    closest = min(found, default=None)
+    if closest is None or (name.startswith(SEPARATOR) and closest[0] >= PARTIAL):
+        return []
+    return found[closest]
 
 
-def matching(symbols: Iterable[str], test: Callable[[str], bool]) -> Iterator[str]:
-    """Those whose names, with all scopes, pass a test."""
-    return _those(symbols, lambda parts: test(SEPARATOR.join(parts)))
+def _by_parts(wanted: list[str], symbol: str, meaning: Meaning) -> Closeness:
+    """How closely a symbol agrees with a name that has scopes alone."""
+    parts = scopes(symbol) or _parts(symbol, meaning)
+    ways = [each for each in (parts, *of_implementation(parts)) if _is_called(each, wanted)] if parts else []
+    if not ways:
+        return None
+    return (0 if any(len(_written(each)) <= len(_written(wanted)) for each in ways) else PARTIAL,)
 
 
-def _those(symbols: Iterable[str], test: Callable[[list[str]], bool]) -> Iterator[str]:
-    demangler = Demangler()
-    try:
+def _written(parts: list[str]) -> list[str]:
+    return [each for each in parts if not is_implied(each)]
+
+
+def _by_full_name(wanted: FullName, text: str) -> Closeness:
+    if text.startswith(_NO_FUNCTIONS) or _PARTS.search(text):
+        return None
+    meant = full_name(text)
+    return None if meant is None else how_close(wanted, meant)
+
+
+def meanings(symbols: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Symbols and what they mean."""
+    with closing(Demangler()) as demangler:
         for symbol in symbols:
-            parts = scopes(symbol) or _parts(demangler, symbol)
-            if parts and (test(parts) or any(map(test, of_implementation(parts)))):
-                yield symbol
-    finally:
-        demangler.close()
+            yield symbol, demangler.name(symbol)
+
+
+def alike(symbols: Iterable[str], name: str) -> list[str]:
+    """What the functions of a name are in full, whatever parameters and arguments of templates are written."""
+    bare = SEPARATOR.join(components(name.removeprefix(SEPARATOR)))
+    found = named(candidates(symbols, bare), bare) if bare else []
+    return list(dict.fromkeys(meant for _, meant in meanings(found)))
+
+
+def matching(symbols: Iterable[str], test: Callable[[str], bool], is_whole: bool = False) -> list[str]:
+    """Those whose names, with all scopes, pass a test; with `is_whole` with parameters and all else that names have."""
+    found = []
+    with closing(Demangler()) as demangler:
+        for symbol in symbols:
+            if is_whole and test(demangler.name(symbol)):
+                found.append(symbol)
+                continue
+            parts = scopes(symbol) or _parts(symbol, demangler.name)
+            if parts and any(test(SEPARATOR.join(each)) for each in (parts, *of_implementation(parts))):
+                found.append(symbol)
+    return found
 
 
 def of_implementation(parts: list[str]) -> list[list[str]]:
@@ -111,8 +186,8 @@ def _halves(text: str) -> tuple[str, str, str]:
     return text, "", ""
 
 
-def _parts(demangler: Demangler, symbol: str) -> list[str]:
-    return components(demangler.name(symbol)) if symbol.startswith(_MANGLED) else []
+def _parts(symbol: str, meaning: Meaning) -> list[str]:
+    return components(meaning(symbol)) if symbol.startswith(_MANGLED) else [symbol]
 
 
 def _is_called(parts: list[str], wanted: list[str]) -> bool:
@@ -120,15 +195,11 @@ def _is_called(parts: list[str], wanted: list[str]) -> bool:
     at = len(parts)
     for each in reversed(wanted):
         at -= 1
-        while at >= 0 and parts[at] != each and at < len(parts) - 1 and _may_be_left_out(parts[at]):
+        while at >= 0 and parts[at] != each and at < len(parts) - 1 and is_implied(parts[at]):
             at -= 1
         if at < 0 or parts[at] != each:
             return False
     return True
-
-
-def _may_be_left_out(scope: str) -> bool:
-    return scope == ANONYMOUS or scope.startswith("__")
 
 
 def components(text: str) -> list[str]:

@@ -61,7 +61,7 @@ def attached(point: nodes.AttachPoint, machine: Machine) -> list[AttachedProbes]
         if isinstance(error, BtError):
             raise
         if error.kind == NO_FUNCTION:
-            _missing(point, name, rest)
+            _missing(point, name, rest, error.hint if "(" in rest else "")
         _fail(point, error.text, error.hint)
     if not found and name not in _TRIED:
         _missing(point, name, rest, _absence(name, machine))

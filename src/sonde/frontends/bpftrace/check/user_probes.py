@@ -21,6 +21,7 @@ _POSITION = re.compile(r"(.+)@([^:@]+):([0-9]{1,9})(?::[0-9]+)?")
 """FILE@SOURCE:LINE, and a column, which does not matter: all places of a line are meant."""
 
 _CPP = "cpp"
+_OUTERMOST = "::"
 _NUMBER = re.compile(r"0[xX][0-9a-fA-F]+|[0-9]+")
 _MOST_FILES = 4096
 _PROCESSES = "/proc/"
@@ -28,12 +29,13 @@ _PROCESSES = "/proc/"
 
 class UserPlace(NamedTuple):
     """The file, where in it, and what is added to that: `function` is a name, a source position or, if `is_address`,
-    unused for the address `offset`."""
+    unused for the address `offset`. `is_cpp`: the name is one of the source."""
 
     path: str
     function: str
     offset: int = 0
     is_address: bool = False
+    is_cpp: bool = False
 
 
 def functions(point: nodes.AttachPoint, kind: str, rest: str, catalog: Catalog, process: int) -> list[AttachedProbes]:
@@ -81,10 +83,10 @@ def _place(point: nodes.AttachPoint, kind: str, rest: str) -> UserPlace:
     if function.count("+") > 1 and not qualifier:
         raise BtError("Cannot take more than one offset", point.at)
     if plus and _NUMBER.fullmatch(offset):
-        return UserPlace(path, name, int(offset, 0))
+        return UserPlace(path, name, int(offset, 0), is_cpp=bool(qualifier))
     if plus and name and not qualifier:
         raise BtError(f"Invalid offset: {offset}", point.at)
-    return UserPlace(path, function)
+    return UserPlace(path, function, is_cpp=bool(qualifier))
 
 
 def _of_file(
@@ -98,7 +100,7 @@ def _of_file(
     elif place.offset:
         event = f"{place.offset:x}"
     try:
-        probes = catalog.match(provider, place.path, place.function, event)
+        probes = _matching(place, provider, event, catalog)
     except SourceError as error:
         if error.kind == NO_FUNCTION and is_glob(point.text):
             return []
@@ -109,6 +111,20 @@ def _of_file(
         raise
     added = f"+{place.offset}" if place.offset else ""
     return _each(point, kind, probes, lambda probe: f"{_path(place, probe)}:{_function(place, probe)}{added}")
+
+
+def _matching(place: UserPlace, provider: str, event: str, catalog: Catalog) -> Sequence[Probe]:
+    """The probes of a name, one of the source as it is from the outermost scope on if there is such a function. Raises
+    SourceError."""
+    if place.is_cpp:
+        try:
+            found = catalog.match(provider, place.path, f"{_OUTERMOST}{place.function}", event)
+            if found:
+                return found
+        except SourceError as error:
+            if error.kind != NO_FUNCTION:
+                raise
+    return catalog.match(provider, place.path, place.function, event)
 
 
 def _at_address(point: nodes.AttachPoint, kind: str, place: UserPlace, catalog: Catalog) -> list[AttachedProbes]:
