@@ -391,11 +391,16 @@ def listed(path: str) -> list[str]:
     return found
 
 
-def real_path(path: str) -> str:
-    """As os.path.realpath."""
-    if not may_wait(path):
-        return os.path.realpath(path)
-    value, _ = _readers.ask(_about(path), "real", os.path.abspath(path))
+def real_path(path: str, root: str = "") -> str:
+    """As os.path.realpath. With `root`, the directory that is / for another process, it is as that one would find it;
+    what this gives begins with `root`, too."""
+    if not may_wait(root + path):
+        if not root:
+            return os.path.realpath(path)
+        from sonde import reader
+
+        return reader.path_inside(root, path)
+    value, _ = _readers.ask(_about(root + path), "real", os.path.abspath(path), root)
     found: str = value
     return found
 

@@ -44,6 +44,9 @@ _CLEAR_PEAK = b"5"
 _MOST_PIECES = 1024
 """IOV_MAX."""
 
+_MOST_LINKS = 40
+"""As many as the kernel follows in one path (MAXSYMLINKS, include/linux/namei.h)."""
+
 _MOUNTS_AGAIN = 1.0
 """Seconds after which mounts are looked at again."""
 
@@ -99,7 +102,7 @@ class AbandonableReader:
             "memory": lambda *words: (self._memory(*words), -1),
             "stat": lambda path, follows: (tuple(os.stat(path, follow_symlinks=follows)), -1),
             "list": lambda path: (os.listdir(path), -1),
-            "real": lambda path: (os.path.realpath(path), -1),
+            "real": lambda path, root: (path_inside(root, path) if root else os.path.realpath(path), -1),
             "open": self._open,
             "place": _place,
             "lock": _lock,
@@ -222,6 +225,33 @@ class AbandonableReader:
         if now >= self._mounts_due:
             self._mounts, self._mounts_due = served.mounts(), now + _MOUNTS_AGAIN
         return self._mounts
+
+
+def path_inside(root: str, path: str) -> str:
+    """The path of what a process finds at `path` whose / is the directory `root`, with which it begins: symbolic links
+    lead from there, and nothing leads out of it. Raises OSError."""
+    found: list[str] = []
+    rest = path.split("/")[::-1]
+    links = 0
+    while rest:
+        name = rest.pop()
+        if name in ("", os.curdir):
+            continue
+        if name == os.pardir:
+            del found[-1:]
+            continue
+        try:
+            target = os.readlink("/".join((root, *found, name)))
+        except OSError:
+            found.append(name)
+            continue
+        links += 1
+        if links > _MOST_LINKS:
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
+        if target.startswith("/"):
+            found.clear()
+        rest += target.split("/")[::-1]
+    return "/".join((root, *found))
 
 
 def _lock(pids: Sequence[int]) -> tuple[object, int]:

@@ -30,7 +30,7 @@ def list_probes(arguments: Arguments, options: OptionTable, messages: Messages) 
         show_probes(table.all(), heading=True)
         return 0
     with holding(engine, arguments.commands, arguments.process_numbers(), options, None) as held:
-        table.hold(held.prepare)
+        table.hold(held.process, held.prepare)
         if has_patterns:
             return _list_patterns(arguments, messages, show_probes, held.process or table.process)
         show_probes.of_programs(arguments, options, messages, held.process or table.process)

@@ -112,7 +112,7 @@ def compiled(
         source = opened_replay(recording_of(options))
     with as_errors():
         registry = registry_of(wanted.engine, wanted.btf, wanted.is_portable, packets_of(options), source)
-        registry.prepare = wanted.prepare
+        registry.trace(wanted.process or 0, wanted.prepare)
         if source is not None and source.process and not wanted.process:
             wanted = wanted._replace(process=source.process)
         try:

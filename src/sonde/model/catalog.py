@@ -90,6 +90,10 @@ class Catalog(Protocol):
     def alike(self, provider: str, module: str, function: str, name: str) -> tuple[str, ...]:
         """Descriptions that one which matches no probe may have meant, the likeliest first."""
 
+    def files(self, path: str) -> Sequence[str]:
+        """The files at a path, which may have wildcards, where probes are looked for: in the root directory of the
+        process that is traced, or here."""
+
     def offers(self, what: str, name: str) -> bool:
         """Whether there is a `provider` or a kernel `module` of that name, or a `helper` of the engine's own that tells
         programs (`open_file`, `cpu_time`) what they find in the kernel's structures elsewhere."""

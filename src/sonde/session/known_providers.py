@@ -108,6 +108,8 @@ class KnownProviders:
         self._derived_providers: dict[str, DerivedProvider] = {}
         self._function_providers: dict[str, FunctionProvider] = {}
         self._counted_providers: dict[str, CountedEvents] = {}
+        self.process = 0
+        """The process that is traced, 0 for none; it is set before a provider is asked."""
 
     def has(self, part: str) -> bool:
         """Whether somebody has asked for a part, so that it was made."""
@@ -164,16 +166,18 @@ class KnownProviders:
         return SdtProvider(self.events, lambda: self._tracepoints, self._lookup)
 
     @cached_property
-    def _code_objects(self) -> CodeObjects:
+    def code_objects(self) -> CodeObjects:
         from sonde.symbols.code_objects import CodeObjects
 
-        return CodeObjects()
+        objects = CodeObjects()
+        objects.process = self.process
+        return objects
 
     @cached_property
     def user_functions(self) -> UserFunctions:
         from sonde.providers.user_functions import UserFunctions
 
-        return UserFunctions(self._code_objects, self._offer is not None and self._offer.looks_at_calls())
+        return UserFunctions(self.code_objects, self._offer is not None and self._offer.looks_at_calls())
 
     @cached_property
     def kernel_objects(self) -> KernelObjects:
@@ -197,13 +201,13 @@ class KnownProviders:
     def static_probes(self) -> StaticProbes:
         from sonde.providers.usdt import StaticProbes
 
-        return StaticProbes(self._code_objects)
+        return StaticProbes(self.code_objects)
 
     @cached_property
     def user_variables(self) -> UserVariables:
         from sonde.providers.user_variables import UserVariables
 
-        return UserVariables(self._code_objects)
+        return UserVariables(self.code_objects)
 
     def provider(self, name: str, match: Match) -> Provider:
         found = self._providers.get(name)

@@ -69,6 +69,11 @@ class Registry:
         self.prepare: Callable[[int], None] = lambda pid: None
         """Called before anything looks into a process."""
 
+    def trace(self, process: int, prepare: Callable[[int], None]) -> None:
+        """Paths of files are those of a process that is traced; `prepare` is called before anything looks into one."""
+        self.prepare = prepare
+        self._known.process = process
+
     def match(self, provider: str, module: str, function: str, name: str) -> Sequence[Probe]:
         """The probes whose four fields match the glob patterns ("" matches all), by identifier."""
         pattern = Pattern(provider, module, function, name)
@@ -167,6 +172,10 @@ class Registry:
     def remarks(self) -> list[str]:
         """What to tell who asked for the probes that have been matched."""
         return list(self._known.user_functions.remarks) if self._known.has("user_functions") else []
+
+    def files(self, path: str) -> Sequence[str]:
+        """The files at a path, which may have wildcards, as the process that is traced has them, or this one."""
+        return self._known.code_objects.paths(path)
 
     def offers(self, what: str, name: str) -> bool:
         """Whether there is a `provider` of that name, a kernel `module`, loaded or built in, or a `helper`."""

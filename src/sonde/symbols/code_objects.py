@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable
+from contextlib import suppress
+from glob import escape as glob_escaped
+from glob import glob as files_like
 
 from sonde import others
 from sonde.symbols.elf.debug_files import open_regular
@@ -14,8 +17,10 @@ from sonde.symbols.elf.symbol_files import with_symbols
 from sonde.symbols.functions import PROGRAM, CodeFunction, CodeObject
 from sonde.symbols.mappings import Mapping, parse_maps
 from sonde.symbols.objects import Objects, is_inode, root_of
-from sonde.untrusted import kernel_text
+from sonde.untrusted import kernel_text, read_kernel
 
+_PROC = "/proc/"
+_WILD = re.compile(r"[*?\[]")
 _ROOT = re.compile(r"/proc/[0-9]+/root(?=/)")
 
 
@@ -26,6 +31,8 @@ class CodeObjects:
         self._proc = proc
         self._files = Objects(proc)
         self._known: dict[tuple[int, str, int, str], CodeObject | None] = {}
+        self.process = 0
+        """The process that is traced, 0 without one: a path means what that finds there."""
 
     def is_own_namespace(self) -> bool:
         """Whether processes have the numbers there that they have for us."""
@@ -69,16 +76,62 @@ class CodeObjects:
         return self._unmapped(found, os.path.basename, root)
 
     def files(self, name: str) -> list[CodeObject]:
-        """The file at a path, or those that a name means: programs of PATH, else libraries where they usually are."""
+        """The file at a path, or those that a name means: programs of PATH, else libraries where they usually are.
+
+        Those of the process that is traced come first, where it has another root directory.
+        """
         if "/" in name:
+            path = os.path.abspath(name)
             found = _ROOT.match(name)
-            return self._unmapped([os.path.abspath(name)], str, found[0] if found else "")
+            theirs = self._of_process(name)
+            if theirs is not None:
+                return self._unmapped([theirs], lambda _: path, self._root)
+            return self._unmapped([path], str, found[0] if found else "")
         from sonde.symbols.elf import library_search  # an import that most runs do without
 
-        program = _program(name)
-        return self._unmapped(
-            [program] if program else library_search.in_directories(name, "", library_search.USUAL), str, ""
-        )
+        for root in dict.fromkeys((self._root, "")):
+            program = _program(name, self._search_path() if root else os.get_exec_path(), root)
+            paths = [program] if program else library_search.in_directories(name, root, library_search.USUAL)
+            there = self._unmapped(paths, lambda path, root=root: path.removeprefix(root), root)  # type: ignore[misc]
+            if there:
+                return there
+        return []
+
+    def paths(self, pattern: str) -> list[str]:
+        """The files at a path, which may have wildcards, as `files` finds them, in the order of their names."""
+        if not _WILD.search(pattern):
+            is_there = self._of_process(pattern) is not None or others.exists(pattern)
+            return [pattern] if is_there else []
+        for root in dict.fromkeys((self._root if _is_of_root(pattern) else "", "")):
+            found = [each for each in files_like(glob_escaped(root) + pattern) if others.is_file(each)]
+            if found:
+                return sorted(each.removeprefix(root) for each in found)
+        return []
+
+    @property
+    def _root(self) -> str:
+        return root_of(self.process, self._proc) if self.process else ""
+
+    def _of_process(self, path: str) -> str | None:
+        """Where the process's own file is that lies at a path for it; None where it has no other root directory than
+        this process, or no such file. A relative path is one of this process, if there is such a file."""
+        root = self._root
+        if not root or path.startswith(_PROC) or (not path.startswith("/") and others.exists(path)):
+            return None
+        try:
+            found = others.real_path(os.path.join("/", path), root)
+        except OSError:
+            return None
+        return found if others.exists(found) else None
+
+    def _search_path(self) -> list[str]:
+        """Where the process looks for programs."""
+        try:
+            environment = read_kernel(f"{self._proc}/{self.process}/environ").split(b"\0")
+        except OSError:
+            environment = []
+        found = next((os.fsdecode(each[5:]) for each in environment if each.startswith(b"PATH=")), os.defpath)
+        return [each for each in found.split(os.pathsep) if each.startswith("/")]
 
     def _unmapped(self, paths: Iterable[str], called: Callable[[str], str], root: str) -> list[CodeObject]:
         """Those of the paths that are ELF files, each once; `called` makes a name of a path."""
@@ -136,13 +189,20 @@ class CodeObjects:
         return mapped if others.exists(mapped) else f"{self._proc}/{pid}/root{mapping.path}"
 
 
-def _program(name: str) -> str | None:
-    """The program that a shell would start."""
-    for directory in os.get_exec_path():
+def _program(name: str, directories: Iterable[str], root: str) -> str | None:
+    """The program that a shell would start, below `root`, which is / for it."""
+    for directory in directories:
         path = os.path.join(directory, name)
-        if others.is_file(path) and os.access(path, os.X_OK):
-            return path
+        with suppress(OSError):
+            found = others.real_path(path, root) if root else path
+            if others.is_file(found) and os.access(found, os.X_OK):
+                return found
     return None
+
+
+def _is_of_root(path: str) -> bool:
+    """Whether a path begins at the root directory, and is not of /proc, which shows processes by our numbers."""
+    return path.startswith("/") and not path.startswith(_PROC)
 
 
 def _word(pid: int, address: int) -> int | None:

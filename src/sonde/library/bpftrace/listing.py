@@ -44,7 +44,7 @@ def is_program(word: str) -> bool:
 
 def _machine(held: Held) -> Machine:
     registry = registry_of(held.engine)
-    registry.prepare = held.prepare
+    registry.trace(held.process, held.prepare)
     return Machine(registry, held.process)
 
 

@@ -49,9 +49,10 @@ class ProbeTable:
         with as_errors():
             self._registry = registry_of(engine, target, is_portable, packets, source)
 
-    def hold(self, prepare: Callable[[int], None]) -> None:
-        """Processes that are looked into get ready for that by being given to `prepare`, by their numbers."""
-        self._registry.prepare = prepare
+    def hold(self, process: int, prepare: Callable[[int], None]) -> None:
+        """Paths are those of a process, 0 for none. Processes that are looked into get ready for that by being given to
+        `prepare`, by their numbers."""
+        self._registry.trace(process, prepare)
 
     def all(self) -> Sequence[Probe]:
         """Those that can be counted, by number."""

@@ -6,7 +6,6 @@ import os
 import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from glob import glob as files_like
 
 from sonde.frontends.bpftrace.check.globs import is_glob
 from sonde.frontends.bpftrace.check.scope import AttachedProbes
@@ -43,26 +42,26 @@ def functions(point: nodes.AttachPoint, kind: str, rest: str, catalog: Catalog, 
     place = _place(point, kind, rest)
     if kind == "uretprobe" and (place.offset or place.is_address):
         raise BtError("Offset not allowed", point.at)
-    _require_file(point, kind, place.path)
+    _require_file(point, kind, place.path, catalog)
     found: list[AttachedProbes] = []
-    for path, provider in _homes(place.path, process):
+    for path, provider in _homes(place.path, process, catalog):
         found += _of_file(point, kind, place._replace(path=path), provider, catalog)
     return found
 
 
-def _require_file(point: nodes.AttachPoint, kind: str, path: str) -> None:
+def _require_file(point: nodes.AttachPoint, kind: str, path: str, catalog: Catalog) -> None:
     """Raises BtError for a path that leads nowhere; names of libraries are looked up."""
-    if "/" in path and not is_glob(path) and not os.path.exists(path):
+    if "/" in path and not is_glob(path) and not catalog.files(path):
         raise BtError(f"{kind.replace('ret', '')} target file '{path}' does not exist or is not executable", point.at)
 
 
-def _homes(path: str, process: int) -> list[tuple[str, str]]:
+def _homes(path: str, process: int, catalog: Catalog) -> list[tuple[str, str]]:
     """The files that a path means, and the provider of each: a wildcard alone means all that the process has mapped."""
     if path == "*":
         return [("", f"pid{process}")] if process else []
     if not is_glob(path):
         return [(path, "uprobe")]
-    return [(each, "uprobe") for each in sorted(files_like(path))[:_MOST_FILES] if os.path.isfile(each)]
+    return [(each, "uprobe") for each in catalog.files(path)[:_MOST_FILES]]
 
 
 def _place(point: nodes.AttachPoint, kind: str, rest: str) -> UserPlace:
@@ -140,6 +139,8 @@ def _path(place: UserPlace, probe: Probe) -> str:
     """As it is written; what stands for several, or is looked for, by the file's own path."""
     if "/" in place.path and not is_glob(place.path):
         return place.path
+    if probe.provider == "uprobe":
+        return probe.module
     return _home(probe.firing.path) if isinstance(probe.firing, Uprobe) else place.path
 
 
@@ -167,13 +168,13 @@ def static(point: nodes.AttachPoint, kind: str, rest: str, catalog: Catalog, pro
     if len(fields) not in (2, 3) or not all((fields[0], fields[-1])):
         raise BtError(f"usdt probe type requires 2 or 3 arguments, found {len([x for x in fields if x])}", point.at)
     path, name, namespace = fields[0], fields[-1], fields[1] if len(fields) == 3 else ""
-    _require_file(point, kind, path)
+    _require_file(point, kind, path, catalog)
     if path == "*" and not process:
         return _everywhere(point, kind, namespace, name, catalog)
     if path == "*":
         homes = [("", f"usdt{process}")]
     else:
-        homes = [(each, "usdt") for each, _ in _homes(path, 0)]
+        homes = [(each, "usdt") for each, _ in _homes(path, 0, catalog)]
     found: list[AttachedProbes] = []
     for home, provider in homes:
         probes = catalog.match(provider, home, namespace, name)
