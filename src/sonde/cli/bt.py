@@ -114,6 +114,8 @@ def _run(arguments: BtArguments, messages: BtMessages, export: ExportRequest | N
         wanted = pairs(program, filter_, tells, arguments.mode, next(iter(arguments.pids()), 0))
         made = compile_program(wanted, options, arguments.operands, held, export is not None, saved is not None)
         messages.warnings(made.warnings())
+        for remark in made.remarks():
+            messages.warning(remark)
         if "-d" in arguments.values:
             from sonde.cli.bt_stages import show_stages
 

@@ -194,8 +194,8 @@ class Replay:
     def answer(self, asked: Callable[[], None]) -> None:
         """Nothing is asked."""
 
-    def attach(self) -> None:
-        pass
+    def attach(self) -> tuple[()]:
+        return ()
 
     def attach_sites(self, program: str, path: str, sites: Sequence[SiteOfFile], pid: int) -> None:
         pass

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from sonde.model.probe import Probe
 from sonde.model.spec import TracingSpec
 from sonde.typed import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -170,8 +171,9 @@ class Tracing(DataSource, Protocol):
         """Call this as soon as a program has asked for something in the map `spec.UNWIND_WANTED`, before it goes on, if
         this process executes programs."""
 
-    def attach(self) -> None:
-        """Attach every program whose probes the system fires."""
+    def attach(self) -> Sequence[Probe]:
+        """Attach every program whose probes the system fires. Of several probes of a program those are left out, and
+        given back, that the kernel refuses."""
 
     def go_over(self, name: str) -> Iterator[None]:
         """Have the program of an iterator run for all there is; rests after some, so that rings do not get full. Raises

@@ -92,17 +92,18 @@ class UserFunctions:
             raise unknown_function(pattern.function, pattern.module, hint, _alike(pattern.function, chosen))
         wanted = NamedProbes(pattern.name, is_exact, self._looks_at_calls)
         probes = [self._probe(pattern, place, *each) for place in found for each in wanted.of(place)]
-        self._tell_left_out(pattern, wanted.left_out)
+        for kind, left_out in wanted.left_out.items():
+            self._tell_left_out(pattern, kind, left_out)
         if any(place.object.is_go for place in found) and any(each.name == "return" for each in probes):
             self.remarks[_MOVING] = None
         return probes
 
-    def _tell_left_out(self, pattern: Pattern, left_out: Counter[str]) -> None:
+    def _tell_left_out(self, pattern: Pattern, kind: str, left_out: Counter[str]) -> None:
         count = sum(left_out.values())
         if count:
             functions = "a function" if count == 1 else f"{count} functions"
             whose = "; ".join(f"{number if count > 1 else 'one'} {each}" for each, number in left_out.most_common())
-            self.remarks[f"{pattern} leaves out the return of {functions}: {whose}"] = None
+            self.remarks[f"{pattern} leaves out the {kind} of {functions}: {whose}"] = None
 
     def by_id(self, identifier: int) -> Probe | None:
         index = identifier - PID.first

@@ -71,7 +71,7 @@ def may_be_of_source(pattern: str) -> bool:
 
 class NamedProbes:
     """The probes of a name, or of a pattern of names, in functions. `left_out` has how many functions of a pattern have
-    no return probe that would have one by their names, and why."""
+    no `entry` or `return` that would have one by their names, and why."""
 
     def __init__(self, name: str, is_exact: bool, looks_at_calls: bool) -> None:
         """`is_exact`: functions are named, so that one without a probe is an error. `looks_at_calls`: as
@@ -79,7 +79,7 @@ class NamedProbes:
         self._name = name
         self._is_exact = is_exact
         self._looks_at_calls = looks_at_calls
-        self.left_out: Counter[str] = Counter()
+        self.left_out: dict[str, Counter[str]] = {_ENTRY: Counter(), _RETURN: Counter()}
 
     def of(self, place: FunctionPlace) -> Iterator[tuple[str, int]]:
         """Names and offsets of a function's probes. Raises SourceError."""
@@ -120,8 +120,7 @@ class NamedProbes:
         found = self._return_obstacle(place) if kind == _RETURN else _at_first(place)
         if found is None:
             return None
-        if kind == _RETURN:
-            self.left_out[found.of_several] += 1
+        self.left_out[kind][found.of_several] += 1
         text = f"function '{place.function.name}' has no {kind} probe: {found.cause}"
         return SourceError(NOT_PROBEABLE, text, hint=found.remedy)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from sonde.bpf import maps
 from sonde.consume.options import Options
+from sonde.model.probe import Probe
 from sonde.model.records import TypeSpec
 from sonde.model.spec import MapSpec
 from sonde.model.units import whole_words
@@ -13,6 +14,7 @@ from sonde.report.headed_packets import HeadedPacket, HeadedPackets
 from sonde.report.hexdump import hexdump
 from sonde.report.object_stacks import Stacks
 from sonde.report.output import Output
+from sonde.report.refused_probes import refused_probes
 from sonde.report.stack import Addresses
 from sonde.report.symbolizer import NoNames, Symbolizer
 from sonde.report.value import value_text
@@ -119,6 +121,10 @@ class ObjectReport:
     def lost(self, name: str, count: int) -> None:
         if count:
             self._say(f"{count} record{'' if count == 1 else 's'} of {name} lost: there was no room")
+
+    def left_out(self, refused: Sequence[Probe]) -> None:
+        """Probes that the kernel does not take."""
+        self._say(refused_probes(refused))
 
     def lost_firings(self, reason: str, count: int) -> None:
         """Of programs that something would have fired."""

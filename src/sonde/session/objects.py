@@ -100,7 +100,9 @@ class ObjectSession:
             self._open_outputs()
             follows = self._names is not None and self._needs_names(shows_maps)
             source = self._tracing.process_events() if follows else None
-            self._tracing.attach()
+            refused = self._tracing.attach()
+            if refused:
+                self._report.left_out(refused)
             self._sampling.begin(self._tracing)
             if self._names is not None and follows:
                 from sonde.symbols.following import Following  # an import that most runs do without

@@ -24,6 +24,7 @@ from sonde.model.options import OptionError, OptionTable
 from sonde.model.probe import BREAKPOINT, SIGNALS
 from sonde.model.spec import TracingSpec, has_open_sites, has_samples, has_user_addresses, is_internal, is_iterated
 from sonde.model.units import MICROSECOND, MILLISECOND, SECOND
+from sonde.report.refused_probes import refused_probes
 from sonde.session.python_stacks import PythonStacks
 from sonde.session.sample_flow import SampleFlow
 from sonde.session.signals import Signals
@@ -196,7 +197,9 @@ class Session:
                 for each in self._traced:
                     each.prepare()
             self._surroundings.prepare()
-            self._tracing.attach()
+            refused = self._tracing.attach()
+            if refused:
+                self._report.missing(refused_probes(refused))
             self._surroundings.find_static(self._strings, self._learn)
             self._sampling.begin(self._tracing)
             self._surroundings.follow()

@@ -112,9 +112,10 @@ class EmbeddedTracing:
 
         self._maps.asked = answered
 
-    def attach(self) -> None:
+    def attach(self) -> tuple[()]:
         """Get the processes to where they wait to be traced. Raises CommandError, AbortedError."""
         self._connected.attach()
+        return ()
 
     def restart_timers(self) -> None:
         self._connected.restart_timers()

@@ -13,7 +13,7 @@ from sonde.engines.kernel import commands, perf_events
 from sonde.engines.kernel.failures import NOT_SUPPORTED, explain
 from sonde.engines.kernel.programs import LoadedProgram
 from sonde.model.errors import EngineError
-from sonde.model.probe import KernelFunction
+from sonde.model.probe import KernelFunction, Probe
 from sonde.model.spec import ProbeSpec
 from sonde.symbols.kallsyms import Kallsyms
 
@@ -27,19 +27,22 @@ _NOT_THERE = frozenset((errno.EINVAL, errno.ENOENT, errno.ESRCH, errno.EILSEQ, e
 """What the kernel says of a function that there is not, or that cannot be probed."""
 
 
-def attach(program: LoadedProgram, own: Callable[[int], None], hold: Hold, kallsyms: Kallsyms) -> None:
+def attach(
+    program: LoadedProgram, own: Callable[[int], None], hold: Hold, kallsyms: Kallsyms,
+    leave_out: Callable[[Probe], None],
+) -> None:  # fmt: skip
     """Attach to all the program's functions; `own` takes over what is attached.
 
-    Functions of a glob that the kernel refuses are passed over. Raises EngineError, with what is attached until then
-    left to its owner.
+    Functions of a glob that the kernel refuses are passed over: `leave_out` is told of each. Raises EngineError, with
+    what is attached until then left to its owner.
     """
     probes = [probe for probe in program.probes if isinstance(probe.probe.firing, KernelFunction)]
     if program.spec.kind == programs.TRACING:
         own(_link_tracing(program, probes[0], kallsyms))
     elif program.spec.attach_type == programs.TRACE_KPROBE_MULTI:
-        _link_many(program, probes, own, kallsyms)
+        _link_many(program, probes, own, kallsyms, leave_out)
     else:
-        _attach_kprobes(program, probes, own, hold, kallsyms)
+        _attach_kprobes(program, probes, own, hold, kallsyms, leave_out)
 
 
 def _link_tracing(program: LoadedProgram, probe: ProbeSpec, kallsyms: Kallsyms) -> int:
@@ -50,8 +53,9 @@ def _link_tracing(program: LoadedProgram, probe: ProbeSpec, kallsyms: Kallsyms) 
 
 
 def _link_many(
-    program: LoadedProgram, probes: Sequence[ProbeSpec], own: Callable[[int], None], kallsyms: Kallsyms
-) -> None:
+    program: LoadedProgram, probes: Sequence[ProbeSpec], own: Callable[[int], None], kallsyms: Kallsyms,
+    leave_out: Callable[[Probe], None],
+) -> None:  # fmt: skip
     """By name, which the kernel looks up quickest; by address those of whose name there are several."""
     named = [probe for probe in probes if _firing(probe).is_unique]
     others = [probe for probe in probes if not _firing(probe).is_unique]
@@ -71,8 +75,12 @@ def _link_many(
     if not others:
         return
     places = [(address, probe) for probe in others for address in _addresses(kallsyms, probe)]
-    if not _link_addresses(program, places, own, kallsyms):
+    attached = {each.probe for each in _link_addresses(program, places, own, kallsyms)}
+    if not attached:
         raise EngineError(f"cannot attach {others[0].probe}: {_NOT_PROBED}")
+    for each in others:
+        if each.probe not in attached:
+            leave_out(each.probe)
 
 
 def _require_links(probes: Sequence[ProbeSpec], error: OSError) -> None:
@@ -87,31 +95,33 @@ def _require_links(probes: Sequence[ProbeSpec], error: OSError) -> None:
 
 def _link_addresses(
     program: LoadedProgram, places: Sequence[tuple[int, ProbeSpec]], own: Callable[[int], None], kallsyms: Kallsyms
-) -> int:
-    """How many could be attached to: halves tell which cannot."""
+) -> list[ProbeSpec]:
+    """What could be attached to: halves tell which cannot."""
     if not places:
-        return 0
+        return []
     addresses = [address for address, _ in places]
     try:
         cookies = [probe.cookie for _, probe in places]
         own(commands.link_kprobe_addresses(program.descriptor, addresses, cookies, _is_return([places[0][1]])))
-        return len(places)
+        return [probe for _, probe in places]
     except OSError as error:
         if error.errno not in _NOT_THERE:
             raise _failure(places[0][1], error, kallsyms) from None
     if len(places) == 1:
-        return 0
+        return []
     half = len(places) // 2
-    return sum(_link_addresses(program, each, own, kallsyms) for each in (places[:half], places[half:]))
+    return [probe for each in (places[:half], places[half:]) for probe in _link_addresses(program, each, own, kallsyms)]
 
 
 def _attach_kprobes(
-    program: LoadedProgram, probes: Sequence[ProbeSpec], own: Callable[[int], None], hold: Hold, kallsyms: Kallsyms
-) -> None:
+    program: LoadedProgram, probes: Sequence[ProbeSpec], own: Callable[[int], None], hold: Hold, kallsyms: Kallsyms,
+    leave_out: Callable[[Probe], None],
+) -> None:  # fmt: skip
     if len(probes) > MOST_KPROBES:
         text = f"{len(probes)} kernel functions need a kprobe each, and {MOST_KPROBES} are the most: describe fewer"
         raise EngineError(f"cannot attach {probes[0].probe}: {text}; a kernel with CONFIG_FPROBE takes all in one link")
     attached, refused = 0, OSError(errno.ENOENT, "")
+    without: list[Probe] = []
     for probe in probes:
         try:
             for event in _open(kallsyms, probe):
@@ -123,8 +133,11 @@ def _attach_kprobes(
             if error.errno == errno.EINVAL and _overrides(program):
                 raise EngineError(f"cannot attach {probe.probe}: {_NOT_OVERRIDDEN}") from None
             refused = error
+            without.append(probe.probe)
     if not attached:
         raise _failure(probes[0], refused, kallsyms)
+    for each in without:
+        leave_out(each)
 
 
 def _overrides(program: LoadedProgram) -> bool:

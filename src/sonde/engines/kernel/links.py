@@ -66,9 +66,11 @@ Overflows: TypeAlias = Callable[[LoadedProgram, Probe, Callable[[int], None]], N
 
 
 def attach(
-    program: LoadedProgram, own: Callable[[Attachment], None], overflows: Overflows, symbols: KernelSymbols
-) -> None:
-    """Attach to everything that fires one of the program's probes; `own` takes each attachment over.
+    program: LoadedProgram, own: Callable[[Attachment], None], overflows: Overflows, symbols: KernelSymbols,
+    leave_out: Callable[[Probe], None] = lambda _: None,
+) -> None:  # fmt: skip
+    """Attach to everything that fires one of the program's probes; `own` takes each attachment over, `leave_out` is
+    told of functions that the kernel refuses where there are others.
 
     `overflows` opens the perf events of a probe whose overflows the program handles; `symbols` are the kernel's, which
     programs that are attached one after the other need not read again.
@@ -122,12 +124,13 @@ def attach(
         from sonde.engines.kernel import uprobes  # an import that most runs do without
 
         uprobes.attach(
-            program, lambda link: own(Attachment(link)), lambda event: own(Attachment(event, True)), _perf_event
-        )
+            program, lambda link: own(Attachment(link)), lambda event: own(Attachment(event, True)), _perf_event,
+            leave_out,
+        )  # fmt: skip
     if any(isinstance(probe.firing, KernelFunction) for probe, _ in program.probes):
         from sonde.engines.kernel import functions  # an import that most runs do without
 
-        functions.attach(program, lambda link: own(Attachment(link, True)), _perf_event, symbols.kallsyms())
+        functions.attach(program, lambda link: own(Attachment(link, True)), _perf_event, symbols.kallsyms(), leave_out)
 
 
 def refuse_locked(programs: Sequence[LoadedProgram]) -> None:

@@ -146,17 +146,20 @@ class KernelTracing:
     def answer(self, asked: Callable[[], None]) -> None:
         """Nothing: programs do not wait."""
 
-    def attach(self) -> None:
-        """Attach every program whose probes the system fires, in the order of the spec. Raises EngineError."""
+    def attach(self) -> Sequence[Probe]:
+        """Attach every program whose probes the system fires, in the order of the spec; what the kernel refuses of the
+        probes of one program is left out, and given back. Raises EngineError."""
+        refused: list[Probe] = []
         takes = self._request is not None and self._request.take is not None
         if takes:
             self._overflow_events()
         symbols = links.KernelSymbols()
         links.refuse_locked(self._programs)
         for program in self._programs:
-            links.attach(program, self._attachments.append, self._attach_overflows, symbols)
+            links.attach(program, self._attachments.append, self._attach_overflows, symbols, refused.append)
         if self._overflows is not None:
             self._overflows.begin(self._rings.event if takes and self._rings is not None else None)
+        return refused
 
     def _overflow_events(self) -> OverflowEvents:
         if self._overflows is None:

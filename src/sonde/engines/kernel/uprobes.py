@@ -28,21 +28,34 @@ Hold = Callable[[LoadedProgram, int, int], int]
 """Attaches a program to a perf event and enables it, with a cookie; takes the event over."""
 
 
-def attach(program: LoadedProgram, quick: Callable[[int], None], slow: Callable[[int], None], hold: Hold) -> None:
+def attach(
+    program: LoadedProgram, quick: Callable[[int], None], slow: Callable[[int], None], hold: Hold,
+    leave_out: Callable[[Probe], None],
+) -> None:  # fmt: skip
     """Attach to all the program's uprobes; `quick` takes over what is closed at once, `slow` what takes a grace period.
+    `leave_out` is told of those whose instruction the kernel refuses, where there are others.
 
     Raises EngineError, with what is attached until then left to its owners.
     """
+    refused: list[tuple[ProbeSpec, OSError]] = []
+    count = 0
     for found in _files(program.probes):
+        count += len(found)
         with _place(found) as path:
             if program.spec.attach_type == programs.TRACE_UPROBE_MULTI:
-                quick(_link(program, path, found))
+                refused += _link_all(program, path, found, quick)
                 continue
             for probe in found:
                 try:
                     slow(hold(program, _open(probe, path), probe.cookie))
                 except OSError as error:
-                    raise _failure(probe, error, _FOR_EVENTS) from None
+                    if error.errno not in _REFUSED_INSTRUCTION:
+                        raise _failure(probe, error, _FOR_EVENTS) from None
+                    refused.append((probe, error))
+    if refused and len(refused) == count:
+        raise _failure(*refused[0])
+    for probe, _ in refused:
+        leave_out(probe.probe)
 
 
 @contextmanager
@@ -109,26 +122,35 @@ def _firing(probe: ProbeSpec) -> Uprobe:
     return probe.probe.firing
 
 
+def _link_all(
+    program: LoadedProgram, path: str, probes: Sequence[ProbeSpec], own: Callable[[int], None]
+) -> list[tuple[ProbeSpec, OSError]]:
+    """Link the program to all places of a file whose instruction the kernel takes, as few links as that needs; gives
+    the others. Raises EngineError."""
+    try:
+        own(_link(program, path, probes))
+    except OSError as error:
+        if error.errno not in _REFUSED_INSTRUCTION:
+            if len(probes) == 1:
+                raise _failure(probes[0], error) from None
+            raise explain(error, f"cannot attach {_shown(probes)}") from None
+        if len(probes) == 1:
+            return [(probes[0], error)]
+        # Halves tell which it is.
+        half = len(probes) // 2
+        return [each for some in (probes[:half], probes[half:]) for each in _link_all(program, path, some, own)]
+    return []
+
+
 def _link(program: LoadedProgram, path: str, probes: Sequence[ProbeSpec]) -> int:
     firing = _firing(probes[0])
     offsets = [_firing(each).offset for each in probes]
     cookies = [each.cookie for each in probes]
     semaphores = [_firing(each).semaphore for each in probes]
-    try:
-        return commands.link_uprobes(
-            program.descriptor, path, offsets, cookies, firing.pid, firing.kind == "return",
-            semaphores if any(semaphores) else (),
-        )  # fmt: skip
-    except OSError as error:
-        if len(probes) == 1:
-            raise _failure(probes[0], error) from None
-        if error.errno not in _REFUSED_INSTRUCTION:
-            raise explain(error, f"cannot attach {_shown(probes)}") from None
-    # One of them is at fault: halves tell which.
-    half = len(probes) // 2
-    os.close(_link(program, path, probes[:half]))
-    os.close(_link(program, path, probes[half:]))
-    raise EngineError(f"cannot attach {_shown(probes)} at a time")
+    return commands.link_uprobes(
+        program.descriptor, path, offsets, cookies, firing.pid, firing.kind == "return",
+        semaphores if any(semaphores) else (),
+    )  # fmt: skip
 
 
 def _open(probe: ProbeSpec, path: str) -> int:

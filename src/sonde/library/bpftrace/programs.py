@@ -55,6 +55,10 @@ class BtProgram:
         """What compiles and may be meant otherwise, each as several lines."""
         return [each.text for each in self.made.checked.warnings(True)]
 
+    def remarks(self) -> list[str]:
+        """What descriptions leave out, a line each."""
+        return self.made.registry.remarks()
+
     @property
     def attached(self) -> int:
         return self.own.attached
