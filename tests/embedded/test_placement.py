@@ -13,6 +13,7 @@ from support.command.targets import program
 from support.command.unprivileged import without_privileges
 from support.machine import packages
 
+from sonde.engines.embedded.tracer import placement as clocked
 from sonde.engines.embedded.tracer import ptrace, slices, stops, turns
 from sonde.engines.embedded.tracer.placement import Placement
 from sonde.engines.embedded.tracer.plan import ENTRY, StopPlan
@@ -178,7 +179,7 @@ def test_it_leaves_a_cpu_that_somebody_else_takes(monkeypatch, ran, stays):
     stop, clock, told = ptrace.SYSCALL_STOP, chain([0], repeat(1_000_000_000)), iter([(0, 0), (1_000_000_000, ran)])
     placement = placed(monkeypatch, [(1, stop)] * 6, {1: 0})
     monkeypatch.setattr(turns, "taken", lambda tid: turns.Turns(tid, *next(told)))
-    monkeypatch.setattr(time, "monotonic_ns", lambda: next(clock))
+    monkeypatch.setattr(clocked, "monotonic_ns", lambda: next(clock))
     for _ in range(5):
         placement.wait()
     assert placement.joined
@@ -192,7 +193,7 @@ def test_it_does_not_go_back_at_once_to_a_thread_that_had_others_wait(monkeypatc
     stop, clock = ptrace.SYSCALL_STOP, [0]
     joined = [*[(1, stop)] * 6, (2, stop)]
     placement = placed(monkeypatch, [*joined, *[(1, stop)] * 9], {1: 0, 2: 1})
-    monkeypatch.setattr(time, "monotonic_ns", lambda: clock[0])
+    monkeypatch.setattr(clocked, "monotonic_ns", lambda: clock[0])
     for _ in joined[1:]:
         placement.wait()
     assert placement.joined

@@ -9,10 +9,10 @@ from sonde.model.probe import Internal, Probe
 from sonde.report.refused_probes import refused_probes
 
 pytestmark = [needs("CAP_BPF", "CAP_PERFMON"), packages.needs("gcc")]
-# What the kernel's decoder of instructions does not know, as vfmaddss of AMD, tells when it is to be probed; what is
-# known not to be probed, as a lock prefix, is left out before.
+# What the kernel's decoder of instructions does not know, as an opcode that no processor has, tells when it is to be
+# probed; what is known not to be probed, as a lock prefix, is left out before.
 SOURCE = r"""
-__asm__(".text\n.globl work_unknown, work_locked\n.type work_unknown, @function\nwork_unknown: .byte 0xc4, 0xe3, 0xf9, 0x6a, 0xc2, 0x10\nret\n"
+__asm__(".text\n.globl work_unknown, work_locked\n.type work_unknown, @function\nwork_unknown: .byte 0xc4, 0xe3, 0xf9, 0x80, 0xc2, 0x10\nret\n"
         ".size work_unknown, . - work_unknown\n.type work_locked, @function\nwork_locked: lock incl counted(%rip)\nret\n"
         ".size work_locked, . - work_locked\n");
 int counted;

@@ -70,7 +70,9 @@ def test_what_is_no_instruction(encoding):
 NOT_PROBED = (
     "f00fb10f 0f05 cc cd80 3effe0 2e90 f4 6e 0f34 ee "
     # vmovdqa, vpbroadcastb, a store by vmovdqu, vzeroupper, vcmpps, vpor, vfnmadd213ss, one with XOP
-    "c5fd6fc1 62e27d487ac6 c5fe7f07 c5f877 c5f4c2c200 c5f5ebc2 c4e2719dc2 8fe97801c1"
+    "c5fd6fc1 62e27d487ac6 c5fe7f07 c5f877 c5f4c2c200 c5f5ebc2 c4e2719dc2 8fe97801c1 "
+    # vfmaddsd and vfmaddss with four operands
+    "c4e3f96bc210 c4e3f96ac210"
 )
 
 

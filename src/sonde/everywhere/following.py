@@ -4,12 +4,12 @@ at its first instruction; only a file that no process has had mapped before is a
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 
 from sonde.engines.base import ProcessEvents, Tracing
 from sonde.everywhere.naming import Learn, Naming
 from sonde.everywhere.table import SiteTable
+from sonde.machine.clocks import monotonic_ns
 from sonde.model.spec import TracingSpec
 from sonde.model.units import SECOND
 from sonde.providers.static_files import StaticFile, StaticFiles
@@ -84,7 +84,7 @@ class Everywhere:
             if isinstance(event, Mapped) and any(table.pid in (0, event.pid) for table in self._tables):
                 file = self._files.file(event.pid, event.mapping)
                 if file is not None and self._attach(file, event.pid):
-                    self._late.append(Late(event.mapping.path, (time.monotonic_ns() - event.time) / SECOND))
+                    self._late.append(Late(event.mapping.path, (monotonic_ns() - event.time) / SECOND))
 
     def summary(self) -> FollowingSummary:
         refused = *self._files.given_up.items(), *(each for table in self._tables for each in table.refused)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from time import monotonic_ns
 
 from sonde.engines.fired import AS_BYTES, BY_FRAMES, BY_TABLES, EMBEDDED, KERNEL, OtherNames
 from sonde.library.errors import CompileError, Error, as_errors
 from sonde.library.kept_files import kept_file, read_again
+from sonde.machine.clocks import monotonic_ns, realtime_offset
 from sonde.model.options import OptionTable
 from sonde.model.probe import Probe, StaticPattern, Tracepoint
 from sonde.model.program import Act, Call, Clause, ProbeVariable
@@ -115,7 +115,6 @@ def recording_embedded(spec: TracingSpec, options: OptionTable, process: int) ->
     Error."""
     from sonde.engines.embedded.sources.firing_tap import recorded_probes
     from sonde.machine.release import build_id, release  # what other runs do without
-    from sonde.machine.system import realtime_offset
 
     path = options.text("record")
     if options.is_set("recordstacks"):

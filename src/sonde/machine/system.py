@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 
 from sonde.model.target import Target
 from sonde.untrusted import kernel_lines, kernel_text, read_kernel
@@ -64,14 +63,6 @@ def pid_namespace() -> tuple[int, int] | None:
     except OSError:
         return None
     return None if status.st_ino == INITIAL_PID_NAMESPACE else (status.st_dev, status.st_ino)
-
-
-def realtime_offset() -> int:
-    """Wall clock minus CLOCK_MONOTONIC, in ns, as good as two clock readings in a row allow."""
-    before = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
-    now = time.clock_gettime_ns(time.CLOCK_REALTIME)
-    after = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
-    return now - (before + after) // 2
 
 
 def capabilities() -> frozenset[str]:

@@ -20,6 +20,7 @@ from sonde.formats import perf_made_records as made
 from sonde.formats.perf_data import Event
 from sonde.formats.perf_data_reader import PerfDataReader
 from sonde.formats.raw_file import DESCRIPTION, MAP, RING
+from sonde.machine.clocks import monotonic_ns
 from sonde.machine.system import online_cpus, possible_cpus
 from sonde.model import named_maps
 from sonde.model.samples import SAMPLE_TYPE, SampledEvent
@@ -200,7 +201,7 @@ class PerfDataFile:
     def _features(self, summary: Summary) -> list[tuple[int, bytes]]:
         system = os.uname()
         ids = [*build_ids.of_kernel(), *build_ids.of_files(summary.files)]
-        wall, now = time.clock_gettime_ns(time.CLOCK_REALTIME), time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+        wall, now = time.clock_gettime_ns(time.CLOCK_REALTIME), monotonic_ns()
         found = [
             (features.TRACING_DATA, self._tracing_data()),
             (features.BUILD_ID, features.build_ids(ids)),

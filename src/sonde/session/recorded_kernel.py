@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import struct
 import sys
-import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -13,7 +12,7 @@ from sonde.engines.base import FiringKeeper, ProcessEvents, Tracing
 from sonde.engines.fired import AS_BYTES, BY_FRAMES, KERNEL, Happening, OtherNames, RecordedFiring
 from sonde.engines.firing_records import FiringDecoder, joined, ring_records, walked_later
 from sonde.formats.bpf_ring import record_size
-from sonde.machine.system import realtime_offset
+from sonde.machine.clocks import monotonic_ns, realtime_offset
 from sonde.model import firing_record as layout
 from sonde.model.named_maps import ACTIVE, COUNTERS, DRAINING, FAMILY, STOPPED
 from sonde.model.probe import Internal, Probe, RawTracepoint, StaticProbe, Syscall
@@ -116,7 +115,7 @@ class KernelFirings:
 
             self._kept_stacks = KeptStacks(Objects())
         self.realtime_offset = realtime_offset()
-        self.began = time.monotonic_ns()
+        self.began = monotonic_ns()
         self.formats: dict[tuple[str, str], str] = {}
         self.names: tuple[OtherNames, ...] = ()
         self.lost = 0
@@ -179,12 +178,12 @@ class KernelFirings:
             self.drain()
             if not (self._ready or self._items):
                 break
-            until = time.monotonic_ns() + _INTERVAL
+            until = monotonic_ns() + _INTERVAL
             while self._ready or self._items:
                 happened = self._ready.popleft() if self._ready else self._next()
                 if happened is not None:
                     yield happened
-                if time.monotonic_ns() > until:
+                if monotonic_ns() > until:
                     break
         if self._has_stopped:
             yield from self._broken_off.values()
@@ -226,7 +225,7 @@ class KernelFirings:
         """Take the rings' records, and write them down, before they are full. What processes did before is read behind
         them, so that it is all there, and told in the order of time."""
         found: list[bytes] = []
-        until = time.monotonic_ns() - _UNDERWAY
+        until = monotonic_ns() - _UNDERWAY
         takes, keeper = self._takes_rings(), self.keeper
         most = sys.maxsize if takes and keeper is not None and keeper.can_give_back else _MOST_KEPT
         for ring in self._tracing.rings:

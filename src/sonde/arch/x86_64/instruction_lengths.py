@@ -109,6 +109,11 @@ _NOT_PROBEABLE_VECTOR = _NOT_PROBEABLE.union(
 in the place of vpbroadcastb (7a) or a store by vmovdqu (7f), and returns into nowhere from vcmpps (c2), as
 branch_setup_xol_ops and arch_uprobe_analyze_insn look at the opcode's byte alone. The process would be changed."""
 
+_MAP_OF_FMA4 = 3
+_FMA4 = frozenset((*range(0x5C, 0x60), *range(0x68, 0x70), *range(0x78, 0x80)))
+"""Instructions of some processors of AMD (vfmaddsd with four operands and its like), which the kernel's table of
+opcodes does not have (arch/x86/lib/x86-opcode-map.txt). glibc has functions that begin with one."""
+
 _NOT_PROBEABLE_TWO = frozenset((0x05, 0x07, 0x34, 0x35))
 """System calls: executed elsewhere, and with signals held back meanwhile, they would be different ones."""
 
@@ -155,6 +160,8 @@ def _decode(code: bytes, start: int) -> MachineInstruction | None:
         opcode_at, end = _vector(code, at)
         # XOP the kernel takes for pop.
         is_probeable = opcode != 0x8F and code[opcode_at] not in _NOT_PROBEABLE_VECTOR
+        if opcode == 0xC4 and code[at + 1] & 0x1F == _MAP_OF_FMA4 and code[opcode_at] in _FMA4:
+            is_probeable = False
         return MachineInstruction(end - start, is_probeable) if end else None
     probeable = not _NOT_MOVABLE_PREFIXES.intersection(prefixes)
     if opcode != 0x0F:

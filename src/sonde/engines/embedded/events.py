@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import select
-import time
 from collections.abc import Callable, Mapping, Sequence
 
 from sonde.engines.embedded.followed import FollowedGroup
@@ -12,6 +11,7 @@ from sonde.engines.embedded.sources.stops import Handler, Record
 from sonde.engines.embedded.sources.timers import TimerSource
 from sonde.engines.embedded.tracer import stops
 from sonde.launch import GuardianError
+from sonde.machine.clocks import monotonic_ns
 from sonde.model.errors import AbortedError
 from sonde.model.units import MILLISECOND, SECOND
 from sonde.runtime.machine.memory import AccessError
@@ -69,14 +69,14 @@ class Events:
     def wait(self, timeout: float | None, others: Sequence[int], for_data: bool) -> list[int]:
         """Take up what comes until `timeout` seconds have passed or one of `others` is readable, or, `for_data`, until
         there is something in a ring; those of `others` that are readable."""
-        now = time.monotonic_ns()
+        now = monotonic_ns()
         end = now + int(timeout * SECOND) if timeout is not None else None
         poll = self._prepared(tuple(others))
         try:
             while True:
                 enough, look = self._take_up_all(for_data, now + _BETWEEN_LOOKS)
                 ready = self._poll_for(poll, 0 if enough or look else self._patience(end))
-                now = time.monotonic_ns()
+                now = monotonic_ns()
                 if enough or ready or (end is not None and now >= end):
                     return ready
         except GuardianError as error:
@@ -100,7 +100,7 @@ class Events:
         """Handle records as long as there are any and it is not later than `until`; whether somebody should look at
         the rings, and whether there may be more records, which is not so behind a held one."""
         batch = 1 if self._is_hasty else _BATCH
-        timers, tracees, clock, is_enough = self._timers, self._tracees, time.monotonic_ns, self._is_enough
+        timers, tracees, clock, is_enough = self._timers, self._tracees, monotonic_ns, self._is_enough
         handlers, held, asynchronous = self._handlers, stops.HELD, self._asynchronous
         interventions = self._interventions
         while True:
@@ -145,7 +145,7 @@ class Events:
         moments = [moment for moment in (*own, *(each.next for each in self._asynchronous)) if moment]
         if not moments:
             return None
-        return max(-((time.monotonic_ns() - min(moments)) // MILLISECOND), 0)
+        return max(-((monotonic_ns() - min(moments)) // MILLISECOND), 0)
 
     def _poll_for(self, poll: select.poll, patience: int | None) -> list[int]:
         """Those of the others that are readable, after so many milliseconds at most."""

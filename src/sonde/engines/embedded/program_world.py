@@ -14,6 +14,7 @@ from sonde.engines.embedded.sources.signalling import send_signal
 from sonde.engines.embedded.sources.task import TracedTask
 from sonde.engines.embedded.stamps import EmbeddedStamps
 from sonde.machine import proc
+from sonde.machine.clocks import monotonic_ns
 from sonde.model.errors import EngineError
 from sonde.model.named_maps import SPECULATIONS
 from sonde.model.spec import ProgramSpec, TracingSpec, has_samples
@@ -98,7 +99,7 @@ class ProgramWorld:
         if tap is None:
             ready.run(buffers.arguments_at)
             return
-        environment.now = time.monotonic_ns()
+        environment.now = monotonic_ns()
         tap.internal(program, ready.run, buffers.arguments_at)
 
     def _record_files(self, tap: FiringTap) -> None:

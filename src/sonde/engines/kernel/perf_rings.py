@@ -15,6 +15,7 @@ from sonde.engines.kernel.failures import explain
 from sonde.engines.kernel.maps import KernelMap
 from sonde.engines.merged_ring import MergedRing
 from sonde.formats.perf_ring import PerfRingReader
+from sonde.machine.clocks import monotonic_ns
 from sonde.machine.system import online_cpus
 from sonde.model.errors import EngineError
 from sonde.model.samples import SAMPLE_TYPE, SampledEvent, Take
@@ -113,9 +114,9 @@ class RecordRings:
 
     def _settled(self) -> int:
         """A time up to which all records are in the rings: every CPU has been seen not to write one since."""
-        now = time.monotonic_ns()
+        now = monotonic_ns()
         busy = self._busy()
-        while busy and time.monotonic_ns() < now + _STUCK * SECOND:
+        while busy and monotonic_ns() < now + _STUCK * SECOND:
             time.sleep(0)
             busy &= self._busy()
         return now

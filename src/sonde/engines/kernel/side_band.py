@@ -4,7 +4,6 @@ that counts nothing, one on each CPU (perf_event_open(2), attr.mmap2, comm_exec 
 from __future__ import annotations
 
 import struct
-import time
 
 from sonde.engines.kernel.event_ring import EventRing
 from sonde.engines.kernel.perf_events import FLAG_CLOSE_ON_EXEC
@@ -12,6 +11,7 @@ from sonde.engines.kernel.process_records import SAMPLE_TYPE, decode
 from sonde.engines.kernel.syscalls import perf_event_open
 from sonde.formats import perf_events as perf
 from sonde.formats.perf_ring import BrokenRingError
+from sonde.machine.clocks import monotonic_ns
 from sonde.machine.system import online_cpus
 from sonde.symbols.process_events import ProcessEvent
 
@@ -52,7 +52,7 @@ class SideBand:
     def read(self) -> list[ProcessEvent]:
         """What has happened since the last time, in order: what happens on another CPU meanwhile waits, as something
         earlier may still be on its way."""
-        now = time.monotonic_ns()
+        now = monotonic_ns()
         events, self._early = self._early, []
         for ring in self._rings:
             self._read_ring(ring, events)

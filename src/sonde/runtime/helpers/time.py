@@ -6,8 +6,9 @@ But for the boot clock: it goes on while a program runs, so that programs can li
 from __future__ import annotations
 
 from collections.abc import Callable
-from time import CLOCK_BOOTTIME, CLOCK_MONOTONIC, CLOCK_TAI, clock_getres, clock_gettime_ns
+from time import CLOCK_BOOTTIME, CLOCK_TAI, clock_getres, clock_gettime_ns
 
+from sonde.machine.clocks import monotonic_ns
 from sonde.model.units import SECOND
 from sonde.runtime.environment import Environment
 
@@ -20,13 +21,13 @@ _END_OF_TIME = (1 << 63) - 1
 
 def make(environment: Environment) -> dict[str, Callable[..., int]]:
     def ktime_get_ns() -> int:
-        return environment.now or clock_gettime_ns(CLOCK_MONOTONIC)
+        return environment.now or monotonic_ns()
 
     def other(clock: int) -> Callable[[], int]:
         def read() -> int:
             now = environment.now
             time = clock_gettime_ns(clock)
-            return time if not now else time - clock_gettime_ns(CLOCK_MONOTONIC) + now
+            return time if not now else time - monotonic_ns() + now
 
         return read
 

@@ -5,10 +5,10 @@ Of several results the last one counts; delays add up. A thread that waits is he
 
 from __future__ import annotations
 
-import time
 from errno import EBUSY
 
 from sonde.engines.embedded.tracer.tracees import Tracees
+from sonde.machine.clocks import monotonic_ns
 from sonde.model.units import SECOND
 from sonde.runtime.environment import Task
 
@@ -51,7 +51,7 @@ class Interventions:
         if not self._delay:
             self._tracees.resume(number, tid)
             return
-        self._waiting.append((time.monotonic_ns() + self._delay, number, tid))
+        self._waiting.append((monotonic_ns() + self._delay, number, tid))
         self._waiting.sort()
         self._delay = 0
         self.next = self._waiting[0][0]

@@ -7,7 +7,6 @@ the same event was, it runs for that one's firings.
 from __future__ import annotations
 
 import struct
-import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import islice
@@ -21,6 +20,7 @@ from sonde.engines.embedded.sources.recorded_world import FiringAnswers, Replaye
 from sonde.engines.embedded.sources.stops import FIRINGS, Record
 from sonde.engines.fired import BY_FRAMES, EMBEDDED, FOREIGN, KERNEL, FiringSource, FiringThread, RecordedFiring
 from sonde.formats.perf_events import SOFTWARE_CPU_CLOCK
+from sonde.machine.clocks import monotonic_ns
 from sonde.model.firing_names import MissingParts
 from sonde.model.probe import Firing, Internal, Packet, PerfEvent, Probe, RawTracepoint, Syscall, Timer, Tracepoint
 from sonde.model.units import MILLISECOND
@@ -198,7 +198,7 @@ class ReplayedFirings:
 
     def merged(self, records: Sequence[Record], limit: int) -> Sequence[Record]:
         """The records, and behind them one for the next firings."""
-        is_due = self.next and (self.next == _NOW or self.next <= time.monotonic_ns())
+        is_due = self.next and (self.next == _NOW or self.next <= monotonic_ns())
         return [*records, _RECORD] if is_due else records
 
     def handle(self, record: Record) -> None:
@@ -220,7 +220,7 @@ class ReplayedFirings:
                 self.has_ended = True
             else:
                 # It grows: nothing wakes anybody, so that its programs need not.
-                self.next = _NOW if count else time.monotonic_ns() + _PATIENCE
+                self.next = _NOW if count else monotonic_ns() + _PATIENCE
                 self._waiting = self.source.happenings()
 
     @property

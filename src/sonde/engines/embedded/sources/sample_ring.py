@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping, Sequence
-from time import CLOCK_MONOTONIC, clock_gettime_ns
 
 from sonde.arch import pages, registers
 from sonde.formats import perf_events as perf
 from sonde.formats.perf_ring import PerfRingReader
+from sonde.machine.clocks import monotonic_ns
 from sonde.model.samples import SAMPLE_TYPE, SampledEvent, Take
 from sonde.runtime.environment import Environment
 from sonde.runtime.perf.attributes import Attributes
@@ -55,7 +55,7 @@ class SampleRing:
         `taken` is a struct pt_regs."""
         task = self._environment.task
         (ip,) = struct.unpack_from("=Q", taken, registers.PROGRAM_COUNTER)
-        time = self._environment.now or clock_gettime_ns(CLOCK_MONOTONIC)
+        time = self._environment.now or monotonic_ns()
         return {"period": period, "ip": ip, "pid": task.pid, "tid": task.tid, "time": time}
 
     def _write(self, event: OpenPerfEvent, sample: Sample) -> int:

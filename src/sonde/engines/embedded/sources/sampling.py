@@ -7,7 +7,6 @@ memory is read as it is by then, but for the rest of the stack, which may be ano
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Iterable, Sequence
 from errno import EFAULT
 
@@ -23,6 +22,7 @@ from sonde.engines.embedded.sources.task import TracedTask
 from sonde.engines.embedded.sources.task_events import ClockSample, TaskEvents, WantedEvent, WantedEvents
 from sonde.engines.embedded.sources.timers import TimerSource
 from sonde.engines.embedded.sources.wishes import STACK, USER
+from sonde.machine.clocks import monotonic_ns
 from sonde.machine.facts import facts
 from sonde.model.errors import EngineError
 from sonde.model.spec import ProgramSpec
@@ -159,12 +159,12 @@ class Sampling:
         return self.events.lost + self._lost
 
     def start(self) -> None:
-        self.next = time.monotonic_ns() + _OFTEN
+        self.next = monotonic_ns() + _OFTEN
         self.events.enable()
 
     def merged(self, records: Sequence[Record], limit: int) -> Sequence[Record]:
         """The records, and among them the samples up to that time, behind which there may be other records."""
-        self.next = time.monotonic_ns() + _OFTEN
+        self.next = monotonic_ns() + _OFTEN
         self._memory.look_again()
         return self._order.merged(records, self.events.take(), limit)
 

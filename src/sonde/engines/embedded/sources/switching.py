@@ -6,7 +6,6 @@ kernel takes the events from a thread that ends, so it leaves the CPU for the la
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from sonde.bpf.helpers import NUMBERS
@@ -19,6 +18,7 @@ from sonde.engines.embedded.sources.switch_events import Switch, SwitchEvents
 from sonde.engines.embedded.sources.task import TracedTask
 from sonde.engines.embedded.sources.wishes import USER
 from sonde.engines.embedded.tracer import stops
+from sonde.machine.clocks import monotonic_ns
 from sonde.model.errors import EngineError
 from sonde.model.probe import RawTracepoint
 from sonde.model.spec import ProgramSpec, TracingSpec
@@ -93,7 +93,7 @@ class Switching:
         return self.events.lost + self._lost
 
     def start(self) -> None:
-        self.next = time.monotonic_ns() + _OFTEN
+        self.next = monotonic_ns() + _OFTEN
         self.events.enable()
 
     def watch(self, handlers: dict[int, Handler]) -> None:
@@ -127,7 +127,7 @@ class Switching:
 
     def merged(self, records: Sequence[Record], limit: int) -> Sequence[Record]:
         """The records, and among them the switches up to that time, behind which there may be other records."""
-        self.next = time.monotonic_ns() + _OFTEN
+        self.next = monotonic_ns() + _OFTEN
         if not records:
             self._give_up(limit - _PATIENCE)
         return self._order.merged(records, self.events.take(), limit)

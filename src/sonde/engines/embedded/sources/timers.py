@@ -7,12 +7,12 @@ neither registers nor stacks run with these, and nothing is stopped.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 
 from sonde.engines.embedded.sources.buffers import Buffers
 from sonde.engines.embedded.sources.firings import Clock
 from sonde.engines.embedded.sources.threads import Threads
+from sonde.machine.clocks import monotonic_ns
 from sonde.machine.facts import state
 from sonde.runtime.environment import Environment, Task
 from sonde.typed import TYPE_CHECKING
@@ -57,7 +57,7 @@ class TimerSource:
             self._events.forget(tid)
 
     def start(self) -> None:
-        now = time.monotonic_ns()
+        now = monotonic_ns()
         self._due = {number: now + self.clocks[number].period for number in self._timed}
         self.next = min(self._due.values(), default=0)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 import signal
-import time
 from contextlib import suppress
 from mmap import mmap
 
@@ -20,6 +19,7 @@ from sonde.engines.embedded.tracer.sites import CATCHES, HIT, HOLD_HIT, HOLD_RET
 from sonde.engines.embedded.tracer.stops import PASSABLE, TAKEN_OUT, UNCALLED, UNRETURNED
 from sonde.engines.embedded.tracer.threads import HeldThread, TracedThreads
 from sonde.engines.embedded.tracer.trap_action import TrapMender
+from sonde.machine.clocks import monotonic_ns
 
 _COUNTER, _STACK = registers.PROGRAM_COUNTER // 8, registers.STACK_POINTER // 8
 _U32 = 0xFFFF_FFFF
@@ -129,7 +129,7 @@ class Breakpoints:
         """Write the records: the thread goes on, or is held by the last. Whether it is or has: not so where it is not
         held and has a signal of its own to `deliver`."""
         threads, writer = self._threads, self._threads.writer
-        when = time.monotonic_ns()
+        when = monotonic_ns()
         start = self._places + place * stops.PLACE
         kept = bytes(self._bytes[start : start + registers.USER_SIZE]) if len(told) > 1 else b""
         is_held = any(held for _, _, held in told)

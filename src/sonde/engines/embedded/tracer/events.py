@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 from contextlib import suppress
 
 from sonde.engines.embedded.tracer import (
@@ -20,6 +19,7 @@ from sonde.engines.embedded.tracer import (
 )
 from sonde.engines.embedded.tracer.awaited_returns import AwaitedReturns
 from sonde.engines.embedded.tracer.threads import TracedThreads
+from sonde.machine.clocks import monotonic_ns
 
 GROUP_STOPS = (signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
 FORKS = (ptrace.EVENT_FORK, ptrace.EVENT_VFORK, ptrace.EVENT_CLONE)
@@ -90,7 +90,7 @@ def _made(threads: TracedThreads, tid: int, made: int, event: int) -> None:
 def _stop(threads: TracedThreads, tid: int, number: int) -> None:
     """PTRACE_EVENT_STOP: group-stop, a child's first stop, or what PTRACE_INTERRUPT leads to."""
     if tid not in threads.requests:
-        threads.early[tid] = time.monotonic_ns()
+        threads.early[tid] = monotonic_ns()
     elif number in GROUP_STOPS:
         if tid in threads.announced:
             threads.note(tid, stops.START, *threads.announced.pop(tid))

@@ -7,13 +7,13 @@ later than the beginning of the look is therefore left for the next one.
 
 from __future__ import annotations
 
-import time
 from bisect import bisect_right
 from collections.abc import Sequence
 from operator import itemgetter
 
 from sonde.engines.embedded.tracer import stops
 from sonde.engines.embedded.tracer.ring import RecordReader
+from sonde.machine.clocks import monotonic_ns
 
 _time = itemgetter(3)
 
@@ -23,7 +23,7 @@ Records = Sequence[tuple[int, ...]]
 def merged(reader: RecordReader, notes: RecordReader, most: int) -> tuple[Records, int, int, int]:
     """Records of both rings by their time; the number that the first would have for the held one, which is the last, to
     have its own; how many are the guardian's (`reader`) and how many the notifier's (`notes`)."""
-    limit = time.monotonic_ns()
+    limit = monotonic_ns()
     second, is_all_second = notes.records(most)
     first, is_all_first = reader.records(most)
     if not is_all_first:

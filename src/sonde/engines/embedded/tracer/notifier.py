@@ -14,13 +14,13 @@ import fcntl
 import os
 import select
 import struct
-import time
 from contextlib import suppress
 from mmap import mmap
 
 from sonde.arch import pages
 from sonde.engines.embedded.tracer import commands, stops
 from sonde.engines.embedded.tracer.ring import RecordWriter
+from sonde.machine.clocks import monotonic_ns
 
 _RECEIVE, _SEND, _SET_FLAGS = 0xC0502100, 0xC0182101, 0x40082104
 """SECCOMP_IOCTL_NOTIF_RECV, _SEND and _SET_FLAGS."""
@@ -63,7 +63,7 @@ def _wait(room: int) -> None:
 
 def _tell_all(memory: mmap, listener: int, octets: memoryview, writer: RecordWriter) -> None:
     """Raises SondeEnded, with a call not answered yet."""
-    ioctl, receive, send, clock = fcntl.ioctl, _RECEIVE, _SEND, time.monotonic_ns
+    ioctl, receive, send, clock = fcntl.ioctl, _RECEIVE, _SEND, monotonic_ns
     unpack, pack, pack_id = _NOTIFICATION.unpack_from, _ENTRY.pack_into, struct.Struct("=Q").pack_into
     ring, words, slots = memoryview(memory), writer.words, writer.slots
     entry, start, size = stops.ENTRY, stops.RING, stops.SIZE

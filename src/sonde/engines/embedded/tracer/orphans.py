@@ -11,6 +11,7 @@ import time
 from sonde.engines.embedded.tracer import ptrace, shared_memory, stepping
 from sonde.engines.embedded.tracer.threads import TracedThreads
 from sonde.machine import proc
+from sonde.machine.clocks import monotonic_ns
 from sonde.model.units import SECOND
 
 _FIRST, _LAST = 50e-6, 5e-3
@@ -22,7 +23,7 @@ _LONGEST = SECOND
 
 def wait(threads: TracedThreads) -> None:
     """Nothing has stopped: give makers time, and adopt what they will not tell of."""
-    now = time.monotonic_ns()
+    now = monotonic_ns()
     age = now - min(threads.early.values())
     time.sleep(min(max(age / SECOND, _FIRST), _LAST))
     adopt(threads, 0, now - _LONGEST)

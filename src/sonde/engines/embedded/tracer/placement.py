@@ -13,11 +13,11 @@ it back when it stops. Where another thread has to be waited for, or none is rea
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable
 from contextlib import suppress
 
 from sonde.engines.embedded.tracer import ptrace, slices, turns
+from sonde.machine.clocks import monotonic_ns
 from sonde.model.units import MILLISECOND, SECOND
 from sonde.typed import NamedTuple
 
@@ -109,7 +109,7 @@ class Placement:
     def _is_fair(self, tid: int) -> bool:
         """Whether the guardian gets the CPU as soon as this thread leaves it. Where a third wants that CPU as well, who
         is SCHED_IDLE there waits long."""
-        now = time.monotonic_ns()
+        now = monotonic_ns()
         since, self._since = self._since, now
         if now - since < _LONG:
             return True
@@ -135,7 +135,7 @@ class Placement:
 
     def _interrupted(self, tid: int) -> None:
         """Not the thread that was joined is next, but this one, or none yet."""
-        now = time.monotonic_ns()
+        now = monotonic_ns()
         if tid and now - self._since > _HELD:
             self._not_before = now + self._pause
             self._pause = min(2 * self._pause, _LONGEST_PAUSE)
@@ -148,7 +148,7 @@ class Placement:
     def _join(self, tid: int) -> None:
         """Run on the CPU that the stopped thread ran on. It may be gone, or its CPU not be ours."""
         self._row = 0
-        now = time.monotonic_ns()
+        now = monotonic_ns()
         if now < self._not_before:
             return
         if self._return is None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import time
 from collections.abc import Callable
 from mmap import mmap
 
@@ -17,6 +16,7 @@ from sonde.arch import system_calls
 from sonde.engines.embedded.tracer import call_stops, ptrace, seccomp, stops
 from sonde.engines.embedded.tracer.plan import ENTRY, HOLD_ENTRY, HOLD_RETURN, RETURN
 from sonde.engines.embedded.tracer.threads import TracedThreads
+from sonde.machine.clocks import monotonic_ns
 from sonde.typed import NamedTuple
 
 _HEADER_WORDS = stops.INFO_OFFSET // 8
@@ -60,7 +60,7 @@ def _looker(threads: TracedThreads, memory: mmap) -> Callable[[int], int]:
 def _teller(threads: TracedThreads, memory: mmap) -> Callable[[int, int, int, int, int], None]:
     """A function that completes a thread's record and lets it go on: first this, as the thread may run on another CPU
     while that is done, unless the notifier could tell of what it does next before the record is there (merging.py)."""
-    ask, writer, clock, notifications = threads.ptrace, threads.writer, time.monotonic_ns, threads.notifications
+    ask, writer, clock, notifications = threads.ptrace, threads.writer, monotonic_ns, threads.notifications
     words, octets, pack = writer.words, memoryview(memory), stops.HEADER.pack_into
     rest, head_word, header_size, getppid = stops.REST, stops.HEAD, stops.INFO_OFFSET, os.getppid
 

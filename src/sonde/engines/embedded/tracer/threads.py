@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import time
 from collections.abc import Callable, Sequence
 from mmap import mmap
 
@@ -17,6 +16,7 @@ from sonde.engines.embedded.tracer.notifications import Notifications
 from sonde.engines.embedded.tracer.plan import HOLD_RETURN, RETURN, StopPlan, followed
 from sonde.engines.embedded.tracer.ring import RecordWriter
 from sonde.engines.embedded.tracer.sites import FileSites
+from sonde.machine.clocks import monotonic_ns
 from sonde.typed import NamedTuple
 
 _NUMBER = 3
@@ -139,10 +139,10 @@ class TracedThreads:
             if writer.head >= writer.full:
                 writer.wait_for_room()
             self.held[tid] = HeldThread(writer.head, deliver, slot)
-            writer.write(kind, stops.HELD | slot << stops.REGISTERS_SHIFT, tid, time.monotonic_ns(), a, b, c)
+            writer.write(kind, stops.HELD | slot << stops.REGISTERS_SHIFT, tid, monotonic_ns(), a, b, c)
             writer.ring()
             return
-        writer.write(kind, 0, tid, time.monotonic_ns(), a, b, c)
+        writer.write(kind, 0, tid, monotonic_ns(), a, b, c)
         self.proceed(tid, deliver)
         if writer.words[stops.REST]:
             writer.wake()
@@ -182,7 +182,7 @@ class TracedThreads:
             return
         place = writer.next_place()
         lengths = fetcher.fetch(number, tid, place)
-        writer.write(stops.ENTRY, stops.FETCHED, tid, time.monotonic_ns(), lengths, place)
+        writer.write(stops.ENTRY, stops.FETCHED, tid, monotonic_ns(), lengths, place)
         self.proceed(tid)
         if writer.words[stops.REST]:
             writer.wake()
@@ -263,6 +263,6 @@ class TracedThreads:
 
     def note(self, tid: int, kind: int, a: int = 0, b: int = 0, c: int = 0) -> None:
         """Tell of a thread that does not wait for it."""
-        self.writer.write(kind, 0 if self.tracing else stops.BEFORE, tid, time.monotonic_ns(), a, b, c)
+        self.writer.write(kind, 0 if self.tracing else stops.BEFORE, tid, monotonic_ns(), a, b, c)
         os.getppid()
         self.writer.wake()

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from sonde.frontends.bpftrace.number_forms import FORM
+from sonde.machine.clocks import realtime_offset
 from sonde.model.units import SECOND
 
 _WORD = (1 << 64) - 1
@@ -27,7 +28,7 @@ def form_of_number(name: str, number: int) -> bytes:
 @lru_cache(1)
 def _started() -> int:
     """When the clock of the traced events was 0, in ns since 1970."""
-    return time.time_ns() - time.monotonic_ns()
+    return realtime_offset()
 
 
 def time_text(format_: str, since_1970: int) -> str:
