@@ -20,6 +20,10 @@ _KERNEL_THREAD = 0x00200000
 """PF_KTHREAD (include/linux/sched.h)."""
 
 
+ENDED = "it has ended and only waits for its parent to notice: there is nothing left to trace"
+"""What to say of a zombie."""
+
+
 class Stat(NamedTuple):
     """Of /proc/PID/stat. `flags`: PF_...; `start`: clock ticks since boot; `user`, `system`: clock ticks used."""
 
@@ -41,6 +45,11 @@ def stat(tid: int, root: str = "/proc") -> Stat:
     fields = rest.split()
     numbers = [int(fields[index]) for index in (1, 2, 3, 6, 11, 12, 19)]
     return Stat(comm, fields[0].decode(), *numbers)
+
+
+def has_ended(pid: int, root: str = "/proc") -> bool:
+    """Whether all threads of a process have ended, so that it is a zombie; the first one may end before the others."""
+    return stat(pid, root).state in "ZX" and len(threads(pid, root)) <= 1
 
 
 def heap_start(tid: int, root: str = "/proc") -> int:

@@ -123,6 +123,9 @@ class ForeignProcess:
             self.descriptor = os.pidfd_open(pid)
         except (OSError, OverflowError):
             raise CommandError(f"failed to grab pid {pid}: no such process") from None
+        if _is_zombie(pid):
+            os.close(self.descriptor)
+            raise CommandError(f"failed to grab pid {pid}: {proc.ENDED}")
 
     def prepare(self) -> None:
         """It runs."""
@@ -135,6 +138,14 @@ class ForeignProcess:
 
     def close(self) -> None:
         os.close(self.descriptor)
+
+
+def _is_zombie(pid: int) -> bool:
+    """Whether that can be told, and is so: /proc may be that of another pid namespace."""
+    try:
+        return proc.is_own() and proc.has_ended(pid)
+    except OSError:
+        return False
 
 
 def _start(arguments: list[str]) -> int:

@@ -10,7 +10,7 @@ from sonde.codegen.basis.kernels import has_prepare_exec
 from sonde.codegen.basis.return_places import ReturnPlace
 from sonde.codegen.basis.uses import arguments_used, follows, follows_arguments, samples, uses_arguments
 from sonde.codegen.firings.internal import InternalContext
-from sonde.model.errors import NO_PROBE, SourceError
+from sonde.model.errors import NO_PROBE, UNAVAILABLE, Position, SourceError
 from sonde.model.probe import (
     EXECS,
     OVERFLOWS,
@@ -286,10 +286,24 @@ def _fired(
             )
 
         everything = frozenset(range(max(len(site.arguments) for site in firing.sites)))
-        return expanded(probe, firing, everything if RECORDS in features else arguments_used(clauses), caller)
+        used = everything if RECORDS in features else arguments_used(clauses)
+        if RECORDS not in features and all(len(each.probes) == 1 for each in clauses):
+            _require_arguments(probe, firing, used, clauses[0].position)
+        return expanded(probe, firing, used, caller)
     if isinstance(firing, Tracepoint) and firing.is_tracepoint and not uses_arguments(clauses):
         return [probe._replace(firing=RawTracepoint(firing.name))]
     return [probe]
+
+
+def _require_arguments(probe: Probe, firing: StaticProbe, used: Set[int], position: Position) -> None:
+    """Raises SourceError for a probe described alone that has an argument nowhere where a program could read it. Of
+    several probes it is a fault of those that have not."""
+    for number in sorted(used):
+        places = [site.arguments[number] for site in firing.sites if number < len(site.arguments)]
+        if places and all(each.value is None for each in places):
+            kind = "it is of floating point, and " if places[0].is_float else ""
+            what, why = f"arg{number} of {probe}", f"{kind}{places[0].reason}"
+            raise SourceError(UNAVAILABLE, f"{what} cannot be had: {why}", position, about=(what, why))
 
 
 def _hook(firing: Packet, features: Set[str], xdp: str) -> str:

@@ -86,7 +86,7 @@ def after(pid: int, problem: int, root: str = "/proc") -> str:
     except (FileNotFoundError, ProcessLookupError):
         return after(pid, errno.ESRCH)
     if stat.state in "ZX":
-        return "it has ended and only waits for its parent to notice: there is nothing left to trace"
+        return proc.ENDED
     return before(pid, root) or _refused(pid, status, own, root)
 
 
