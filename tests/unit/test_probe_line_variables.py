@@ -133,6 +133,26 @@ def test_overloads_of_cxx(place, name, size):
     assert numbered.fetches[0].size == 8
 
 
+def test_a_few_of_many_files_are_named_and_none_where_a_block_has_the_name():
+    """Statics of many files, and a block's variable that is out of scope."""
+    files = {f"part{number}.c": f"static int same = {number}; int *get{number}(void) {{ return &same; }}\n"
+             for number in range(7)}  # fmt: skip
+    files["main.c"] = (
+        "int *get0(void); volatile int sink;\n"
+        "__attribute__((noinline)) int scoped(int n) { { int same = n * 3; sink = same; } sink = n; return n; }\n"
+        "int main(int n, char **v) { return scoped(n) + *get0(); }\n"
+    )
+    path = str(compilers.kept(["gcc", "-g", "-O0", "-o", "program", *files], files, "program"))
+    with pytest.raises(ObjectError) as error:
+        fetched(path, "main", "same")
+    assert error.value.hint.startswith("write part0.c@same or part1.c@same or ")
+    assert error.value.hint.endswith("part3.c@same, or one of 3 more")
+    with pytest.raises(ObjectError) as error:
+        fetched(path, "scoped", "same")
+    assert error.value.text == "same: scoped has no variable same"
+    assert error.value.hint.startswith("it is in another block of the function")
+
+
 def test_statics_are_found_from_the_program_counter(program):
     (layout,) = fetched(program, "main", "total")
     (fetch,) = layout.fetches

@@ -20,6 +20,9 @@ from sonde.symbols.dwarf.scopes import DebugVariable
 from sonde.symbols.dwarf.source_lines import is_file
 from sonde.symbols.elf.indirect import relocations
 
+_FEW = 4
+"""Ways to write a variable that a message has."""
+
 
 def global_variable(points: Points, point: CodePoint, wanted: WantedVariable) -> DebugVariable | None:
     """The variable of that name: of the file that is named, else of the source file of the place, else of any; None
@@ -32,9 +35,12 @@ def global_variable(points: Points, point: CodePoint, wanted: WantedVariable) ->
     own = [each for each in found if each.entry.cu.cu_offset == point.function.cu.cu_offset]
     chosen = own if len(own) == 1 else found
     if len(chosen) > 1:
-        ways = " or ".join(sorted(f"{file}@{wanted.text}" for file in map(_source, chosen) if file))
+        if not wanted.file and any(each.name == wanted.name for each in points.elsewhere(point)):
+            return None  # The function's own is meant, which is not there.
+        ways = sorted({f"{file}@{wanted.text}" for file in map(_source, chosen) if file})
         text = f"{wanted.text}: {len(chosen)} files have a static variable of that name"
-        raise ObjectError(text, f"write {ways}")
+        more = f", or one of {len(ways) - _FEW} more" if len(ways) > _FEW else ""
+        raise ObjectError(text, f"write {' or '.join(ways[:_FEW])}{more}")
     return chosen[0] if chosen else None
 
 

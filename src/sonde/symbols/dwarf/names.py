@@ -110,7 +110,11 @@ def variables_at(source: EntrySource, name: str, addresses: Collection[int]) -> 
         is_it = spelling.test(unit)
         variables = source.variables(unit)
         named = {
-            each.offset for each in variables if at.AT_NAME in each.attributes and is_it(*each.attributes[at.AT_NAME])
+            each.offset
+            for each in variables
+            if at.AT_NAME in each.attributes
+            and is_it(*each.attributes[at.AT_NAME])
+            and not _is_in_function(source, unit, each.around)
         }
         found |= named | {each.offset for each in variables if _origin(source, unit, each) in named}
     return found
@@ -158,6 +162,7 @@ def _declared(source: EntrySource, name: str, look: Look) -> set[int]:
     ]
     # An index has no variables that are in no memory.
     is_indexed = look == source.functions
+    is_of_variables = look == source.variables
     units = spellings[1].units(is_indexed)
     for scope in parts[:-1] if units and not source.has_type_units else ():
         # What a name is in stands in the same unit, but for classes that have units of their own.
@@ -169,14 +174,15 @@ def _declared(source: EntrySource, name: str, look: Look) -> set[int]:
         for each in look(unit):
             attributes = each.attributes
             is_linked = any(kind in attributes and is_whole(*attributes[kind]) for kind in _LINKAGE_NAMES)
-            if is_linked or (
+            is_called = is_linked or (
                 at.AT_NAME in attributes
                 and is_base(*attributes[at.AT_NAME])
                 and (is_operator or not bracket or _is_alike(_name(source, unit, each.attributes), parts[-1]))
                 and (
                     _is_in(source, unit, each.around, parts[:-1]) or _is_implementation(source, unit, attributes, parts)
                 )
-            ):
+            )
+            if is_called and not (is_of_variables and _is_in_function(source, unit, each.around)):
                 found.add(each.offset)
     if source.shared is not None:
         shared = source.shared
@@ -209,6 +215,15 @@ def scope_names(source: EntrySource, unit: DebugUnit, around: Around) -> tuple[s
             return None
         found += [name] if name is not None else []
     return tuple(found)
+
+
+def _is_in_function(source: EntrySource, unit: DebugUnit, around: Around) -> bool:
+    """Whether an entry is a function's own; the last function of a unit is gone through, as nothing is behind it."""
+    while around:
+        offset, around = around
+        if source.tag_at(unit, offset) == TAG_SUBPROGRAM:
+            return True
+    return False
 
 
 def _is_in(source: EntrySource, unit: DebugUnit, around: Around, scopes: list[str]) -> bool:

@@ -14,6 +14,7 @@ from contextlib import suppress
 from sonde.engines.kernel import perf_events
 from sonde.engines.kernel.event_ring import EventRing
 from sonde.formats.perf_ring import BrokenRingError, PerfRecord
+from sonde.machine.system import setting
 
 RING = 4 << 20
 """Bytes of a CPU's ring, if so much memory may be locked."""
@@ -75,6 +76,10 @@ class InheritedEvents:
         self._events, self._rings = [], {}
 
 
+_OWN = 2
+"""kernel.perf_event_paranoid up to which everybody may have events of his own processes."""
+
+
 def _raise_limit() -> None:
     """An event takes a descriptor for each thread and CPU."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -87,8 +92,11 @@ def why_not(error: OSError) -> str:
     if error.errno == errno.EMFILE:
         return "an event for each thread and CPU takes more descriptors than `ulimit -n` allows"
     if error.errno in (errno.EPERM, errno.EACCES, errno.ENOSYS):
-        return (
-            f"perf_event_open(2) is refused ({error.strerror}): `sysctl kernel.perf_event_paranoid=2` permits it for "
-            "one's own processes; a container needs a seccomp profile that permits it, or --cap-add=PERFMON"
-        )
+        level = setting("kernel/perf_event_paranoid")
+        refused = f"perf_event_open(2) is refused ({error.strerror})"
+        if level is not None and level <= _OWN:
+            refused += f", though kernel.perf_event_paranoid is {level}:"
+        else:
+            refused += ": `sysctl kernel.perf_event_paranoid=2` permits it for one's own processes;"
+        return f"{refused} a container needs a seccomp profile that permits it, or --cap-add=PERFMON"
     return f"perf_event_open(2): {error.strerror}"
