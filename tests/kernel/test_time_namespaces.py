@@ -8,7 +8,7 @@ from support.command.command import SONDE, environment
 from support.machine import packages
 from support.machine.access import needs
 
-from sonde.machine.clocks import namespace_offset
+from sonde.machine.system import namespace_offset
 
 pytestmark = [needs("CAP_SYS_ADMIN"), packages.needs("unshare")]
 OFFSETS = {"monotonic": ["--monotonic", "50000"], "both": ["--boottime", "90000", "--monotonic", "70000"],

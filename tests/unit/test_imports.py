@@ -38,7 +38,8 @@ ALLOWED = {
     "frontends.bpftrace.check": {"model", "arch", "notation", "resources"},
     "frontends.bpftrace.programs": {"model", "untrusted"},
     "frontends.bpftrace.report": {
-        "model", "bpf.helpers", "consume", "formats.bpf_ring", "formats.damage", "report", "untrusted", "written_files",
+        "model", "bpf.helpers", "consume", "formats.bpf_ring", "formats.damage", "machine.system", "report",
+        "untrusted", "written_files",
     },
     "frontends.d.report": {"model", "consume", "formats.bpf_ring", "formats.damage", "report"},
     "codegen": {"model", "arch", "bpf", "formats.bpf_ring"},
@@ -57,7 +58,7 @@ ALLOWED = {
         "engines.kernel.process_records",
         "engines.fired", "engines.firing_records", "runtime.kernel_types",
     },
-    "everywhere": {"model", "arch", "engines.base", "providers", "symbols"},
+    "everywhere": {"model", "arch", "engines.base", "machine.system", "providers", "symbols"},
     "session": {
         "model", "arch", "bpf", "captures", "children", "codegen", "consume", "engines", "everywhere", "formats",
         "frontends", "launch", "machine", "objects", "providers", "report", "resources", "runtime", "symbols",

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from sonde.engines.base import ProcessEvents, Tracing
 from sonde.everywhere.naming import Learn, Naming
 from sonde.everywhere.table import SiteTable
-from sonde.machine.clocks import monotonic_ns
+from sonde.machine.system import monotonic_ns
 from sonde.model.spec import TracingSpec
 from sonde.model.units import SECOND
 from sonde.providers.static_files import StaticFile, StaticFiles

@@ -19,7 +19,7 @@ from sonde.library.outputs import (
     require_apart,
     require_written,
 )
-from sonde.machine.clocks import realtime_offset
+from sonde.machine.system import realtime_offset
 from sonde.model.options import OptionTable
 from sonde.model.spec import TracingSpec
 from sonde.session.engines import make

@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from sonde.engines.fired import AS_BYTES, BY_FRAMES, BY_TABLES, EMBEDDED, KERNEL, OtherNames
 from sonde.library.errors import CompileError, Error, as_errors
 from sonde.library.kept_files import kept_file, read_again
-from sonde.machine.clocks import monotonic_ns, realtime_offset
+from sonde.machine.system import monotonic_ns, realtime_offset
 from sonde.model.options import OptionTable
 from sonde.model.probe import Probe, StaticPattern, Tracepoint
 from sonde.model.program import Act, Call, Clause, ProbeVariable

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import time
+from contextlib import suppress
 
 from sonde.model.target import Target
+from sonde.model.units import SECOND
 from sonde.untrusted import kernel_lines, kernel_text, read_kernel
 
 INITIAL_PID_NAMESPACE = 0xEFFFFFFC
@@ -63,6 +66,39 @@ def pid_namespace() -> tuple[int, int] | None:
     except OSError:
         return None
     return None if status.st_ino == INITIAL_PID_NAMESPACE else (status.st_dev, status.st_ino)
+
+
+_OFFSETS = "/proc/self/timens_offsets"
+
+
+def namespace_offset(path: str = _OFFSETS) -> int:
+    """What the clock of this process's time namespace is ahead of the kernel's, ns; 0 where there are none."""
+    with suppress(OSError, ValueError, IndexError):
+        for line in kernel_lines(path):
+            clock, seconds, rest = line.split()[:3]
+            if clock in ("monotonic", "1"):
+                return int(seconds) * SECOND + int(rest)
+    return 0
+
+
+_AHEAD = namespace_offset()
+
+
+def _kernel_time() -> int:
+    return time.monotonic_ns() - _AHEAD
+
+
+monotonic_ns = _kernel_time if _AHEAD else time.monotonic_ns
+"""The kernel's CLOCK_MONOTONIC in ns: times that it records are of no time namespace (time_namespaces(7)), while
+clock_gettime(2) tells that of the namespace that this process is in."""
+
+
+def realtime_offset() -> int:
+    """Wall clock minus the kernel's CLOCK_MONOTONIC, in ns, as good as two clock readings in a row allow."""
+    before = monotonic_ns()
+    now = time.time_ns()
+    after = monotonic_ns()
+    return now - (before + after) // 2
 
 
 def capabilities() -> frozenset[str]:

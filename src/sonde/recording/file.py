@@ -20,8 +20,7 @@ from sonde.formats import perf_made_records as made
 from sonde.formats.perf_data import Event
 from sonde.formats.perf_data_reader import PerfDataReader
 from sonde.formats.raw_file import DESCRIPTION, MAP, RING
-from sonde.machine.clocks import monotonic_ns
-from sonde.machine.system import online_cpus, possible_cpus
+from sonde.machine.system import monotonic_ns, online_cpus, possible_cpus
 from sonde.model import named_maps
 from sonde.model.samples import SAMPLE_TYPE, SampledEvent
 from sonde.recording import build_ids, hardware, running

@@ -18,7 +18,7 @@ from sonde.engines.fired import AS_BYTES, BY_FRAMES, BY_TABLES, Happening, Other
 from sonde.engines.firing_records import FiringDecoder, RecordError, joined, ring_records, walked_later
 from sonde.formats.bpf_ring import DISCARD, record_size
 from sonde.formats.damage import DamagedError
-from sonde.machine.clocks import monotonic_ns
+from sonde.machine.system import monotonic_ns
 from sonde.model.firing_record import BROKEN_OFF, CONTINUED
 from sonde.model.plain import PlainError, from_plain, to_plain
 from sonde.model.probe import Internal, Probe

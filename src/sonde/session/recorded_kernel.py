@@ -12,7 +12,7 @@ from sonde.engines.base import FiringKeeper, ProcessEvents, Tracing
 from sonde.engines.fired import AS_BYTES, BY_FRAMES, KERNEL, Happening, OtherNames, RecordedFiring
 from sonde.engines.firing_records import FiringDecoder, joined, ring_records, walked_later
 from sonde.formats.bpf_ring import record_size
-from sonde.machine.clocks import monotonic_ns, realtime_offset
+from sonde.machine.system import monotonic_ns, realtime_offset
 from sonde.model import firing_record as layout
 from sonde.model.named_maps import ACTIVE, COUNTERS, DRAINING, FAMILY, STOPPED
 from sonde.model.probe import Internal, Probe, RawTracepoint, StaticProbe, Syscall

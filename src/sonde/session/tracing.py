@@ -9,7 +9,7 @@ from sonde.consume.consumer import Consumer
 from sonde.consume.counters import Counters
 from sonde.consume.events import Drop
 from sonde.consume.options import Options, display_options
-from sonde.machine.clocks import monotonic_ns
+from sonde.machine.system import monotonic_ns
 from sonde.model.named_maps import (
     ACTIVE,
     DRAINING,
@@ -25,7 +25,6 @@ from sonde.model.options import OptionError, OptionTable
 from sonde.model.probe import BREAKPOINT, SIGNALS
 from sonde.model.spec import TracingSpec, has_open_sites, has_samples, has_user_addresses, is_internal, is_iterated
 from sonde.model.units import MICROSECOND, MILLISECOND, SECOND
-from sonde.report.refused_probes import refused_probes
 from sonde.session.python_stacks import PythonStacks
 from sonde.session.sample_flow import SampleFlow
 from sonde.session.signals import Signals
@@ -200,6 +199,8 @@ class Session:
             self._surroundings.prepare()
             refused = self._tracing.attach()
             if refused:
+                from sonde.report.refused_probes import refused_probes  # most programs have none
+
                 self._report.missing(refused_probes(refused))
             self._surroundings.find_static(self._strings, self._learn)
             self._sampling.begin(self._tracing)

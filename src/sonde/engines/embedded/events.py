@@ -11,7 +11,7 @@ from sonde.engines.embedded.sources.stops import Handler, Record
 from sonde.engines.embedded.sources.timers import TimerSource
 from sonde.engines.embedded.tracer import stops
 from sonde.launch import GuardianError
-from sonde.machine.clocks import monotonic_ns
+from sonde.machine.system import monotonic_ns
 from sonde.model.errors import AbortedError
 from sonde.model.units import MILLISECOND, SECOND
 from sonde.runtime.machine.memory import AccessError

@@ -14,7 +14,7 @@ from sonde.engines.embedded.sources.signalling import send_signal
 from sonde.engines.embedded.sources.task import TracedTask
 from sonde.engines.embedded.stamps import EmbeddedStamps
 from sonde.machine import proc
-from sonde.machine.clocks import monotonic_ns
+from sonde.machine.system import monotonic_ns
 from sonde.model.errors import EngineError
 from sonde.model.named_maps import SPECULATIONS
 from sonde.model.spec import ProgramSpec, TracingSpec, has_samples

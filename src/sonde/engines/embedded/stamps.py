@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sonde.machine import clocks
+from sonde.machine import system
 from sonde.model.errors import EngineError
 from sonde.model.spec import Stamp
 
@@ -13,7 +13,7 @@ class EmbeddedStamps:
 
     def __init__(self, process: int = 0, realtime_offset: int | None = None) -> None:
         self._process = process
-        self.realtime_offset = clocks.realtime_offset() if realtime_offset is None else realtime_offset
+        self.realtime_offset = system.realtime_offset() if realtime_offset is None else realtime_offset
 
     def value(self, stamp: Stamp) -> int:
         """64 bits. Raises EngineError for what only a kernel has."""

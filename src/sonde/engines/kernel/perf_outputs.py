@@ -11,7 +11,7 @@ from sonde.engines.kernel.maps import KernelMap
 from sonde.engines.kernel.perf_rings import PerfRings
 from sonde.formats import perf_events as perf
 from sonde.formats.perf_samples import decode_lost, decode_sample
-from sonde.machine.clocks import realtime_offset
+from sonde.machine.system import realtime_offset
 from sonde.model.errors import EngineError
 
 _PAGES, _PAGES_OF_PACKETS = 64, 2048

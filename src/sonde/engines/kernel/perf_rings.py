@@ -15,8 +15,7 @@ from sonde.engines.kernel.failures import explain
 from sonde.engines.kernel.maps import KernelMap
 from sonde.engines.merged_ring import MergedRing
 from sonde.formats.perf_ring import PerfRingReader
-from sonde.machine.clocks import monotonic_ns
-from sonde.machine.system import online_cpus
+from sonde.machine.system import monotonic_ns, online_cpus
 from sonde.model.errors import EngineError
 from sonde.model.samples import SAMPLE_TYPE, SampledEvent, Take
 from sonde.model.units import SECOND

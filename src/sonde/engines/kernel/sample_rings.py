@@ -9,12 +9,12 @@ perf_prepare_sample, kernel/events/core.c). Such an event has rings of its own, 
 from __future__ import annotations
 
 import struct
-import time
 from collections.abc import Iterator, Sequence
 
 from sonde.engines.kernel import perf_events
 from sonde.engines.kernel.event_ring import EventRing
 from sonde.formats import perf_events as perf
+from sonde.machine.system import monotonic_ns
 from sonde.model.samples import SAMPLE_TYPE, SampledEvent, Take
 
 _WAKEUPS = 4
@@ -113,7 +113,7 @@ class SampleRings:
     def drain(self, take: Take) -> None:
         """Hand over all whole records that are there: those of a CPU with several rings up to the moment that this
         begins, in the order of time."""
-        now = time.monotonic_ns()
+        now = monotonic_ns()
         for cpu, ring in self._rings.items():
             data = ring.reader.unread()
             if cpu in self._early:

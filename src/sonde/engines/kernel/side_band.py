@@ -11,8 +11,7 @@ from sonde.engines.kernel.process_records import SAMPLE_TYPE, decode
 from sonde.engines.kernel.syscalls import perf_event_open
 from sonde.formats import perf_events as perf
 from sonde.formats.perf_ring import BrokenRingError
-from sonde.machine.clocks import monotonic_ns
-from sonde.machine.system import online_cpus
+from sonde.machine.system import monotonic_ns, online_cpus
 from sonde.symbols.process_events import ProcessEvent
 
 _EXCLUDE_KERNEL, _EXCLUDE_HYPERVISOR = 1 << 5, 1 << 6

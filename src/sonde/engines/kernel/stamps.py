@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 
 from sonde.machine import system
-from sonde.machine.clocks import realtime_offset
+from sonde.machine.system import realtime_offset
 from sonde.model.errors import EngineError
 from sonde.model.spec import Stamp
 

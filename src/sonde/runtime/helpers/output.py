@@ -10,7 +10,7 @@ from sonde.arch import registers
 from sonde.bpf import programs
 from sonde.bpf.helpers import DISCARD_SLOT
 from sonde.formats.perf_events import MISC_KERNEL, MISC_USER
-from sonde.machine.clocks import monotonic_ns
+from sonde.machine.system import monotonic_ns
 from sonde.runtime.environment import Environment
 from sonde.runtime.machine.memory import OFFSET_BITS, OFFSET_MASK, AccessError
 from sonde.runtime.maps.object_array import ObjectArray

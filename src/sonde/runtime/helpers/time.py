@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from time import CLOCK_BOOTTIME, CLOCK_TAI, clock_getres, clock_gettime_ns
 
-from sonde.machine.clocks import monotonic_ns
+from sonde.machine.system import monotonic_ns
 from sonde.model.units import SECOND
 from sonde.runtime.environment import Environment
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from errno import EBUSY
 
 from sonde.engines.embedded.tracer.tracees import Tracees
-from sonde.machine.clocks import monotonic_ns
+from sonde.machine.system import monotonic_ns
 from sonde.model.units import SECOND
 from sonde.runtime.environment import Task
 

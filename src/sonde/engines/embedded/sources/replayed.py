@@ -20,7 +20,7 @@ from sonde.engines.embedded.sources.recorded_world import FiringAnswers, Replaye
 from sonde.engines.embedded.sources.stops import FIRINGS, Record
 from sonde.engines.fired import BY_FRAMES, EMBEDDED, FOREIGN, KERNEL, FiringSource, FiringThread, RecordedFiring
 from sonde.formats.perf_events import SOFTWARE_CPU_CLOCK
-from sonde.machine.clocks import monotonic_ns
+from sonde.machine.system import monotonic_ns
 from sonde.model.firing_names import MissingParts
 from sonde.model.probe import Firing, Internal, Packet, PerfEvent, Probe, RawTracepoint, Syscall, Timer, Tracepoint
 from sonde.model.units import MILLISECOND

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from sonde.arch import pages, registers
 from sonde.formats import perf_events as perf
 from sonde.formats.perf_ring import PerfRingReader
-from sonde.machine.clocks import monotonic_ns
+from sonde.machine.system import monotonic_ns
 from sonde.model.samples import SAMPLE_TYPE, SampledEvent, Take
 from sonde.runtime.environment import Environment
 from sonde.runtime.perf.attributes import Attributes

@@ -22,8 +22,8 @@ from sonde.engines.embedded.sources.task import TracedTask
 from sonde.engines.embedded.sources.task_events import ClockSample, TaskEvents, WantedEvent, WantedEvents
 from sonde.engines.embedded.sources.timers import TimerSource
 from sonde.engines.embedded.sources.wishes import STACK, USER
-from sonde.machine.clocks import monotonic_ns
 from sonde.machine.facts import facts
+from sonde.machine.system import monotonic_ns
 from sonde.model.errors import EngineError
 from sonde.model.spec import ProgramSpec
 from sonde.runtime.environment import Environment

@@ -18,7 +18,7 @@ from sonde.engines.embedded.sources.switch_events import Switch, SwitchEvents
 from sonde.engines.embedded.sources.task import TracedTask
 from sonde.engines.embedded.sources.wishes import USER
 from sonde.engines.embedded.tracer import stops
-from sonde.machine.clocks import monotonic_ns
+from sonde.machine.system import monotonic_ns
 from sonde.model.errors import EngineError
 from sonde.model.probe import RawTracepoint
 from sonde.model.spec import ProgramSpec, TracingSpec

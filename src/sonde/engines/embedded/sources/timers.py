@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from sonde.engines.embedded.sources.buffers import Buffers
 from sonde.engines.embedded.sources.firings import Clock
 from sonde.engines.embedded.sources.threads import Threads
-from sonde.machine.clocks import monotonic_ns
 from sonde.machine.facts import state
+from sonde.machine.system import monotonic_ns
 from sonde.runtime.environment import Environment, Task
 from sonde.typed import TYPE_CHECKING
 

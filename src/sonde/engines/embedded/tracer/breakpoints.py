@@ -19,7 +19,7 @@ from sonde.engines.embedded.tracer.sites import CATCHES, HIT, HOLD_HIT, HOLD_RET
 from sonde.engines.embedded.tracer.stops import PASSABLE, TAKEN_OUT, UNCALLED, UNRETURNED
 from sonde.engines.embedded.tracer.threads import HeldThread, TracedThreads
 from sonde.engines.embedded.tracer.trap_action import TrapMender
-from sonde.machine.clocks import monotonic_ns
+from sonde.machine.system import monotonic_ns
 
 _COUNTER, _STACK = registers.PROGRAM_COUNTER // 8, registers.STACK_POINTER // 8
 _U32 = 0xFFFF_FFFF

@@ -19,7 +19,7 @@ from sonde.engines.embedded.tracer import (
 )
 from sonde.engines.embedded.tracer.awaited_returns import AwaitedReturns
 from sonde.engines.embedded.tracer.threads import TracedThreads
-from sonde.machine.clocks import monotonic_ns
+from sonde.machine.system import monotonic_ns
 
 GROUP_STOPS = (signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
 FORKS = (ptrace.EVENT_FORK, ptrace.EVENT_VFORK, ptrace.EVENT_CLONE)

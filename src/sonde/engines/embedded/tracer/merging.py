@@ -13,7 +13,7 @@ from operator import itemgetter
 
 from sonde.engines.embedded.tracer import stops
 from sonde.engines.embedded.tracer.ring import RecordReader
-from sonde.machine.clocks import monotonic_ns
+from sonde.machine.system import monotonic_ns
 
 _time = itemgetter(3)
 

@@ -20,7 +20,7 @@ from mmap import mmap
 from sonde.arch import pages
 from sonde.engines.embedded.tracer import commands, stops
 from sonde.engines.embedded.tracer.ring import RecordWriter
-from sonde.machine.clocks import monotonic_ns
+from sonde.machine.system import monotonic_ns
 
 _RECEIVE, _SEND, _SET_FLAGS = 0xC0502100, 0xC0182101, 0x40082104
 """SECCOMP_IOCTL_NOTIF_RECV, _SEND and _SET_FLAGS."""

@@ -11,7 +11,7 @@ import time
 from sonde.engines.embedded.tracer import ptrace, shared_memory, stepping
 from sonde.engines.embedded.tracer.threads import TracedThreads
 from sonde.machine import proc
-from sonde.machine.clocks import monotonic_ns
+from sonde.machine.system import monotonic_ns
 from sonde.model.units import SECOND
 
 _FIRST, _LAST = 50e-6, 5e-3

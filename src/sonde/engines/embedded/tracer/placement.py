@@ -17,7 +17,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from sonde.engines.embedded.tracer import ptrace, slices, turns
-from sonde.machine.clocks import monotonic_ns
+from sonde.machine.system import monotonic_ns
 from sonde.model.units import MILLISECOND, SECOND
 from sonde.typed import NamedTuple
 

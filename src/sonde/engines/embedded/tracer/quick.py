@@ -16,7 +16,7 @@ from sonde.arch import system_calls
 from sonde.engines.embedded.tracer import call_stops, ptrace, seccomp, stops
 from sonde.engines.embedded.tracer.plan import ENTRY, HOLD_ENTRY, HOLD_RETURN, RETURN
 from sonde.engines.embedded.tracer.threads import TracedThreads
-from sonde.machine.clocks import monotonic_ns
+from sonde.machine.system import monotonic_ns
 from sonde.typed import NamedTuple
 
 _HEADER_WORDS = stops.INFO_OFFSET // 8

@@ -16,7 +16,7 @@ from sonde.engines.embedded.tracer.notifications import Notifications
 from sonde.engines.embedded.tracer.plan import HOLD_RETURN, RETURN, StopPlan, followed
 from sonde.engines.embedded.tracer.ring import RecordWriter
 from sonde.engines.embedded.tracer.sites import FileSites
-from sonde.machine.clocks import monotonic_ns
+from sonde.machine.system import monotonic_ns
 from sonde.typed import NamedTuple
 
 _NUMBER = 3

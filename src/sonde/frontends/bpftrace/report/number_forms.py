@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from sonde.frontends.bpftrace.number_forms import FORM
-from sonde.machine.clocks import realtime_offset
+from sonde.machine.system import realtime_offset
 from sonde.model.units import SECOND
 
 _WORD = (1 << 64) - 1
