@@ -184,6 +184,10 @@ _ALL = (
     Option("seccomp", SWITCH, COMPILING, ENGINE, True,
            "`no`: the embedded engine puts [no filter](embedded.md#what-it-does-to-the-processes) on the command",
            is_late=True),
+    Option("sampling", TEXT, COMPILING, ENGINE, "stopped",
+           "where programs look at what clocks sample, the embedded engine has each thread "
+           "[stop](embedded.md#samples) for that; `running`: the kernel takes the samples, and nothing is stopped",
+           choices=("stopped", "running"), is_late=True),
     Option("follow", TEXT, COMPILING, PROCESSES, "command",
            "the embedded engine ends with the command, or, `all`, with the last that it has started",
            choices=("command", "all"), is_late=True),

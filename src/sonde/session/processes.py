@@ -64,7 +64,10 @@ def _followed(
     # A command of this engine is always executed by its tracer.
     evaluation = "exec" if options.text("evaltime") == "fork" else options.text("evaltime")
     try:
-        group = FollowedGroup(commands, pids, evaluation, has_filter(options), options.text("follow") == "all")
+        group = FollowedGroup(
+            commands, pids, evaluation, has_filter(options), options.text("follow") == "all",
+            options.text("sampling") == "stopped",
+        )  # fmt: skip
     except (CommandError, GuardianError) as error:
         raise SessionError(str(error)) from None
     except OSError as error:

@@ -10,6 +10,7 @@ WRITE, SIGRETURN, IOCTL, WRITEV, CLONE, KILL, SIGQUEUE, PRCTL, TKILL, RESTART, T
     1, 15, 16, 20, 56, 62, 129, 157, 200, 219, 234, 297,
 )  # fmt: skip
 MMAP, MPROTECT, MUNMAP, SIGACTION, PKEY_MPROTECT = 9, 10, 11, 13, 329
+READ, SENDFILE, SENDTO, RECVFROM, SENDMSG, GETRANDOM = 0, 40, 44, 45, 46, 318
 PERF_EVENT_OPEN, KCMP, SCHED_SETATTR, SECCOMP, BPF, PIDFD_GETFD = 298, 312, 314, 317, 321, 438
 """Those that are met one by one; for others see `sonde.arch.call_numbers`. SIGRETURN is rt_sigreturn,
 SIGACTION rt_sigaction, SIGQUEUE
@@ -32,11 +33,19 @@ KERNEL_FUNCTION = "__x64_sys_"
 (CONFIG_ARCH_HAS_SYSCALL_WRAPPER, arch/x86/include/asm/syscall_wrapper.h)."""
 
 FAILING = frozenset((
-    42, 43, 44, 45, 46, 47, 65, 69, 70, 128, 208, 220, 232, 281, 288, 299, 307, 333, 426, 441,
+    42, 43, 44, 45, 46, 47, 65, 69, 70, 128, 208, 220, 232, 281, 285, 288, 299, 307, 318, 333, 426, 441,
 ))  # fmt: skip
 """Calls that return EINTR behind a stop: connect,
 accept, sendto, recvfrom, sendmsg, recvmsg with limits of time, semop, msgsnd, msgrcv, rt_sigtimedwait, io_getevents,
-semtimedop, epoll_wait, epoll_pwait, accept4, recvmmsg, sendmmsg, io_pgetevents, io_uring_enter, epoll_pwait2."""
+semtimedop, epoll_wait, epoll_pwait, fallocate, accept4, recvmmsg, getrandom, sendmmsg, io_pgetevents, io_uring_enter,
+epoll_pwait2."""
+
+MOVING = {
+    READ: (1, 2), WRITE: (1, 2), WRITEV: (1, 2), SENDFILE: (-1, 3), SENDTO: (1, 2), RECVFROM: (1, 2), SENDMSG: (1, 1),
+    GETRANDOM: (0, 1),
+}  # fmt: skip
+"""Calls that return what they have moved by then where the thread is to stop: the numbers of the arguments that tell
+where the bytes or the vector of pieces are, -1 if none does, and how many there are. SENDMSG has both in memory."""
 
 UNINTERRUPTED = frozenset((
     3, 4, 5, 6, 8, 9, 10, 11, 12, 13, 14, 21, 22, 24, 25, 27, 28, 32, 33, 39, 41, 51, 52, 55, 60, 63,

@@ -78,9 +78,11 @@ class FollowedGroup:
     """All of a session: the commands, which wait before exec, and the processes that were there."""
 
     def __init__(
-        self, commands: Sequence[str], pids: Sequence[int], evaluation: str, seccomp: bool, follow_all: bool = False
-    ) -> None:
-        """`follow_all`: the members end when all that they have started has. Raises CommandError."""
+        self, commands: Sequence[str], pids: Sequence[int], evaluation: str, seccomp: bool, follow_all: bool = False,
+        stops_samples: bool = True,
+    ) -> None:  # fmt: skip
+        """`follow_all`: the members end when all that they have started has. `stops_samples`: threads are stopped to be
+        sampled, where programs look at them. Raises CommandError."""
         self.tracees = Tracees()
         self.follow_all = follow_all
         self.remarks = Remarks()
@@ -88,6 +90,7 @@ class FollowedGroup:
         """The processes that are traced at this moment."""
         self.evaluation = evaluation
         self.seccomp = seccomp
+        self.stops_samples = stops_samples
         self.members: list[Followed] = []
         self.runs = False
         try:

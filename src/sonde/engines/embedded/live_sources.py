@@ -13,7 +13,7 @@ from sonde.engines.embedded.sources.contexts import Contexts
 from sonde.engines.embedded.sources.stops import Handler, Hooks, Record, StopSource
 from sonde.engines.embedded.sources.tail_callees import TailCallees
 from sonde.engines.embedded.sources.timers import TimerSource
-from sonde.engines.embedded.tracer.stops import EXEC, FORK, HELD, LOST
+from sonde.engines.embedded.tracer.stops import EXEC, FORK, HELD, LOST, RAN
 from sonde.launch import GuardianError
 from sonde.model.errors import AbortedError, EngineError
 from sonde.model.spec import devices
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from sonde.engines.base import SiteOfFile
     from sonde.engines.embedded.sources.filed_packets import FiledPackets
     from sonde.engines.embedded.sources.sampling import Sampling
+    from sonde.engines.embedded.sources.stopped_samples import Periods
     from sonde.engines.embedded.sources.switching import Switching
     from sonde.engines.embedded.sources.user_probes import UserProbes
 
@@ -41,6 +42,7 @@ class LiveSources:
         self._plan = world.access.plan
         self._sampling: Sampling | None = None
         self._switching: Switching | None = None
+        self._periods: Periods | None = None
         self._user_probes: UserProbes | None = None
         self._stops: StopSource | None = None
         self._breakpoints_lost = 0
@@ -87,17 +89,21 @@ class LiveSources:
     def _start_clocks(self, stops: StopSource) -> None:
         world, access = self._world, self._world.access
         clocks = firings.clocks(world.programs)
+        stopped = firings.stopped_clocks(clocks) if access.stops_samples else ()
+        sampled = [n for n, clock in enumerate(clocks) if clock.samples and n not in stopped]
         events = None
         if access.sampled is not None:
             from sonde.engines.embedded.sources.sampling import open_events  # most runs do without
 
             callees, is_recorded = TailCallees(world.spec), world.samples is not None
             events = open_events(
-                clocks, callees, lambda: present_threads(self._followed), is_recorded, access.reads_more
-            )
+                [clocks[n] for n in sampled], callees, lambda: present_threads(self._followed), is_recorded,
+                access.reads_more,
+            )  # fmt: skip
         self._timers = TimerSource(
-            clocks, access.threads, world.environment, world.buffers, events is not None, world.samples
-        )
+            clocks, access.threads, world.environment, world.buffers, sampled if events is not None else (),
+            world.samples, stopped, self._followed.tracees.sample if self._followed is not None else None,
+        )  # fmt: skip
         if access.tap is not None and clocks:
             self._timers.fire = access.tap.clock(self._timers.fire, clocks)
         if events is not None and access.sampled is not None:
@@ -106,6 +112,12 @@ class LiveSources:
             self._sampling = Sampling(
                 events, access.sampled, world.environment, world.buffers, self._timers, stops.running_task
             )
+        if stopped:
+            from sonde.engines.embedded.sources.stopped_samples import Periods, StoppedSamples  # likewise
+
+            self._periods = Periods()
+            samples = StoppedSamples(self._timers, world.environment, self._periods)
+            stops.handlers[RAN] = stops.with_registers(samples.handle)
 
     def _watch_threads(self, stops: StopSource, followed: FollowedGroup) -> None:
         """See threads get CPUs, and run onto breakpoints, where programs have to do with that."""
@@ -142,6 +154,8 @@ class LiveSources:
 
     def _thread_ended(self, tid: int) -> None:
         self._timers.forget(tid)
+        if self._periods is not None:
+            self._periods.forget(tid)
         if self._followed is not None:
             self._followed.ended(tid)
 
@@ -153,6 +167,10 @@ class LiveSources:
             except GuardianError as error:
                 raise AbortedError(str(error)) from None
         self._timers.start()
+        if self._periods is not None:
+            from sonde.engines.embedded import cpu_times  # likewise
+
+            self._periods.start({tid: cpu_times.used(tid) for tid in present_threads(self._followed)})
         for each in (self._sampling, self._switching, self.packets):
             if each is not None:
                 each.start()

@@ -30,7 +30,8 @@ class ProcessAccess:
     """`plan` is what the guardian is to stop threads for, so that there is something to look at; `fetched` what it has
     fetched into `places` by then. `images` knows what is mapped where addresses are recorded, `sampled` is the memory
     that comes with samples, `tap` writes down what is read where firings are recorded: None in other sessions.
-    `reads_more`: also what programs do not ask for is read, and recorded."""
+    `stops_samples`: threads are stopped to be sampled. `reads_more`: also what programs do not ask for is read, and
+    recorded."""
 
     def __init__(
         self, spec: TracingSpec, followed: FollowedGroup | None, memory: MachineMemory, buffers: Buffers,
@@ -40,8 +41,15 @@ class ProcessAccess:
         self.reads_more = keeper is not None and keeper.reads_more
         self.plan = _plan(spec, followed, self.reads_more, keeper is not None)
         read = remote.read
+        self.stops_samples = False
         self.sampled: SampledMemory | None = None
         if followed is not None and firings.has_samples(spec):
+            from sonde.engines.embedded.sources.stopped_samples import look_at_threads  # most runs do without
+
+            self.stops_samples = followed.stops_samples and (self.reads_more or look_at_threads(spec))
+            if self.stops_samples:
+                self.plan = self.plan._replace(registers=True)
+        if followed is not None and firings.has_samples(spec, not self.stops_samples):
             from sonde.engines.embedded.sources.sampling import SampledMemory  # most runs do without
 
             self.sampled = SampledMemory(remote.read)

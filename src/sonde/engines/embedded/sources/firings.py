@@ -109,9 +109,21 @@ def calls_of(probes: Iterable[ProbeSpec], is_return: bool) -> list[CallFiring]:
     return found
 
 
-def has_samples(spec: TracingSpec) -> bool:
-    """Whether anything fires with samples of the traced threads."""
-    return any(isinstance(each, PerfEvent) or (isinstance(each, Timer) and each.every_cpu) for each in _firings(spec))
+def has_samples(spec: TracingSpec, of_clocks: bool = True) -> bool:
+    """Whether anything fires with samples of the traced threads, those of clocks among them or not."""
+    return any(is_counted(each) or (of_clocks and is_sampling_clock(each)) for each in _firings(spec))
+
+
+def is_sampling_clock(firing: Firing) -> bool:
+    """Whether that fires each time a thread has used so much CPU time."""
+    if isinstance(firing, Timer):
+        return firing.every_cpu
+    return isinstance(firing, PerfEvent) and not is_counted(firing)
+
+
+def is_counted(firing: Firing) -> bool:
+    """Whether that fires each time a thread has counted so many of something."""
+    return isinstance(firing, PerfEvent) and firing.config[0] not in CLOCKS
 
 
 def _firings(spec: TracingSpec) -> list[Firing]:
@@ -129,6 +141,11 @@ def clocks(programs: Iterable[ReadyProgram]) -> tuple[Clock, ...]:
                 case PerfEvent(period=period, config=(config, _, _), mode=mode):
                     found.append(Clock(period, True, program, cookie, config, str(probe), probe.id, mode != "user"))
     return tuple(found)
+
+
+def stopped_clocks(clocks: Iterable[Clock]) -> tuple[int, ...]:
+    """The numbers of the clocks that threads can be stopped for."""
+    return tuple(number for number, clock in enumerate(clocks) if clock.samples and not clock.is_counted)
 
 
 def has_user_probes(spec: TracingSpec) -> bool:

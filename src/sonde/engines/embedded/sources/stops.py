@@ -86,7 +86,7 @@ class StopSource:
             stops.EXEC: self._executed,
             stops.EXIT: self._exiting,
             stops.END: self._ended,
-            stops.SIGNAL: self._with_registers(self._signals.delivered),
+            stops.SIGNAL: self.with_registers(self._signals.delivered),
             stops.GROUP_STOP: lambda record: None,
         }
 
@@ -221,7 +221,9 @@ class StopSource:
         if not self._copy_registers(flags, task):
             self._buffers.registers[:] = bytes(registers.SIZE)
 
-    def _with_registers(self, handler: Callable[[Record, TracedTask], None]) -> Handler:
+    def with_registers(self, handler: Callable[[Record, TracedTask], None]) -> Handler:
+        """A handler of records for whom the registers that came with them are in the buffer."""
+
         def handle(record: Record) -> None:
             task = self.task(record[2])
             if task is not None:

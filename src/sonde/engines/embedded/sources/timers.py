@@ -1,13 +1,15 @@
 """tick-n and profile-n: programs run as time passes.
 
-tick-n runs once each time, for sonde itself, with no registers. profile-n fires with samples of the traced threads
-(sampling.py). Where the kernel gives none, /proc tells which threads run or wait for a CPU: programs that look at
-neither registers nor stacks run with these, and nothing is stopped.
+tick-n runs once each time, for sonde itself, with no registers. profile-n fires with samples of the traced threads:
+for programs that look at these when they have been stopped (stopped_samples.py), which is asked for here, else with the
+kernel's (sampling.py). Where the kernel gives none, /proc tells which threads run or wait for a CPU: programs that look
+at neither registers nor stacks run with these, and nothing is stopped.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import random
+from collections.abc import Callable, Collection, Sequence
 
 from sonde.engines.embedded.sources.buffers import Buffers
 from sonde.engines.embedded.sources.firings import Clock
@@ -22,16 +24,23 @@ if TYPE_CHECKING:
     from sonde.engines.embedded.sources.sample_ring import SampleRing
 
 
+_EARLIEST, _LATEST = 0.75, 1.25
+"""When threads are asked to stop again, in periods: what a program does in turns of the same length is not to meet
+samples always in the same place."""
+
+
 class TimerSource:
-    """The clocks of `are_sampled` have samples of their own. `ring` is where samples go that programs let through."""
+    """The clocks of those numbers that are `sampled` fire with the kernel's samples, those that are `stopped` with
+    threads that have stopped, which `ask` has them do. `ring` is where samples go that programs let through."""
 
     def __init__(
         self, clocks: Sequence[Clock], threads: Threads, environment: Environment, buffers: Buffers,
-        are_sampled: bool = False, ring: SampleRing | None = None,
+        sampled: Collection[int] = (), ring: SampleRing | None = None, stopped: Collection[int] = (),
+        ask: Callable[[], None] | None = None,
     ) -> None:  # fmt: skip
         self.clocks = clocks
-        self.sampled = [n for n, clock in enumerate(clocks) if clock.samples and are_sampled]
-        """The numbers of clocks that are fired from elsewhere."""
+        self.sampled, self.stopped = sampled, stopped
+        self._ask = ask
         self._timed = [n for n in range(len(clocks)) if n not in self.sampled]
         self._events = _events(clocks, environment, buffers, ring)
         self.fire: Callable[..., None] = self._events.overflow if self._events is not None else _fire_nothing
@@ -64,10 +73,15 @@ class TimerSource:
     def advance(self, now: int) -> None:
         """Do what is due. A clock that is late by more than a period leaves those out, as a perf event does."""
         sampling = []
+        is_asking = False
         for number, due in self._due.items():
             if due > now:
                 continue
             clock = self.clocks[number]
+            if number in self.stopped:
+                self._due[number] = now + int(clock.period * random.uniform(_EARLIEST, _LATEST))
+                is_asking = True
+                continue
             late = (now - due) // clock.period
             self._due[number] = due + clock.period * (late + 1)
             if clock.samples:
@@ -78,6 +92,8 @@ class TimerSource:
         self.next = min(self._due.values(), default=0)
         if sampling:
             self._look(sampling, now)
+        if is_asking and self._ask is not None:
+            self._ask()
 
     def _look(self, sampling: Sequence[int], now: int) -> None:
         """Sample the threads that run."""

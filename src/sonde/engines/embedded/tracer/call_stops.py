@@ -6,7 +6,7 @@ from contextlib import suppress
 
 from sonde.arch import registers, system_calls
 from sonde.bpf.helpers import MAX_ERRNO
-from sonde.engines.embedded.tracer import interruptions, own_filters, ptrace, seccomp, stops, trap_action
+from sonde.engines.embedded.tracer import interruptions, own_filters, ptrace, samples, seccomp, stops, trap_action
 from sonde.engines.embedded.tracer.plan import ENTRY, FOLLOWED, HOLD_ENTRY, HOLD_RETURN, MAPPING, RETURN
 from sonde.engines.embedded.tracer.threads import TracedThreads
 
@@ -44,6 +44,8 @@ def called(threads: TracedThreads, tid: int) -> None:
     """The thread enters or leaves a system call."""
     if tid == threads.notifications.awaited:
         threads.notifications.look(tid, threads.plan.notified)
+    if tid in threads.unfinished and samples.called(threads, tid):
+        return
     if tid in threads.installing:
         own_filters.installed(threads, tid)
     wanted = threads.inside.pop(tid, None)

@@ -50,6 +50,9 @@ INJECTION follows, `argument` bytes."""
 FILTER = 13
 """The command, which waits for GO, gets a seccomp filter, whose `argument` bytes follow: answered by SEIZED."""
 
+SAMPLE = 14
+"""Threads that run stop, and are told by RAN."""
+
 INJECTION = struct.Struct("=Qq")
 """The number of the record, the result."""
 

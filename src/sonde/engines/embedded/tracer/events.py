@@ -11,6 +11,7 @@ from sonde.engines.embedded.tracer import (
     interruptions,
     orphans,
     ptrace,
+    samples,
     shared_memory,
     signals_in_slots,
     stepping,
@@ -107,6 +108,8 @@ def _stop(threads: TracedThreads, tid: int, number: int) -> None:
             threads.proceed(tid)
         else:
             threads.waiting.add(tid)
+    elif tid in threads.sampled:
+        samples.stopped(threads, tid)
     else:
         if tid in threads.turning:
             _note_repetition(threads, tid)
@@ -137,6 +140,10 @@ def _exec(threads: TracedThreads, tid: int, former: int) -> None:
             if former in known:
                 known[tid] = known.pop(former)
         threads.announced.pop(former, None)
+        threads.sampled.discard(former)
+        threads.unfinished.pop(tid, None)
+        if former in threads.unfinished:
+            threads.unfinished[tid] = threads.unfinished.pop(former)
         stepping.rename(threads, former, tid)
     if threads.early:
         orphans.adopt(threads, tid)
@@ -170,8 +177,8 @@ def _signal(threads: TracedThreads, tid: int, number: int) -> None:
     if tid in threads.spaces.by_tid:
         signals_in_slots.leave(threads, tid, number)
     unbegun.begin(tid, number)
-    if tid in threads.renewed:
-        interruptions.signalled(threads, tid)
+    if tid in threads.renewed or tid in threads.unfinished or interruptions.is_failing(tid):
+        interruptions.signalled(threads, tid, number)
     code = sender = 0
     if threads.tracing and stops.SIGNAL in threads.plan.events:
         code, sender = ptrace.signal_information(tid, threads.writer.info)
@@ -202,12 +209,19 @@ def _ended(threads: TracedThreads, tid: int, status: int) -> None:
     if tid in threads.starting or tid in threads.breakpoints:
         threads.answer(commands.ENDED, tid, status)
     threads.forget_hold(tid)
-    for known in (threads.requests, threads.inside, threads.announced, threads.breakpoints, threads.repeating):
+    for known in (
+        threads.requests,
+        threads.inside,
+        threads.announced,
+        threads.breakpoints,
+        threads.repeating,
+        threads.unfinished,
+    ):
         known.pop(tid, None)
     threads.thrown.pop(tid, None)
     threads.installing.pop(tid, None)
     threads.in_exec.pop(tid, None)
-    for group in (threads.starting, threads.waiting, threads.standing, threads.renewed):
+    for group in (threads.starting, threads.waiting, threads.standing, threads.renewed, threads.sampled):
         group.discard(tid)
     threads.forget_filters(tid)
     threads.early.pop(tid, 0)

@@ -13,9 +13,10 @@ import errno
 from contextlib import suppress
 
 from sonde.arch import registers, system_calls
-from sonde.engines.embedded.tracer import ptrace
+from sonde.engines.embedded.tracer import ptrace, unfinished
 from sonde.engines.embedded.tracer.threads import TracedThreads
 from sonde.machine import proc
+from sonde.machine.facts import is_signal_ignored
 
 _RESTARTNOHAND = 514
 
@@ -29,22 +30,31 @@ def begin_again(threads: TracedThreads, tid: int) -> int:
     if ptrace.result(tid) != -errno.EINTR:
         return -1
     number = ptrace.called(tid)
-    if number not in system_calls.FAILING or _has_signal(tid):
+    if number not in system_calls.FAILING or has_signal(tid):
         return -1
     ptrace.call(ptrace.POKEUSER, tid, registers.CALL_RESULT, -_RESTARTNOHAND)
     threads.renewed.add(tid)
     return number
 
 
-def signalled(threads: TracedThreads, tid: int) -> None:
-    """A signal is about to be delivered to a thread whose call was to begin again: to be called before its delivery."""
+def signalled(threads: TracedThreads, tid: int, number: int) -> None:
+    """A signal is about to be delivered to a thread whose call was to begin again, or has failed: to be called before
+    its delivery. What a tracer alone is shown, as the process ignores it, makes no call fail."""
+    if is_signal_ignored(tid, number):
+        with suppress(OSError):
+            if is_failing(tid):
+                ptrace.call(ptrace.POKEUSER, tid, registers.CALL_RESULT, -_RESTARTNOHAND)
+        return
     threads.renewed.discard(tid)
+    call = threads.unfinished.pop(tid, None)
+    if call is not None:
+        unfinished.finish(tid, call)
     with suppress(OSError):
         if ptrace.result(tid) == -_RESTARTNOHAND and ptrace.called(tid) in system_calls.FAILING:
             ptrace.call(ptrace.POKEUSER, tid, registers.CALL_RESULT, -errno.EINTR)
 
 
-def _has_signal(tid: int) -> bool:
+def has_signal(tid: int) -> bool:
     """Whether a signal waits that the thread does not block. Raises OSError."""
     found = proc.status(tid)
     waiting = int(found["SigPnd"], 16) | int(found["ShdPnd"], 16)

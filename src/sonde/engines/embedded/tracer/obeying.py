@@ -10,7 +10,7 @@ from functools import cache
 
 from sonde.arch import registers
 from sonde.arch.call_numbers import native
-from sonde.engines.embedded.tracer import commands, injection, plan, ptrace, sites, stops
+from sonde.engines.embedded.tracer import commands, injection, plan, ptrace, samples, sites, stops
 from sonde.engines.embedded.tracer.events import handle, wait_for_go
 from sonde.engines.embedded.tracer.memory import ProcessMemory
 from sonde.engines.embedded.tracer.threads import TracedThreads
@@ -39,6 +39,8 @@ def obey(threads: TracedThreads, asked: int, tid: int, argument: int, payload: b
         threads.want_sites(sites.from_bytes(payload))
     elif asked == commands.STAND:
         _stand(threads)
+    elif asked == commands.SAMPLE:
+        samples.ask(threads)
     elif asked == commands.GO:
         _go(threads)
     elif asked == commands.READ:

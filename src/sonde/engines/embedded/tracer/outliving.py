@@ -19,6 +19,7 @@ from sonde.engines.embedded.tracer import (
     interruptions,
     own_filters,
     ptrace,
+    samples,
     seccomp,
     shared_memory,
     signals_in_slots,
@@ -35,12 +36,16 @@ def outlive(threads: TracedThreads, tid: int, status: int) -> None:
         _adopt(threads, each)
     waiting = dict.fromkeys((*threads.waiting, *threads.early), 0)
     waiting.update((held, how.signal) for held, how in threads.held.items())
+    threads.unfinished = {each: call for each, call in threads.unfinished.items() if call is not None}
     for each, deliver in waiting.items():
+        if _has_slots(threads, each):
+            samples.finish(threads, each)
         _let_go(threads, each, deliver)
     if tid and tid not in waiting and not threads.notifications.has_changed(tid, status) and os.WIFSTOPPED(status):
         _stopped(threads, tid, status)
     for each in list(threads.requests):
-        if threads.is_free(each) or _has_slots(threads, each):
+        # What goes on with a call is let go behind that.
+        if each not in threads.unfinished and (threads.is_free(each) or _has_slots(threads, each)):
             threads.ptrace(ptrace.INTERRUPT, each, 0, 0)
     wait, goes_on = Placement().wait, _passing(threads)
     while True:
@@ -62,6 +67,7 @@ def outlive(threads: TracedThreads, tid: int, status: int) -> None:
 
 def _ended(threads: TracedThreads, tid: int) -> None:
     threads.requests.pop(tid, None)
+    threads.unfinished.pop(tid, None)
     _stop_all(threads, breakpoint_ends.ended(threads, tid))
 
 
@@ -100,6 +106,8 @@ def _stopped(threads: TracedThreads, tid: int, status: int) -> None:
         own_filters.data_of_stop(threads, tid)
     elif number == signal.SIGTRAP | 0x80 and tid in threads.installing:
         own_filters.installed(threads, tid)
+    elif number == signal.SIGTRAP | 0x80 and tid in threads.unfinished and samples.is_leaving(threads, tid):
+        samples.finish(threads, tid)
     if event == ptrace.EVENT_EXEC:
         threads.notifications.awaited = 0
     elif number == signal.SIGTRAP | 0x80 and tid == threads.notifications.awaited:
@@ -144,8 +152,8 @@ def _stopped(threads: TracedThreads, tid: int, status: int) -> None:
     else:
         threads.notifications.begin_again(tid)
         unbegun.begin(tid, number)
-        if tid in threads.renewed:
-            interruptions.signalled(threads, tid)
+        if tid in threads.renewed or tid in threads.unfinished:
+            interruptions.signalled(threads, tid, number)
         _let_go(threads, tid, number)
 
 
@@ -198,7 +206,7 @@ def _let_go(threads: TracedThreads, tid: int, deliver: int, is_at_rest: bool = F
         if _has_slots(threads, tid) and not _unmapped(threads, tid, is_at_rest):
             threads.ptrace(ptrace.CONT, tid, 0, deliver)
             return
-    if tid == threads.notifications.awaited or tid in threads.installing:
+    if tid == threads.notifications.awaited or tid in threads.installing or tid in threads.unfinished:
         # It may have got its filter, and wait for ever if nobody reads the listener.
         threads.ptrace(ptrace.SYSCALL, tid, 0, deliver)
     else:

@@ -65,6 +65,10 @@ MAPPED = 13
 """The thread has mapped code, or may execute more, and what is wanted there by then has been put in. A record of the
 same stop that is HELD may follow."""
 
+RAN = 14
+"""A thread that ran has stopped, to be looked at; or it leaves a call that had to be made once more for that. a: ns of
+CPU time that it has used by now, 0 where the kernel does not count them; b: 1 if it was in a system call."""
+
 UNWRITTEN, UNRETURNED, TAKEN_OUT, PASSABLE, UNREAD, UNCOUNTED, UNCALLED = range(1, 8)
 """UNWRITTEN: breakpoints that could not be put. UNRETURNED: calls whose return has none. TAKEN_OUT: breakpoints that
 had to be taken out, as the thread that ran onto one could not go on otherwise. PASSABLE: how often one was out for a

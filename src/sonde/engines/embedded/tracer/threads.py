@@ -15,7 +15,9 @@ from sonde.engines.embedded.tracer.fetching import Fetcher
 from sonde.engines.embedded.tracer.notifications import Notifications
 from sonde.engines.embedded.tracer.plan import HOLD_RETURN, RETURN, StopPlan, followed
 from sonde.engines.embedded.tracer.ring import RecordWriter
+from sonde.engines.embedded.tracer.running_threads import RunningThreads
 from sonde.engines.embedded.tracer.sites import FileSites
+from sonde.engines.embedded.tracer.unfinished import Unfinished
 from sonde.machine.system import monotonic_ns
 from sonde.typed import NamedTuple
 
@@ -58,6 +60,8 @@ class TracedThreads:
     the stack pointers where threads have thrown exceptions that are not caught;
     `ended_early`: threads and their statuses of wait(2), which ended where something else was waited for.
     `outside`: at the end, those that are in no slot any more.
+    `running` knows which run; `sampled`: asked to stop for a sample. `unfinished`: what they leave by a stop for a
+    sample, and make once more; with what is to be put back behind that, if it goes on (samples.py).
     `installing`: what threads in a system call install. `turning`, `stepping`: see stepping.py.
     """
 
@@ -87,6 +91,9 @@ class TracedThreads:
         self.standing: set[int] = set()
         self.repeating: dict[int, int] = {}
         self.renewed: set[int] = set()
+        self.running = RunningThreads()
+        self.sampled: set[int] = set()
+        self.unfinished: dict[int, Unfinished | None] = {}
         self.installing: dict[int, Installation] = {}
         self.turning: set[int] = set()
         self.stepping: set[int] = set()
@@ -200,7 +207,7 @@ class TracedThreads:
         elif not self.wanted and tid not in self.stepping:
             # Nobody asks for its calls.
             request = ptrace.CONT
-        if tid in self.installing:
+        if tid in self.installing or tid in self.unfinished:
             request = ptrace.SYSCALL
         if tid == self.stopped:
             self.stopped = 0

@@ -246,6 +246,10 @@ class Tracees:
         """Let a thread go on that is held by the record of that number."""
         self._send(commands.RESUME, tid, number)
 
+    def sample(self) -> None:
+        """Have the threads that run stop, each told of by RAN, which is held."""
+        self._send(commands.SAMPLE)
+
     def inject(self, number: int, tid: int, result: int) -> None:
         """Give the system call of a thread that is held by the record of that number another result: it is not made if
         the thread enters it."""

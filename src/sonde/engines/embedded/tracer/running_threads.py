@@ -1,0 +1,74 @@
+"""Which threads run, by /proc: asked with the fewest system calls, as it is asked often."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+_LONGEST = 256
+_MOST_FILES = 256
+"""Descriptors that are kept; a file of others is opened each time."""
+
+_RUNS = b"R"
+
+
+class RunningThreads:
+    """Knows of threads what the kernel has counted for them when they were last found waiting."""
+
+    def __init__(self) -> None:
+        self._files: dict[int, int] = {}
+        self._waiting: dict[int, bytes] = {}
+
+    def runs(self, tid: int) -> bool:
+        """A thread that has waited, and has got no CPU since, waits: what the kernel counts of its turns says so for
+        less than its state."""
+        try:
+            counted = self._read(tid)
+            if counted and counted == self._waiting.get(tid):
+                return False
+            with open(f"/proc/{tid}/stat", "rb", buffering=0) as file:
+                state = file.read(_LONGEST).rpartition(b") ")[2][:1]
+        except OSError:
+            return False
+        if state == _RUNS:
+            return True
+        self._waiting[tid] = counted
+        return False
+
+    def used(self, tid: int) -> int:
+        """The CPU time that a stopped thread has used, in ns; 0 where the kernel does not count it, or it is gone."""
+        try:
+            return int((self._read(tid) or b"0").split()[0])
+        except OSError:
+            return 0
+
+    def _read(self, tid: int) -> bytes:
+        """ns on a CPU, ns of waiting for one, turns (/proc/TID/schedstat); b"" where they are not counted. Raises
+        OSError."""
+        descriptor = self._files.get(tid)
+        if descriptor is not None:
+            try:
+                return os.pread(descriptor, _LONGEST, 0)
+            except OSError:
+                # Another thread may have the number by now.
+                os.close(self._files.pop(tid))
+        try:
+            descriptor = os.open(f"/proc/{tid}/schedstat", os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return b""
+        try:
+            counted = os.pread(descriptor, _LONGEST, 0)
+        finally:
+            if len(self._files) < _MOST_FILES:
+                self._files[tid] = descriptor
+            else:
+                os.close(descriptor)
+        return b"" if counted.startswith(b"0 0 ") else counted
+
+    def forget_others(self, tids: Iterable[int]) -> None:
+        """All but these threads are gone."""
+        known = set(tids)
+        for tid in self._waiting.keys() - known:
+            del self._waiting[tid]
+        for tid in self._files.keys() - known:
+            os.close(self._files.pop(tid))
