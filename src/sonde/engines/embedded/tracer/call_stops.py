@@ -50,7 +50,7 @@ def called(threads: TracedThreads, tid: int) -> None:
         own_filters.installed(threads, tid)
     wanted = threads.inside.pop(tid, None)
     if (
-        wanted == 0
+        (wanted == 0 and tid not in threads.sampled)
         or not threads.tracing
         or threads.ptrace(ptrace.GET_SYSCALL_INFO, tid, ptrace.INFO_SIZE, threads.info) < 0
     ):
@@ -103,7 +103,9 @@ def _leaves(threads: TracedThreads, tid: int, wanted: int | None) -> None:
         number = ptrace.called(tid)
         wanted = number << 4 | threads.wanted.get(number, 0)
     result = threads.writer.info_words[_NUMBER] - (1 << 64)
-    if result >= -MAX_ERRNO and interruptions.is_to_be_repeated(threads, tid, result):
+    if tid in threads.sampled and samples.cuts_short(threads, tid, ptrace.result(tid)):
+        threads.proceed(tid)
+    elif result >= -MAX_ERRNO and interruptions.is_to_be_repeated(threads, tid, result):
         interruptions.ask_again(threads, tid)
         threads.proceed(tid)
     elif wanted is not None and wanted & RETURN:

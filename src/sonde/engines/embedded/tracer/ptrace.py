@@ -100,6 +100,11 @@ def peek(tid: int, address: int) -> int:
     return call(PEEKDATA, tid, address) & 0xFFFFFFFFFFFFFFFF
 
 
+def peek_user(tid: int, place: int) -> int:
+    """A register of the thread, unsigned. Raises OSError."""
+    return call(PEEKUSER, tid, place) & 0xFFFFFFFFFFFFFFFF
+
+
 def called(tid: int) -> int:
     """The number of the system call that the stopped thread is in. Raises OSError."""
     return call(PEEKUSER, tid, registers.CALL_NUMBER)

@@ -114,14 +114,15 @@ def _called(
     threads: TracedThreads, look: Callable[[int], int], tell: Callable[[int, int, int, int, int], None]
 ) -> Callable[[int], None]:
     ask, words, inside, requests = threads.ptrace, threads.writer.words, threads.inside, threads.requests
-    installing, turning, unfinished = threads.installing, threads.turning, threads.unfinished
+    installing, turning = threads.installing, threads.turning
+    unfinished, sampled = threads.unfinished, threads.sampled
     entry, back, go, step = stops.ENTRY, stops.RETURN, ptrace.CONT, ptrace.SYSCALL
     clone = system_calls.CLONE
     native, entering, leaving = system_calls.AUDIT_ARCHITECTURE, ptrace.INFO_ENTRY, ptrace.INFO_EXIT
 
     def called(tid: int) -> None:
         wanted = inside.get(tid, -1)
-        if tid in installing or tid in turning or tid in unfinished:
+        if tid in installing or tid in turning or tid in unfinished or tid in sampled:
             call_stops.called(threads, tid)
             return
         if wanted == 0 and threads.tracing:

@@ -42,11 +42,9 @@ def stopped(threads: TracedThreads, tid: int) -> None:
             threads.unfinished[tid] = None
             if number not in threads.notifications.numbers:
                 threads.repeating[tid] = number
-        elif not interruptions.has_signal(tid):
-            going_on = unfinished.go_on(tid)
-            if going_on is not None:
-                threads.unfinished[tid] = going_on
-                threads.repeating[tid] = ptrace.called(tid)
+        elif (left := unfinished.rest(tid)) is not None and not interruptions.has_signal(tid):
+            threads.unfinished[tid] = unfinished.go_on(tid, left)
+            threads.repeating[tid] = ptrace.called(tid)
     _tell(threads, tid, in_call)
 
 
@@ -54,6 +52,8 @@ def called(threads: TracedThreads, tid: int) -> bool:
     """A thread with a call that is made once more stops at its entry or exit: whether it has gone on, and nobody else
     is concerned."""
     if not is_leaving(threads, tid):
+        if _steps(threads, tid):
+            return False
         threads.proceed(tid)
         return True
     finish(threads, tid)
@@ -62,6 +62,26 @@ def called(threads: TracedThreads, tid: int) -> bool:
     threads.repeating.pop(tid, None)
     _tell(threads, tid, True)
     return True
+
+
+def cuts_short(threads: TracedThreads, tid: int, result: int) -> bool:
+    """Whether a call that the thread leaves with this result was interrupted alone because the thread is to be sampled:
+    it is asked once more then, to stop behind the call. It was asked when it stood at the call's entry."""
+    if tid not in threads.sampled:
+        return False
+    if result >= 0 and unfinished.rest(tid) is None:
+        return False
+    if result < 0 and -result not in ptrace.RESTARTS and not interruptions.is_failing(tid):
+        return False
+    if interruptions.has_signal(tid):
+        return False
+    threads.ptrace(ptrace.INTERRUPT, tid, 0, 0)
+    return True
+
+
+def _steps(threads: TracedThreads, tid: int) -> bool:
+    """Whether each call of the thread stops it."""
+    return tid in threads.stepping or (bool(threads.wanted) and threads.requests.get(tid) == ptrace.SYSCALL)
 
 
 def is_leaving(threads: TracedThreads, tid: int) -> bool:

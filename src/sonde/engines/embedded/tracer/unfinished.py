@@ -33,6 +33,10 @@ _MEMORY_DEVICES = 1
 """The major number of /dev/zero, /dev/urandom and the like."""
 
 
+_Words = dict[int, int]
+"""By place among the registers, or by address: what is to be there."""
+
+
 class Unfinished(NamedTuple):
     """A call that has been made once more: bytes moved before, what it got for arguments by their place among the
     registers, and what was in words of memory."""
@@ -42,32 +46,40 @@ class Unfinished(NamedTuple):
     words: tuple[tuple[int, int], ...] = ()
 
 
-_Words = dict[int, int]
-"""By place among the registers, or by address: what is to be there."""
+class Rest(NamedTuple):
+    """What is left of a call: what was moved, and what registers and words of memory are to have."""
+
+    done: int
+    arguments: _Words
+    words: _Words
 
 
-def go_on(tid: int) -> Unfinished | None:
-    """The thread stopped because the guardian asked for it, and no signal waits: have the call that it leaves go on if
-    it was cut short. Raises OSError."""
+def rest(tid: int) -> Rest | None:
+    """Of the call that the stopped thread leaves, if that was cut short. Raises OSError."""
     number, done = ptrace.called(tid), ptrace.result(tid)
     if number not in system_calls.MOVING or done <= 0:
         return None
-    given = [ptrace.call(ptrace.PEEKUSER, tid, place) & (1 << 64) - 1 for place in registers.CALL_ARGUMENTS]
+    given = [ptrace.peek_user(tid, place) for place in registers.CALL_ARGUMENTS]
     if not _waits_for_all(tid, number, given):
         return None
     left = _left(tid, number, given, done)
     if left is None:
         return None
     arguments, words = left
+    return Rest(done, {registers.CALL_ARGUMENTS[place]: value for place, value in arguments.items()}, words)
+
+
+def go_on(tid: int, left: Rest) -> Unfinished:
+    """Have the call made once more for that. The thread stands for nothing but the guardian. Raises OSError."""
     before = Unfinished(
-        done,
-        tuple((registers.CALL_ARGUMENTS[place], given[place]) for place in arguments),
-        tuple((address, ptrace.peek(tid, address)) for address in words),
+        left.done,
+        tuple((place, ptrace.peek_user(tid, place)) for place in left.arguments),
+        tuple((address, ptrace.peek(tid, address)) for address in left.words),
     )
-    for address, value in words.items():
+    for address, value in left.words.items():
         ptrace.call(ptrace.POKEDATA, tid, address, value)
-    for place, value in arguments.items():
-        ptrace.call(ptrace.POKEUSER, tid, registers.CALL_ARGUMENTS[place], value)
+    for place, value in left.arguments.items():
+        ptrace.call(ptrace.POKEUSER, tid, place, value)
     ptrace.call(ptrace.POKEUSER, tid, registers.CALL_RESULT, -_RESTARTNOINTR)
     return before
 
