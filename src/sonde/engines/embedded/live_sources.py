@@ -13,7 +13,7 @@ from sonde.engines.embedded.sources.contexts import Contexts
 from sonde.engines.embedded.sources.stops import Handler, Hooks, Record, StopSource
 from sonde.engines.embedded.sources.tail_callees import TailCallees
 from sonde.engines.embedded.sources.timers import TimerSource
-from sonde.engines.embedded.tracer.stops import EXEC, FORK, HELD, LOST, RAN
+from sonde.engines.embedded.tracer.stops import EXEC, EXIT, FORK, HELD, LOST, RAN
 from sonde.launch import GuardianError
 from sonde.model.errors import AbortedError, EngineError
 from sonde.model.spec import devices
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sonde.engines.base import SiteOfFile
     from sonde.engines.embedded.sources.filed_packets import FiledPackets
     from sonde.engines.embedded.sources.sampling import Sampling
-    from sonde.engines.embedded.sources.stopped_samples import Periods
+    from sonde.engines.embedded.sources.stopped_samples import Periods, StoppedSamples
     from sonde.engines.embedded.sources.switching import Switching
     from sonde.engines.embedded.sources.user_probes import UserProbes
 
@@ -43,6 +43,7 @@ class LiveSources:
         self._sampling: Sampling | None = None
         self._switching: Switching | None = None
         self._periods: Periods | None = None
+        self._stopped_samples: StoppedSamples | None = None
         self._user_probes: UserProbes | None = None
         self._stops: StopSource | None = None
         self._breakpoints_lost = 0
@@ -116,8 +117,14 @@ class LiveSources:
             from sonde.engines.embedded.sources.stopped_samples import Periods, StoppedSamples  # likewise
 
             self._periods = Periods()
-            samples = StoppedSamples(self._timers, world.environment, self._periods)
-            stops.handlers[RAN] = stops.with_registers(samples.handle)
+            samples = self._stopped_samples = StoppedSamples(self._timers, world.environment, self._periods)
+            exiting = stops.handlers[EXIT]
+
+            def end(record: Record) -> None:
+                samples.end(record)
+                exiting(record)
+
+            stops.handlers |= {RAN: stops.with_registers(samples.handle), EXIT: end}
 
     def _watch_threads(self, stops: StopSource, followed: FollowedGroup) -> None:
         """See threads get CPUs, and run onto breakpoints, where programs have to do with that."""
@@ -198,6 +205,8 @@ class LiveSources:
                 followed.tracees.want_sites(self._user_probes.files)
                 self._has_begun = True
             followed.tracees.begin(self._plan, followed.evaluation)
+            if self._stopped_samples is not None:
+                self._stopped_samples.set_traps(followed.tracees)
             if self._plan.refusals:
                 require_native(followed)
             adopt_present(followed, self._world.access.threads)
@@ -226,6 +235,7 @@ class LiveSources:
     def losses(self) -> tuple[int, int, int, int]:
         """Ticks that were skipped, ticks, switches and breakpoints that were lost."""
         lost = self._timers.lost + (self._sampling.lost if self._sampling is not None else 0)
+        lost += self._periods.lost if self._periods is not None else 0
         switches = self._switching.lost if self._switching is not None else 0
         return self._timers.skipped, lost, switches, self._breakpoints_lost
 

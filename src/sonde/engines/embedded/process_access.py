@@ -13,7 +13,7 @@ from sonde.engines.embedded.sources.threads import Threads
 from sonde.engines.embedded.sources.wishes import plan_of
 from sonde.engines.embedded.tracer.memory import ProcessMemory
 from sonde.engines.embedded.tracer.plan import FILES, StopPlan
-from sonde.engines.embedded.tracer.stops import EXEC, FORK, MAPPED
+from sonde.engines.embedded.tracer.stops import EXEC, EXIT, FORK, MAPPED
 from sonde.model.spec import TracingSpec, has_samples, has_user_addresses
 from sonde.runtime.machine.memory import MachineMemory
 from sonde.runtime.structures import Structures
@@ -48,7 +48,7 @@ class ProcessAccess:
 
             self.stops_samples = followed.stops_samples and (self.reads_more or look_at_threads(spec))
             if self.stops_samples:
-                self.plan = self.plan._replace(registers=True)
+                self.plan = self.plan._replace(registers=True, events=self.plan.events | {EXIT})
         if followed is not None and firings.has_samples(spec, not self.stops_samples):
             from sonde.engines.embedded.sources.sampling import SampledMemory  # most runs do without
 

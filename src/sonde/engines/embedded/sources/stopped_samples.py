@@ -3,8 +3,10 @@
 A thread that stands can be looked at as at a system call: its whole stack, its memory, the interpreter's frames.
 Nothing of the kernel's is needed for that. When a clock is due, threads that run are asked to stop
 (`tracer/samples.py`), and each that does fires the clocks as often as its CPU time says: once for each period that it
-has used since. So who has waited for a CPU when he was asked fires no more than others, and it does not matter how late
-sonde is. Where the first period begins is left to chance, or what runs for less than one would never be seen.
+has used since. So who has waited for a CPU when he was asked fires no more than others, and a program that is held does
+not lose its samples. Few periods are made up for at one place, the others at the next ones; what is left when a thread
+ends is lost, and counted. Where the first period begins is left to chance, or what runs for less than one would never
+be seen.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from sonde.engines.embedded.sources.tail_callees import TailCallees
 from sonde.engines.embedded.sources.task import TracedTask
 from sonde.engines.embedded.sources.timers import TimerSource
 from sonde.engines.embedded.sources.wishes import USER
+from sonde.engines.embedded.tracer.tracees import Tracees
 from sonde.model.spec import TracingSpec
 from sonde.runtime.environment import Environment
 from sonde.runtime.programs.ready import called_helpers
@@ -32,10 +35,16 @@ def look_at_threads(spec: TracingSpec) -> bool:
     return any(called_helpers(each) & USER or samples_registers(each) for each in running)
 
 
+_AT_ONCE = 4
+"""Periods that are made up for at one place."""
+
+
 class Periods:
-    """How often each thread is to fire each clock. `begin` gives where a first period begins, of its length."""
+    """How often each thread is to fire each clock. `begin` gives where a first period begins, of its length. `lost`:
+    periods that threads have used up to their end, and nobody has looked at."""
 
     def __init__(self, begin: Callable[[int], int] = random.randrange) -> None:
+        self.lost = 0
         self._begin = begin
         self._before: dict[int, int] = {}
         self._ends: dict[int, dict[int, int]] = {}
@@ -45,21 +54,29 @@ class Periods:
         """What threads that are there have used by now, in ns, does not count."""
         self._before = dict(used)
 
-    def ended(self, tid: int, clock: int, period: int, used: int) -> int:
-        """How many periods of the clock the thread has come to the end of since this was last asked, having used so
-        many ns of CPU time in all; 1 where that is not known, which is 0."""
+    def due(self, tid: int, clock: int, period: int, used: int) -> int:
+        """How often the thread is to fire the clock, having used so many ns of CPU time in all; once where that is not
+        known, which is 0."""
         if not used:
             return 1
-        ends = self._ends.setdefault(tid, {})
-        end = ends.get(clock)
-        if end is None:
-            end = self._before.get(tid, 0) + period - self._begin(period)
-        count = max((used - end) // period + 1, 0)
-        ends[clock] = end + count * period
+        count = min(self._ended(tid, clock, period, used), _AT_ONCE)
+        self._ends[tid][clock] += count * period
         return count
 
+    def end(self, tid: int, clock: int, period: int, used: int) -> None:
+        """The thread ends. What it has not fired yet is lost."""
+        if used:
+            self.lost += self._ended(tid, clock, period, used)
+
+    def _ended(self, tid: int, clock: int, period: int, used: int) -> int:
+        """How many periods the thread has come to the end of since the last one that is done with."""
+        ends = self._ends.setdefault(tid, {})
+        if clock not in ends:
+            ends[clock] = self._before.get(tid, 0) + period - self._begin(period)
+        return int(max((used - ends[clock]) // period + 1, 0))
+
     def forget(self, tid: int) -> None:
-        """The thread has ended."""
+        """The thread is gone."""
         self._ends.pop(tid, None)
         self._before.pop(tid, None)
 
@@ -71,17 +88,37 @@ class StoppedSamples:
         self._timers = timers
         self._environment = environment
         self._periods = periods
+        self.traps: tuple[int, ...] = ()
+        """The periods of the clocks by which threads stop by themselves; none where they are asked to."""
+
+    def set_traps(self, tracees: Tracees) -> None:
+        """Have threads stop by themselves, if the kernel has clocks for that: nobody is asked then."""
+        wanted = tuple(dict.fromkeys(self._timers.clocks[number].period for number in self._timers.stopped))
+        if tracees.set_traps(wanted):
+            self.traps = wanted
+            self._timers.leave_asking()
 
     def handle(self, record: Record, task: TracedTask) -> None:
         """The handler of RAN, for a thread whose registers are in the buffer. A clock that counts the process's own
         code alone does not fire in a system call."""
-        _, _, tid, when, used, in_call, *_ = record
+        _, _, tid, when, used, in_call, which, *_ = record
         environment, timers = self._environment, self._timers
         for number in timers.stopped:
             clock = timers.clocks[number]
-            count = self._periods.ended(tid, number, clock.period, used)
+            if self.traps:
+                count = int(self.traps[which] == clock.period)
+            else:
+                count = self._periods.due(tid, number, clock.period, used)
             if in_call and not clock.in_kernel:
                 continue
             for _ in range(count):
                 environment.task, environment.now = task, when
                 timers.fire(number)
+
+    def end(self, record: Record) -> None:
+        """A thread is about to end, having used `b` ns of CPU time."""
+        _, _, tid, _, _, used, *_ = record
+        if self.traps:
+            return
+        for number in self._timers.stopped:
+            self._periods.end(tid, number, self._timers.clocks[number].period, used)

@@ -8,7 +8,6 @@ at neither registers nor stacks run with these, and nothing is stopped.
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Collection, Sequence
 
 from sonde.engines.embedded.sources.buffers import Buffers
@@ -24,9 +23,10 @@ if TYPE_CHECKING:
     from sonde.engines.embedded.sources.sample_ring import SampleRing
 
 
-_EARLIEST, _LATEST = 0.75, 1.25
-"""When threads are asked to stop again, in periods: what a program does in turns of the same length is not to meet
-samples always in the same place."""
+_EARLIEST = 0.75
+_TURN = 0.618
+"""Threads are asked to stop again after 0.75 to 1.25 periods, each time another part of these: what a program does in
+turns of the same length is not to meet samples always in the same place."""
 
 
 class TimerSource:
@@ -41,6 +41,7 @@ class TimerSource:
         self.clocks = clocks
         self.sampled, self.stopped = sampled, stopped
         self._ask = ask
+        self._turn = 0.0
         self._timed = [n for n in range(len(clocks)) if n not in self.sampled]
         self._events = _events(clocks, environment, buffers, ring)
         self.fire: Callable[..., None] = self._events.overflow if self._events is not None else _fire_nothing
@@ -60,6 +61,10 @@ class TimerSource:
         """Firings that came while a program of a clock ran, and were dropped."""
         return self._events.skipped if self._events is not None else 0
 
+    def leave_asking(self) -> None:
+        """Threads stop by themselves for the clocks that are `stopped`."""
+        self._ask = None
+
     def forget(self, tid: int) -> None:
         """The thread has ended."""
         if self._events is not None:
@@ -67,7 +72,9 @@ class TimerSource:
 
     def start(self) -> None:
         now = monotonic_ns()
-        self._due = {number: now + self.clocks[number].period for number in self._timed}
+        asked = () if self._ask is None else self.stopped
+        timed = [number for number in self._timed if number in asked or number not in self.stopped]
+        self._due = {number: now + self.clocks[number].period for number in timed}
         self.next = min(self._due.values(), default=0)
 
     def advance(self, now: int) -> None:
@@ -79,7 +86,8 @@ class TimerSource:
                 continue
             clock = self.clocks[number]
             if number in self.stopped:
-                self._due[number] = now + int(clock.period * random.uniform(_EARLIEST, _LATEST))
+                self._turn = (self._turn + _TURN) % 1
+                self._due[number] = now + int(clock.period * (_EARLIEST + self._turn / 2))
                 is_asking = True
                 continue
             late = (now - due) // clock.period

@@ -50,7 +50,7 @@ def called(threads: TracedThreads, tid: int) -> None:
         own_filters.installed(threads, tid)
     wanted = threads.inside.pop(tid, None)
     if (
-        (wanted == 0 and tid not in threads.sampled)
+        (wanted == 0 and not samples.is_asked(threads, tid))
         or not threads.tracing
         or threads.ptrace(ptrace.GET_SYSCALL_INFO, tid, ptrace.INFO_SIZE, threads.info) < 0
     ):
@@ -103,7 +103,7 @@ def _leaves(threads: TracedThreads, tid: int, wanted: int | None) -> None:
         number = ptrace.called(tid)
         wanted = number << 4 | threads.wanted.get(number, 0)
     result = threads.writer.info_words[_NUMBER] - (1 << 64)
-    if tid in threads.sampled and samples.cuts_short(threads, tid, ptrace.result(tid)):
+    if samples.is_asked(threads, tid) and samples.cuts_short(threads, tid, ptrace.result(tid)):
         threads.proceed(tid)
     elif result >= -MAX_ERRNO and interruptions.is_to_be_repeated(threads, tid, result):
         interruptions.ask_again(threads, tid)

@@ -53,6 +53,10 @@ FILTER = 13
 SAMPLE = 14
 """Threads that run stop, and are told by RAN."""
 
+TRAPS = 15
+"""From here on clocks of their own stop the threads (traps.py), which RAN tells of: `argument` bytes of u64 follow, the
+mark of their signals and the periods. Answered by SEIZED."""
+
 INJECTION = struct.Struct("=Qq")
 """The number of the record, the result."""
 
@@ -75,7 +79,7 @@ DATA = 5
 ANSWER = struct.Struct("=IIq")
 """What it is, of which thread, the value."""
 
-_LONG = (PLAN, READ, WRITE, SITES, INJECT, FILTER)
+_LONG = (PLAN, READ, WRITE, SITES, INJECT, FILTER, TRAPS)
 
 
 class SondeEnded(Exception):  # noqa: N818 - it is no error

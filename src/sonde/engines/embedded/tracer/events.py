@@ -52,7 +52,7 @@ def _event(threads: TracedThreads, tid: int, event: int) -> None:
     elif event == ptrace.EVENT_EXEC:
         _exec(threads, tid, message)
     elif event == ptrace.EVENT_EXIT:
-        _tell(threads, tid, stops.EXIT, message)
+        _tell(threads, tid, stops.EXIT, message, threads.running.turn(tid).used if threads.sampled else 0)
     else:
         threads.proceed(tid)
 
@@ -82,6 +82,8 @@ def _made(threads: TracedThreads, tid: int, made: int, event: int) -> None:
         threads.requests[made] = threads.requests.get(tid, ptrace.CONT)
         stepping.inherit(threads, tid, made)
         threads.announced[made] = (tid, int(is_thread), inside >> 4 if inside else -1)
+    if threads.traps is not None:
+        threads.traps.made(tid, made)
     _tell(threads, tid, stops.FORK, made, int(is_thread))
     if made in threads.early:
         threads.start(made, *threads.announced.pop(made))
@@ -108,7 +110,7 @@ def _stop(threads: TracedThreads, tid: int, number: int) -> None:
             threads.proceed(tid)
         else:
             threads.waiting.add(tid)
-    elif tid in threads.sampled:
+    elif samples.is_asked(threads, tid):
         samples.stopped(threads, tid)
     else:
         if tid in threads.turning:
@@ -132,6 +134,10 @@ def _exec(threads: TracedThreads, tid: int, former: int) -> None:
             threads.calls.pop(each, None)
         if threads.tracing:
             threads.spaces.look(tid, tid)
+    if threads.traps is not None:
+        # What may not be looked at is not sampled.
+        with suppress(OSError):
+            threads.traps.executed(tid, former)
     # A library's constructor has called exec: the command begins here, short of its entry.
     begins = threads.breakpoints.pop(tid, None) is not None
     if former != tid:
@@ -140,7 +146,7 @@ def _exec(threads: TracedThreads, tid: int, former: int) -> None:
             if former in known:
                 known[tid] = known.pop(former)
         threads.announced.pop(former, None)
-        threads.sampled.discard(former)
+        threads.sampled.pop(former, None)
         threads.unfinished.pop(tid, None)
         if former in threads.unfinished:
             threads.unfinished[tid] = threads.unfinished.pop(former)
@@ -166,7 +172,9 @@ def wait_for_go(threads: TracedThreads, tid: int) -> None:
 
 
 def _signal(threads: TracedThreads, tid: int, number: int) -> None:
-    """A signal is about to be delivered, if it is not the breakpoint at the command's entry."""
+    """A signal is about to be delivered, if it is not the breakpoint at the command's entry, nor a clock's."""
+    if number == signal.SIGTRAP and samples.is_trapped(threads, tid):
+        return
     if number == signal.SIGTRAP and tid in threads.breakpoints:
         address = threads.breakpoints[tid][0]
         if ptrace.has_run_onto(tid, address):
@@ -216,13 +224,17 @@ def _ended(threads: TracedThreads, tid: int, status: int) -> None:
         threads.breakpoints,
         threads.repeating,
         threads.unfinished,
+        threads.sampled,
     ):
         known.pop(tid, None)
     threads.thrown.pop(tid, None)
     threads.installing.pop(tid, None)
     threads.in_exec.pop(tid, None)
-    for group in (threads.starting, threads.waiting, threads.standing, threads.renewed, threads.sampled):
+    for group in (threads.starting, threads.waiting, threads.standing, threads.renewed):
         group.discard(tid)
+    threads.running.forget(tid)
+    if threads.traps is not None:
+        threads.traps.forget(tid)
     threads.forget_filters(tid)
     threads.early.pop(tid, 0)
     if tid in threads.calls:

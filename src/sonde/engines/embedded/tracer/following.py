@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import select
 import signal
+from contextlib import suppress
 
-from sonde.engines.embedded.tracer import commands, events, obeying, orphans, ptrace, stops
+from sonde.engines.embedded.tracer import commands, events, obeying, orphans, ptrace, samples, stops
 from sonde.engines.embedded.tracer.breakpoints import Breakpoints
 from sonde.engines.embedded.tracer.placement import WAIT, Placement
 from sonde.engines.embedded.tracer.quick import Quick
@@ -67,7 +68,7 @@ class Follower:
                     filtered(tid)
                 elif status == ptrace.SYSCALL_STOP:
                     called(tid)
-                elif status == ptrace.TRAP_STOP and hit(tid):
+                elif status == ptrace.TRAP_STOP and not self._is_clock(tid) and hit(tid):
                     while threads.ended_early:
                         events.handle(threads, *threads.ended_early.pop())
                 elif tid == self._watcher:
@@ -83,6 +84,11 @@ class Follower:
 
             self._confess(traceback.format_exc().encode())
             return threads.stopped, status
+
+    def _is_clock(self, tid: int) -> bool:
+        with suppress(ProcessLookupError):
+            return samples.is_clock(self.threads, tid)
+        return False
 
     def _confess(self, error: bytes) -> None:
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
+import struct
 from contextlib import suppress
 from functools import cache
 
@@ -41,6 +42,8 @@ def obey(threads: TracedThreads, asked: int, tid: int, argument: int, payload: b
         _stand(threads)
     elif asked == commands.SAMPLE:
         samples.ask(threads)
+    elif asked == commands.TRAPS:
+        threads.answer(commands.SEIZED, tid, _set_traps(threads, payload))
     elif asked == commands.GO:
         _go(threads)
     elif asked == commands.READ:
@@ -166,6 +169,23 @@ def _stand(threads: TracedThreads) -> None:
         if request == ptrace.SYSCALL and tid not in threads.waiting:
             threads.standing.add(tid)
             threads.ptrace(ptrace.INTERRUPT, tid, 0, 0)
+
+
+def _set_traps(threads: TracedThreads, payload: bytes) -> int:
+    """0 or an errno: then there are none."""
+    from sonde.engines.embedded.tracer.traps import ClockTraps  # few sessions have samples
+
+    mark, *periods = (word for (word,) in struct.iter_unpack("=Q", payload))
+    traps = ClockTraps(periods, mark)
+    try:
+        for tid in threads.requests:
+            with suppress(ProcessLookupError):
+                traps.add(tid)
+    except OSError as error:
+        traps.close()
+        return error.errno or errno.EPERM
+    threads.traps = traps
+    return 0
 
 
 def _go(threads: TracedThreads) -> None:

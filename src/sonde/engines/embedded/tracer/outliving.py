@@ -27,10 +27,13 @@ from sonde.engines.embedded.tracer import (
 )
 from sonde.engines.embedded.tracer.placement import Placement
 from sonde.engines.embedded.tracer.threads import TracedThreads
+from sonde.engines.embedded.tracer.traps import is_pending
 
 
 def outlive(threads: TracedThreads, tid: int, status: int) -> None:
     """Until no thread is left to look after. `tid` stopped with `status` and is not yet continued; 0: none is."""
+    if threads.traps is not None:
+        threads.traps.close()
     breakpoint_ends.restore(threads)
     for each in threads.early:
         _adopt(threads, each)
@@ -112,6 +115,8 @@ def _stopped(threads: TracedThreads, tid: int, status: int) -> None:
         threads.notifications.awaited = 0
     elif number == signal.SIGTRAP | 0x80 and tid == threads.notifications.awaited:
         threads.notifications.look(tid, threads.plan.notified)
+    if not event and number == signal.SIGTRAP and samples.is_clock(threads, tid):
+        number = 0
     # Whatever cannot be undone, the thread must run on; it may be gone, too.
     with suppress(OSError):
         is_asked = threads.is_free(tid) or _has_slots(threads, tid)
@@ -206,7 +211,10 @@ def _let_go(threads: TracedThreads, tid: int, deliver: int, is_at_rest: bool = F
         if _has_slots(threads, tid) and not _unmapped(threads, tid, is_at_rest):
             threads.ptrace(ptrace.CONT, tid, 0, deliver)
             return
-    if tid == threads.notifications.awaited or tid in threads.installing or tid in threads.unfinished:
+    if threads.traps is not None and is_pending(tid):
+        # Its clock has sent a signal that it must not get: if it blocks that, as long as it does.
+        threads.ptrace(ptrace.CONT, tid, 0, deliver)
+    elif tid == threads.notifications.awaited or tid in threads.installing or tid in threads.unfinished:
         # It may have got its filter, and wait for ever if nobody reads the listener.
         threads.ptrace(ptrace.SYSCALL, tid, 0, deliver)
     else:

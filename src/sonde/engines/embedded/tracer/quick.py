@@ -13,7 +13,7 @@ from collections.abc import Callable
 from mmap import mmap
 
 from sonde.arch import system_calls
-from sonde.engines.embedded.tracer import call_stops, ptrace, seccomp, stops
+from sonde.engines.embedded.tracer import call_stops, ptrace, samples, seccomp, stops
 from sonde.engines.embedded.tracer.plan import ENTRY, HOLD_ENTRY, HOLD_RETURN, RETURN
 from sonde.engines.embedded.tracer.threads import TracedThreads
 from sonde.machine.system import monotonic_ns
@@ -115,14 +115,14 @@ def _called(
 ) -> Callable[[int], None]:
     ask, words, inside, requests = threads.ptrace, threads.writer.words, threads.inside, threads.requests
     installing, turning = threads.installing, threads.turning
-    unfinished, sampled = threads.unfinished, threads.sampled
+    unfinished, is_asked = threads.unfinished, samples.is_asked
     entry, back, go, step = stops.ENTRY, stops.RETURN, ptrace.CONT, ptrace.SYSCALL
     clone = system_calls.CLONE
     native, entering, leaving = system_calls.AUDIT_ARCHITECTURE, ptrace.INFO_ENTRY, ptrace.INFO_EXIT
 
     def called(tid: int) -> None:
         wanted = inside.get(tid, -1)
-        if tid in installing or tid in turning or tid in unfinished or tid in sampled:
+        if tid in installing or tid in turning or tid in unfinished or is_asked(threads, tid):
             call_stops.called(threads, tid)
             return
         if wanted == 0 and threads.tracing:

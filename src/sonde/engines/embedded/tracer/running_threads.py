@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+
+from sonde.typed import NamedTuple
 
 _LONGEST = 256
 _MOST_FILES = 256
@@ -12,39 +13,46 @@ _MOST_FILES = 256
 _RUNS = b"R"
 
 
+class Turn(NamedTuple):
+    """ns that a thread has had a CPU, and how often it has got one (/proc/TID/schedstat); 0 where that is not counted,
+    or the thread is gone."""
+
+    used: int
+    number: int
+
+
 class RunningThreads:
-    """Knows of threads what the kernel has counted for them when they were last found waiting."""
+    """Knows what the kernel has counted for threads when they were last found waiting."""
 
     def __init__(self) -> None:
         self._files: dict[int, int] = {}
         self._waiting: dict[int, bytes] = {}
 
-    def runs(self, tid: int) -> bool:
-        """A thread that has waited, and has got no CPU since, waits: what the kernel counts of its turns says so for
-        less than its state."""
+    def turn_if_running(self, tid: int) -> Turn | None:
+        """None of a thread that waits. One that has waited, and has got no CPU since, waits: what the kernel counts of
+        its turns says so for less than its state."""
         try:
             counted = self._read(tid)
             if counted and counted == self._waiting.get(tid):
-                return False
+                return None
             with open(f"/proc/{tid}/stat", "rb", buffering=0) as file:
                 state = file.read(_LONGEST).rpartition(b") ")[2][:1]
         except OSError:
-            return False
+            return None
         if state == _RUNS:
-            return True
+            return _turn(counted)
         self._waiting[tid] = counted
-        return False
+        return None
 
-    def used(self, tid: int) -> int:
-        """The CPU time that a stopped thread has used, in ns; 0 where the kernel does not count it, or it is gone."""
+    def turn(self, tid: int) -> Turn:
+        """Of a thread that stands."""
         try:
-            return int((self._read(tid) or b"0").split()[0])
+            return _turn(self._read(tid))
         except OSError:
-            return 0
+            return Turn(0, 0)
 
     def _read(self, tid: int) -> bytes:
-        """ns on a CPU, ns of waiting for one, turns (/proc/TID/schedstat); b"" where they are not counted. Raises
-        OSError."""
+        """The text of the file; b"" where nothing is counted. Raises OSError."""
         descriptor = self._files.get(tid)
         if descriptor is not None:
             try:
@@ -65,10 +73,14 @@ class RunningThreads:
                 os.close(descriptor)
         return b"" if counted.startswith(b"0 0 ") else counted
 
-    def forget_others(self, tids: Iterable[int]) -> None:
-        """All but these threads are gone."""
-        known = set(tids)
-        for tid in self._waiting.keys() - known:
-            del self._waiting[tid]
-        for tid in self._files.keys() - known:
-            os.close(self._files.pop(tid))
+    def forget(self, tid: int) -> None:
+        """The thread is gone."""
+        self._waiting.pop(tid, None)
+        descriptor = self._files.pop(tid, None)
+        if descriptor is not None:
+            os.close(descriptor)
+
+
+def _turn(counted: bytes) -> Turn:
+    words = counted.split()
+    return Turn(int(words[0]), int(words[2])) if len(words) > 2 else Turn(0, 0)

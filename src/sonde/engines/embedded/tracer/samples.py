@@ -1,10 +1,16 @@
 """Threads that run are stopped, so that their stacks can be looked at: the guardian's part of samples.
 
-Only what is on a CPU, or waits for one, is asked to stop (PTRACE_INTERRUPT): right before, /proc is asked for its
-state. A call that it enters meanwhile, or is in, is interrupted all the same: it begins again (interruptions.py) or
-goes on (unfinished.py). Until such a call has returned the thread is not asked again, as a call that takes longer than
-the time between two samples would never come to its end, and a limit of time would begin anew for ever. It is looked at
-where the call returns.
+Only what has a CPU, or waits for one, is asked to stop (PTRACE_INTERRUPT): right before, /proc is asked for its state.
+A call that it enters meanwhile, or is in, is interrupted all the same: it begins again (interruptions.py) or goes on
+(unfinished.py). Until such a call has returned the thread is not asked again, as a call that takes longer than the time
+between two samples would never come to its end, and a limit of time would begin anew for ever. It is looked at where
+the call returns, if it has taken long.
+
+**A place is told only if chance has chosen it.** Where no CPU is idle one is taken from a thread, for the guardian or
+for others, mostly where that enters the kernel or leaves it: so threads that wait for a CPU stand at the end of system
+calls more often than they run there. A thread that had a CPU all the time from when it was asked until it stops has
+been met by chance. Others are let go on: what they have used counts for the next place that is told. After many in a
+row any place is good enough, as where there is one CPU.
 
 A thread whose calls stop anyway is known to be in one, and is left alone there.
 """
@@ -12,15 +18,23 @@ A thread whose calls stop anyway is known to be in one, and is left alone there.
 from __future__ import annotations
 
 from sonde.engines.embedded.tracer import interruptions, ptrace, stops, unfinished
-from sonde.engines.embedded.tracer.threads import TracedThreads
+from sonde.engines.embedded.tracer.threads import SampledThread, TracedThreads
+from sonde.model.units import MILLISECOND
+
+_IN_A_ROW = 64
+"""Stops of a thread at places that chance has not chosen, before one is told."""
+
+_LONG = 2 * MILLISECOND
+"""ns of CPU time that a call has used where its thread is looked at behind it."""
 
 
 def ask(threads: TracedThreads) -> None:
     """Have the threads that run stop, to be told of by RAN."""
-    running = threads.running
+    running, sampled = threads.running, threads.sampled
     for tid in list(threads.requests):
-        if _may_stop(threads, tid) and running.runs(tid):
-            threads.sampled.add(tid)
+        if _may_stop(threads, tid) and (turn := running.turn_if_running(tid)) is not None:
+            missed = sampled[tid].missed if tid in sampled else 0
+            sampled[tid] = SampledThread(turn, missed, True)
             threads.ptrace(ptrace.INTERRUPT, tid, 0, 0)
 
 
@@ -32,20 +46,51 @@ def _may_stop(threads: TracedThreads, tid: int) -> bool:
     )  # fmt: skip
 
 
+def is_asked(threads: TracedThreads, tid: int) -> bool:
+    """Whether the thread is to stop for a sample."""
+    return tid in threads.sampled and threads.sampled[tid].is_asked
+
+
+def is_clock(threads: TracedThreads, tid: int) -> bool:
+    """Whether the thread, which is about to get SIGTRAP, has been stopped by a clock. Raises OSError if it is gone."""
+    return threads.traps is not None and threads.traps.clock(tid) >= 0
+
+
+def is_trapped(threads: TracedThreads, tid: int) -> bool:
+    """The same; it does not get the signal then. It stops once more, as if it had been asked to, where the end of the
+    guardian lets it go on."""
+    if threads.traps is None or (clock := threads.traps.clock(tid)) < 0:
+        return False
+    if threads.tracing and tid not in threads.unfinished:
+        threads.sampled[tid] = SampledThread(threads.running.turn(tid), _IN_A_ROW, True, clock)
+        threads.ptrace(ptrace.INTERRUPT, tid, 0, 0)
+    threads.proceed(tid)
+    return True
+
+
 def stopped(threads: TracedThreads, tid: int) -> None:
     """The thread has stopped to be sampled. Raises OSError if it is gone."""
-    threads.sampled.discard(tid)
+    asked, turn = threads.sampled[tid], threads.running.turn(tid)
     in_call = ptrace.called(tid) >= 0
     if in_call:
-        number = interruptions.begin_again(threads, tid)
-        if number >= 0:
-            threads.unfinished[tid] = None
-            if number not in threads.notifications.numbers:
-                threads.repeating[tid] = number
-        elif (left := unfinished.rest(tid)) is not None and not interruptions.has_signal(tid):
-            threads.unfinished[tid] = unfinished.go_on(tid, left)
-            threads.repeating[tid] = ptrace.called(tid)
-    _tell(threads, tid, in_call)
+        _have_call_go_on(threads, tid)
+    is_by_chance = turn.number == asked.turn.number or asked.missed >= _IN_A_ROW
+    threads.sampled[tid] = SampledThread(turn, 0 if is_by_chance else asked.missed + 1, False, asked.clock)
+    if is_by_chance:
+        threads.tell(tid, stops.RAN, True, turn.used, int(in_call), asked.clock)
+    else:
+        threads.proceed(tid)
+
+
+def _have_call_go_on(threads: TracedThreads, tid: int) -> None:
+    number = interruptions.begin_again(threads, tid)
+    if number >= 0:
+        threads.unfinished[tid] = None
+        if number not in threads.notifications.numbers:
+            threads.repeating[tid] = number
+    elif (left := unfinished.rest(tid)) is not None and not interruptions.has_signal(tid):
+        threads.unfinished[tid] = unfinished.go_on(tid, left)
+        threads.repeating[tid] = ptrace.called(tid)
 
 
 def called(threads: TracedThreads, tid: int) -> bool:
@@ -60,14 +105,18 @@ def called(threads: TracedThreads, tid: int) -> bool:
     if tid in threads.inside:
         return False
     threads.repeating.pop(tid, None)
-    _tell(threads, tid, True)
+    turn = threads.running.turn(tid)
+    if threads.traps is None and tid in threads.sampled and turn.used - threads.sampled[tid].turn.used > _LONG:
+        threads.tell(tid, stops.RAN, True, turn.used, 1, threads.sampled[tid].clock)
+    else:
+        threads.proceed(tid)
     return True
 
 
 def cuts_short(threads: TracedThreads, tid: int, result: int) -> bool:
     """Whether a call that the thread leaves with this result was interrupted alone because the thread is to be sampled:
     it is asked once more then, to stop behind the call. It was asked when it stood at the call's entry."""
-    if tid not in threads.sampled:
+    if not is_asked(threads, tid):
         return False
     if result >= 0 and unfinished.rest(tid) is None:
         return False
@@ -96,7 +145,3 @@ def finish(threads: TracedThreads, tid: int) -> None:
     call = threads.unfinished.pop(tid, None)
     if call is not None:
         unfinished.finish(tid, call)
-
-
-def _tell(threads: TracedThreads, tid: int, in_call: bool) -> None:
-    threads.tell(tid, stops.RAN, True, threads.running.used(tid), int(in_call))

@@ -40,7 +40,8 @@ EXEC = 5
 """A new program is in place, before its first instruction. a: the former number of its thread, which has no END."""
 
 EXIT = 6
-"""A thread is about to end, its memory still there. a: its status as wait(2) gives it."""
+"""A thread is about to end, its memory still there. a: its status as wait(2) gives it. b: where threads are sampled
+the ns of CPU time that it has used."""
 
 END = 7
 """A thread is gone. a: its status as wait(2) gives it. Nothing is held. If it was killed early there is no START."""
@@ -67,7 +68,8 @@ same stop that is HELD may follow."""
 
 RAN = 14
 """A thread that ran has stopped, to be looked at; or it leaves a call that had to be made once more for that. a: ns of
-CPU time that it has used by now, 0 where the kernel does not count them; b: 1 if it was in a system call."""
+CPU time that it has used by now, 0 where the kernel does not count them; b: 1 if it was in a system call; c: the
+number of the clock that has stopped it (traps.py), -1 where sonde had asked for it."""
 
 UNWRITTEN, UNRETURNED, TAKEN_OUT, PASSABLE, UNREAD, UNCOUNTED, UNCALLED = range(1, 8)
 """UNWRITTEN: breakpoints that could not be put. UNRETURNED: calls whose return has none. TAKEN_OUT: breakpoints that

@@ -15,11 +15,14 @@ from sonde.engines.embedded.tracer.fetching import Fetcher
 from sonde.engines.embedded.tracer.notifications import Notifications
 from sonde.engines.embedded.tracer.plan import HOLD_RETURN, RETURN, StopPlan, followed
 from sonde.engines.embedded.tracer.ring import RecordWriter
-from sonde.engines.embedded.tracer.running_threads import RunningThreads
+from sonde.engines.embedded.tracer.running_threads import RunningThreads, Turn
 from sonde.engines.embedded.tracer.sites import FileSites
 from sonde.engines.embedded.tracer.unfinished import Unfinished
 from sonde.machine.system import monotonic_ns
-from sonde.typed import NamedTuple
+from sonde.typed import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from sonde.engines.embedded.tracer.traps import ClockTraps
 
 _NUMBER = 3
 """The word of struct ptrace_syscall_info with a call's number."""
@@ -31,6 +34,17 @@ class HeldThread(NamedTuple):
     record: int
     signal: int
     slot: int
+
+
+class SampledThread(NamedTuple):
+    """A thread that was asked to stop for a sample: its turn then, or, if it has stopped since, at that stop; how often
+    in a row it has been let go on without being told of; whether it is still to stop; the clock that has stopped it, -1
+    if none has."""
+
+    turn: Turn
+    missed: int
+    is_asked: bool
+    clock: int = -1
 
 
 class Installation(NamedTuple):
@@ -60,7 +74,8 @@ class TracedThreads:
     the stack pointers where threads have thrown exceptions that are not caught;
     `ended_early`: threads and their statuses of wait(2), which ended where something else was waited for.
     `outside`: at the end, those that are in no slot any more.
-    `running` knows which run; `sampled`: asked to stop for a sample. `unfinished`: what they leave by a stop for a
+    `running` knows which run; `sampled`: what is known of samples; `traps`: the
+    clocks that stop threads for these, None where sonde asks for it. `unfinished`: what they leave by a stop for a
     sample, and make once more; with what is to be put back behind that, if it goes on (samples.py).
     `installing`: what threads in a system call install. `turning`, `stepping`: see stepping.py.
     """
@@ -92,7 +107,8 @@ class TracedThreads:
         self.repeating: dict[int, int] = {}
         self.renewed: set[int] = set()
         self.running = RunningThreads()
-        self.sampled: set[int] = set()
+        self.sampled: dict[int, SampledThread] = {}
+        self.traps: ClockTraps | None = None
         self.unfinished: dict[int, Unfinished | None] = {}
         self.installing: dict[int, Installation] = {}
         self.turning: set[int] = set()

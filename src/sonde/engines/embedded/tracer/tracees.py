@@ -6,6 +6,7 @@ import errno
 import os
 import select
 import signal
+import struct
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -23,6 +24,7 @@ from sonde.engines.embedded.tracer import (
     sites,
     slices,
     stops,
+    traps,
 )
 from sonde.engines.embedded.tracer.held_command import HeldCommand
 from sonde.engines.embedded.tracer.memory import ProcessMemory
@@ -43,6 +45,9 @@ _PARTING = 0.2
 
 _UNINTERRUPTIBLE, _LOOKS, _BETWEEN_LOOKS = "D", 8, 0.05
 """The state of who waits for a page, how often it is looked at, and the seconds between."""
+
+_MARK_BYTES = 7
+"""As much as ClockTraps has room for."""
 
 _AT_ONCE = 4096
 """Bytes that a pipe takes whole."""
@@ -249,6 +254,16 @@ class Tracees:
     def sample(self) -> None:
         """Have the threads that run stop, each told of by RAN, which is held."""
         self._send(commands.SAMPLE)
+
+    def set_traps(self, periods: Sequence[int]) -> bool:
+        """Have clocks of their own stop threads each time that they have used so many ns, each told of by RAN, which is
+        held. False where the kernel has none. To be called behind begin(), before go()."""
+        if len(periods) > traps.MOST_CLOCKS:
+            return False
+        mark = int.from_bytes(os.urandom(_MARK_BYTES), "little")
+        data = struct.pack(f"={1 + len(periods)}Q", mark, *periods)
+        self._send(commands.TRAPS, 0, len(data), data)
+        return not self._answer(0, commands.SEIZED)[1]
 
     def inject(self, number: int, tid: int, result: int) -> None:
         """Give the system call of a thread that is held by the record of that number another result: it is not made if
