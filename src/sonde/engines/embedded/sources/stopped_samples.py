@@ -35,7 +35,7 @@ def look_at_threads(spec: TracingSpec) -> bool:
     return any(called_helpers(each) & USER or samples_registers(each) for each in running)
 
 
-_AT_ONCE = 4
+_AT_ONCE = 16
 """Periods that are made up for at one place."""
 
 

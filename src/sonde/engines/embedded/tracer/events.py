@@ -52,7 +52,7 @@ def _event(threads: TracedThreads, tid: int, event: int) -> None:
     elif event == ptrace.EVENT_EXEC:
         _exec(threads, tid, message)
     elif event == ptrace.EVENT_EXIT:
-        _tell(threads, tid, stops.EXIT, message, threads.running.turn(tid).used if threads.sampled else 0)
+        _tell(threads, tid, stops.EXIT, message, threads.running.used(tid) if threads.sampled else 0)
     else:
         threads.proceed(tid)
 

@@ -4,21 +4,11 @@ from __future__ import annotations
 
 import os
 
-from sonde.typed import NamedTuple
-
 _LONGEST = 256
 _MOST_FILES = 256
 """Descriptors that are kept; a file of others is opened each time."""
 
 _RUNS = b"R"
-
-
-class Turn(NamedTuple):
-    """ns that a thread has had a CPU, and how often it has got one (/proc/TID/schedstat); 0 where that is not counted,
-    or the thread is gone."""
-
-    used: int
-    number: int
 
 
 class RunningThreads:
@@ -28,31 +18,32 @@ class RunningThreads:
         self._files: dict[int, int] = {}
         self._waiting: dict[int, bytes] = {}
 
-    def turn_if_running(self, tid: int) -> Turn | None:
-        """None of a thread that waits. One that has waited, and has got no CPU since, waits: what the kernel counts of
-        its turns says so for less than its state."""
+    def runs(self, tid: int) -> bool:
+        """Whether a thread has a CPU or waits for one. One that has waited for something else, and has got no CPU
+        since, still does: what the kernel counts of its turns says so for less than its state."""
         try:
             counted = self._read(tid)
             if counted and counted == self._waiting.get(tid):
-                return None
+                return False
             with open(f"/proc/{tid}/stat", "rb", buffering=0) as file:
                 state = file.read(_LONGEST).rpartition(b") ")[2][:1]
         except OSError:
-            return None
+            return False
         if state == _RUNS:
-            return _turn(counted)
+            return True
         self._waiting[tid] = counted
-        return None
+        return False
 
-    def turn(self, tid: int) -> Turn:
-        """Of a thread that stands."""
+    def used(self, tid: int) -> int:
+        """The CPU time that a thread which stands has used, in ns; 0 where that is not counted, or it is gone."""
         try:
-            return _turn(self._read(tid))
+            return int((self._read(tid) or b"0").split()[0])
         except OSError:
-            return Turn(0, 0)
+            return 0
 
     def _read(self, tid: int) -> bytes:
-        """The text of the file; b"" where nothing is counted. Raises OSError."""
+        """ns on CPUs, ns of waiting for one, how often it has got one (/proc/TID/schedstat); b"" where they are not
+        counted. Raises OSError."""
         descriptor = self._files.get(tid)
         if descriptor is not None:
             try:
@@ -79,8 +70,3 @@ class RunningThreads:
         descriptor = self._files.pop(tid, None)
         if descriptor is not None:
             os.close(descriptor)
-
-
-def _turn(counted: bytes) -> Turn:
-    words = counted.split()
-    return Turn(int(words[0]), int(words[2])) if len(words) > 2 else Turn(0, 0)

@@ -1,16 +1,14 @@
 """Threads that run are stopped, so that their stacks can be looked at: the guardian's part of samples.
 
+Where the kernel has clocks for that, they stop by themselves (traps.py), at the very instruction that the thread was
+at. Else sonde says when: then it is met, where no CPU is idle, mostly where CPUs are given away, as the guardian has to
+be given one first: at the ends of system calls.
+
 Only what has a CPU, or waits for one, is asked to stop (PTRACE_INTERRUPT): right before, /proc is asked for its state.
 A call that it enters meanwhile, or is in, is interrupted all the same: it begins again (interruptions.py) or goes on
 (unfinished.py). Until such a call has returned the thread is not asked again, as a call that takes longer than the time
 between two samples would never come to its end, and a limit of time would begin anew for ever. It is looked at where
 the call returns, if it has taken long.
-
-**A place is told only if chance has chosen it.** Where no CPU is idle one is taken from a thread, for the guardian or
-for others, mostly where that enters the kernel or leaves it: so threads that wait for a CPU stand at the end of system
-calls more often than they run there. A thread that had a CPU all the time from when it was asked until it stops has
-been met by chance. Others are let go on: what they have used counts for the next place that is told. After many in a
-row any place is good enough, as where there is one CPU.
 
 A thread whose calls stop anyway is known to be in one, and is left alone there.
 """
@@ -21,9 +19,6 @@ from sonde.engines.embedded.tracer import interruptions, ptrace, stops, unfinish
 from sonde.engines.embedded.tracer.threads import SampledThread, TracedThreads
 from sonde.model.units import MILLISECOND
 
-_IN_A_ROW = 64
-"""Stops of a thread at places that chance has not chosen, before one is told."""
-
 _LONG = 2 * MILLISECOND
 """ns of CPU time that a call has used where its thread is looked at behind it."""
 
@@ -32,9 +27,8 @@ def ask(threads: TracedThreads) -> None:
     """Have the threads that run stop, to be told of by RAN."""
     running, sampled = threads.running, threads.sampled
     for tid in list(threads.requests):
-        if _may_stop(threads, tid) and (turn := running.turn_if_running(tid)) is not None:
-            missed = sampled[tid].missed if tid in sampled else 0
-            sampled[tid] = SampledThread(turn, missed, True)
+        if _may_stop(threads, tid) and running.runs(tid):
+            sampled[tid] = SampledThread(True)
             threads.ptrace(ptrace.INTERRUPT, tid, 0, 0)
 
 
@@ -62,7 +56,7 @@ def is_trapped(threads: TracedThreads, tid: int) -> bool:
     if threads.traps is None or (clock := threads.traps.clock(tid)) < 0:
         return False
     if threads.tracing and tid not in threads.unfinished:
-        threads.sampled[tid] = SampledThread(threads.running.turn(tid), _IN_A_ROW, True, clock)
+        threads.sampled[tid] = SampledThread(True, clock)
         threads.ptrace(ptrace.INTERRUPT, tid, 0, 0)
     threads.proceed(tid)
     return True
@@ -70,16 +64,12 @@ def is_trapped(threads: TracedThreads, tid: int) -> bool:
 
 def stopped(threads: TracedThreads, tid: int) -> None:
     """The thread has stopped to be sampled. Raises OSError if it is gone."""
-    asked, turn = threads.sampled[tid], threads.running.turn(tid)
+    clock, used = threads.sampled[tid].clock, threads.running.used(tid)
     in_call = ptrace.called(tid) >= 0
     if in_call:
         _have_call_go_on(threads, tid)
-    is_by_chance = turn.number == asked.turn.number or asked.missed >= _IN_A_ROW
-    threads.sampled[tid] = SampledThread(turn, 0 if is_by_chance else asked.missed + 1, False, asked.clock)
-    if is_by_chance:
-        threads.tell(tid, stops.RAN, True, turn.used, int(in_call), asked.clock)
-    else:
-        threads.proceed(tid)
+    threads.sampled[tid] = SampledThread(False, clock, used)
+    threads.tell(tid, stops.RAN, True, used, int(in_call), clock)
 
 
 def _have_call_go_on(threads: TracedThreads, tid: int) -> None:
@@ -105,9 +95,9 @@ def called(threads: TracedThreads, tid: int) -> bool:
     if tid in threads.inside:
         return False
     threads.repeating.pop(tid, None)
-    turn = threads.running.turn(tid)
-    if threads.traps is None and tid in threads.sampled and turn.used - threads.sampled[tid].turn.used > _LONG:
-        threads.tell(tid, stops.RAN, True, turn.used, 1, threads.sampled[tid].clock)
+    used = threads.running.used(tid)
+    if threads.traps is None and tid in threads.sampled and used - threads.sampled[tid].used > _LONG:
+        threads.tell(tid, stops.RAN, True, used, 1, -1)
     else:
         threads.proceed(tid)
     return True

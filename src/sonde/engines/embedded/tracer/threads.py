@@ -15,7 +15,7 @@ from sonde.engines.embedded.tracer.fetching import Fetcher
 from sonde.engines.embedded.tracer.notifications import Notifications
 from sonde.engines.embedded.tracer.plan import HOLD_RETURN, RETURN, StopPlan, followed
 from sonde.engines.embedded.tracer.ring import RecordWriter
-from sonde.engines.embedded.tracer.running_threads import RunningThreads, Turn
+from sonde.engines.embedded.tracer.running_threads import RunningThreads
 from sonde.engines.embedded.tracer.sites import FileSites
 from sonde.engines.embedded.tracer.unfinished import Unfinished
 from sonde.machine.system import monotonic_ns
@@ -37,14 +37,12 @@ class HeldThread(NamedTuple):
 
 
 class SampledThread(NamedTuple):
-    """A thread that was asked to stop for a sample: its turn then, or, if it has stopped since, at that stop; how often
-    in a row it has been let go on without being told of; whether it is still to stop; the clock that has stopped it, -1
-    if none has."""
+    """A thread that is to stop for a sample, or has: the clock that has stopped it, -1 if none has; the CPU time in ns
+    that it had used when it stopped last."""
 
-    turn: Turn
-    missed: int
     is_asked: bool
     clock: int = -1
+    used: int = 0
 
 
 class Installation(NamedTuple):
