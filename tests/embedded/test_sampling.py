@@ -17,6 +17,8 @@ from sonde.engines.embedded.sources.task_events import ClockSample, TaskEvents, 
 from sonde.formats.perf_ring import PerfRecord
 
 ENGINE = ["--engine", "embedded", "-q"]
+RUNNING = ["-xsampling=running"]
+"""What looks at threads would stop them."""
 
 WAITING = r"""
 #include <errno.h>
@@ -60,7 +62,7 @@ int main(void) {
     "what", ["@ = count();", "@[ustack()] = count();", "@[arg1 != 0, copyinstr(uregs[R_SP])] = count();"]
 )
 def test_no_call_of_the_target_is_interrupted(what):
-    done = sonde(*ENGINE, "-n", f"profile-997 {{ {what} }}", "-o", "/dev/null", "-c", program(WAITING))
+    done = sonde(*ENGINE, *RUNNING, "-n", f"profile-997 {{ {what} }}", "-o", "/dev/null", "-c", program(WAITING))
     assert done.stdout == "0 1\n"
 
 
@@ -77,7 +79,7 @@ def test_nor_where_the_kernel_gives_no_samples(tmp_path):
     "text", ["@[arg1] = count();", "ustack();", "@[ustack(3)] = count();", "trace(uregs[R_SP]);", "sample();"]
 )
 def test_without_samples_registers_and_stacks_are_refused_with_the_remedy(text):
-    done = below([PERF_EVENT_OPEN], *ENGINE, "-n", f"profile-97 {{ {text} }}", "-c", "true")
+    done = below([PERF_EVENT_OPEN], *ENGINE, *RUNNING, "-n", f"profile-97 {{ {text} }}", "-c", "true")
     message = " ".join(done.stderr.split())
     assert done.returncode == 1
     assert "profile-97: a thread's registers and stack" in message
@@ -154,7 +156,7 @@ def test_there_is_a_tick_for_each_period_of_cpu_time(rate, made, tmp_path):
 def test_stacks_are_those_of_where_the_thread_ran(unwind, tmp_path):
     out = tmp_path / "out"
     text = "profile-997 /arg1/ { @[ustack(3)] = count(); }"
-    sonde(*ENGINE, f"-xunwind={unwind}", "-n", text, "-o", str(out), "-c", shlex.join([spinning(), "0.8"]))
+    sonde(*ENGINE, *RUNNING, f"-xunwind={unwind}", "-n", text, "-o", str(out), "-c", shlex.join([spinning(), "0.8"]))
     stacks = [block.split() for block in out.read_text().split("\n\n")]
     counts = {
         tuple(re.sub(r"^.*`|\+0x.*", "", frame) for frame in block[:-1]): int(block[-1]) for block in stacks if block
@@ -187,7 +189,7 @@ def test_a_process_that_was_there_with_the_threads_it_makes():
 
 def test_what_a_sample_reads_beside_the_stack():
     text = "profile-499 { @[curpsinfo->pr_psargs] = count(); } profile-499 /++n > 20/ { exit(0); }"
-    done = sonde(*ENGINE, "-n", text, "-c", shlex.join([sys.executable, "-c", "while 1: pass"]))
+    done = sonde(*ENGINE, *RUNNING, "-n", text, "-c", shlex.join([sys.executable, "-c", "while 1: pass"]))
     assert "while 1: pass" in done.stdout
 
 
@@ -227,7 +229,7 @@ def test_ticks_that_the_kernel_dropped_are_counted():
 def test_lost_ticks_are_told():
     """sonde stands still for a while, and its rings are full."""
     text = "profile-4999 { @[ustack()] = count(); }"
-    words = [*without_privileges(), SONDE, "--engine", "embedded", "-n", text, "-o", "/dev/null", "-c"]
+    words = [*without_privileges(), SONDE, "--engine", "embedded", *RUNNING, "-n", text, "-o", "/dev/null", "-c"]
     with subprocess.Popen(
         [*words, shlex.join([spinning(), "1.5"])], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as tracer:

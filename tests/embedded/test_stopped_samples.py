@@ -1,0 +1,273 @@
+"""Samples of threads that are stopped for them: whole stacks, Python's functions, and programs that notice nothing."""
+
+import os
+import random
+import re
+import shlex
+import subprocess
+import sys
+from itertools import pairwise
+
+import pytest
+from support.command.targets import program
+from support.command.unprivileged import SONDE, sonde, without_privileges
+from support.machine.interpreters import DISTRIBUTIONS, VERSIONS, interpreter
+from support.places import PROGRAMS
+from test_below_filters import PERF_EVENT_OPEN, below
+
+from sonde.arch import registers, system_calls
+from sonde.engines.embedded.sources.stopped_samples import Periods
+from sonde.engines.embedded.tracer import unfinished
+from sonde.engines.embedded.tracer.running_threads import RunningThreads
+
+ENGINE = ["--engine", "embedded", "-q"]
+
+HOW = ("by their own clocks", "when they are asked")
+"""Where perf_event_open(2) is refused, the latter."""
+
+
+def run(how, *words):
+    done = sonde(*words) if how == HOW[0] else below([PERF_EVENT_OPEN], *words)
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def stacks(text):
+    """The frames of each stack that is counted, and how often."""
+    blocks = [[line.strip() for line in block.split("\n") if line.strip()] for block in text.split("\n\n")]
+    return [(block[:-1], int(block[-1])) for block in blocks if len(block) > 1]
+
+
+def profiled(how, command, rate, tmp_path, *options):
+    out = tmp_path / "out"
+    text = f"profile-{rate} {{ @[ustack(100)] = count(); }}"
+    done = run(how, *ENGINE, *options, "-n", text, "-o", str(out), "-c", shlex.join(command))
+    return stacks(out.read_text()), done
+
+
+@pytest.mark.share(1)
+@pytest.mark.parametrize("how", HOW)
+def test_functions_of_python_are_in_each_sample(how, tmp_path):
+    out, turns = tmp_path / "out", "def inner():\n  while True: pass\ndef outer(): inner()\nouter()"
+    text = "profile-499 { @[ustack(60)] = count(); } profile-499 /++n > 60/ { exit(0); }"
+    run(how, *ENGINE, "-n", text, "-o", str(out), "-c", shlex.join([sys.executable, "-c", turns]))
+    found = stacks(out.read_text())
+    assert not [stack for stack, _ in found if any("missing" in frame for frame in stack)]
+    spinning = [stack for stack, _ in found if any("inner" in frame for frame in stack)]
+    assert spinning
+    for stack in spinning:
+        names = [frame.split()[0] for frame in stack if frame.startswith("__main__.")]
+        assert names == ["__main__.inner", "__main__.outer", "__main__.<module>"]
+
+
+def test_an_option_has_nothing_stopped():
+    words = [*ENGINE, "-n", "profile-97 { @[ustack(3)] = count(); }", "-c", "true"]
+    done = below([PERF_EVENT_OPEN], *words, "-xsampling=running")
+    assert done.returncode == 1
+    assert "a thread's registers and stack where it runs" in " ".join(done.stderr.split())
+    assert below([PERF_EVENT_OPEN], *words, "-xsampling=stopped").returncode == 0
+
+
+CALLS = (PROGRAMS / "interrupted.c").read_text()
+SIGNALLED = (PROGRAMS / "signalled.c").read_text()
+
+FEW = "epolls writes semtimes waitalls"
+
+
+@pytest.mark.share(1, 3)
+@pytest.mark.parametrize(("command", "how"), [(("0.05", FEW), HOW[0]), *((("0.04",), how) for how in HOW)])
+def test_no_call_fails_or_is_cut_short(command, how, tmp_path):
+    _, done = profiled(how, [program(CALLS, "-D_GNU_SOURCE"), *command], 997, tmp_path)
+    assert done.stdout.endswith("\n0 kinds wrong\n"), done.stdout
+
+
+@pytest.mark.long
+def test_nor_where_calls_stop_anyway(tmp_path):
+    """A process that was there stops at each call if any is probed."""
+    words = [program(CALLS, "-D_GNU_SOURCE"), "0.1", "epolls writes semtimes waitalls getevents randoms"]
+    text = "profile-997 { @[ustack(3)] = count(); } syscall::write:return,syscall::epoll_wait:entry { @c = count(); }"
+    with subprocess.Popen([*without_privileges(), *words], stdout=subprocess.PIPE, text=True) as child:
+        tracer = subprocess.run(
+            [*without_privileges(), SONDE, *ENGINE, "-n", text, "-o", str(tmp_path / "out"), "-p", str(child.pid)],
+            capture_output=True,
+            text=True,
+        )
+        said = child.communicate()[0]
+    assert tracer.returncode == 0, tracer.stderr
+    assert said.endswith("\n0 kinds wrong\n"), said
+
+
+@pytest.mark.share(1)
+@pytest.mark.parametrize("how", HOW)
+def test_signals_interrupt_what_they_would_interrupt(how, tmp_path):
+    words = [program(SIGNALLED), "1"]
+    alone = subprocess.run(words, capture_output=True, text=True).stdout
+    _, done = profiled(how, words, 997, tmp_path)
+    assert alone.count("\n") == 27
+    assert done.stdout == alone
+
+
+SHARES = """
+import time
+def work(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        for turn in range(2000): turn * turn
+def half(): work(0.005)
+def third(): work(0.003)
+def fifth(): work(0.002)
+end = time.thread_time() + 1
+while time.thread_time() < end: half(); third(); fifth()
+"""
+
+
+@pytest.mark.share(0, 1)
+@pytest.mark.parametrize("how", HOW)
+def test_shares_are_those_of_the_time(how, tmp_path):
+    """Threads that are asked are met less often on a busy machine, and one meeting counts for more."""
+    found, _ = profiled(how, [sys.executable, "-c", SHARES], 997, tmp_path)
+    counts = dict.fromkeys(("half", "third", "fifth"), 0)
+    for stack, count in found:
+        for name in counts:
+            if any(frame.startswith(f"__main__.{name} ") for frame in stack):
+                counts[name] += count
+    whole = sum(counts.values())
+    assert whole > 500
+    for name, share in (("half", 0.5), ("third", 0.3), ("fifth", 0.2)):
+        assert abs(counts[name] / whole - share) < (0.04 if how == HOW[0] else 0.1), counts
+
+
+WALKED = """
+import asyncio, functools, hashlib, threading, time
+def leaf():
+    for turn in range(40): turn + turn
+def recursing(depth): return recursing(depth - 1) if depth else leaf()
+class Thing:
+    def __call__(self, other): leaf(); return other
+def generating():
+    leaf(); yield 1
+    yield from within()
+def within(): yield leaf()
+def reducing(a, b): return leaf()
+def hashing(): hashlib.sha256(b"x" * 300000).digest()
+async def sleeping():
+    leaf(); await asyncio.sleep(0); leaf()
+async def awaiting():
+    await sleeping()
+async def gathering():
+    await asyncio.gather(awaiting(), awaiting())
+def works():
+    recursing(10); sorted([2, 1], key=Thing()); list(generating()); functools.reduce(reducing, [1, 2, 3]); hashing()
+def threaded():
+    while time.thread_time() < 0.15: works()
+def looping():
+    loop = asyncio.new_event_loop()
+    while time.thread_time() < 0.15: loop.run_until_complete(gathering())
+threads = [threading.Thread(target=each) for each in (threaded, looping)]
+for each in threads: each.start()
+for each in threads: each.join()
+"""
+
+CALLERS = {
+    "leaf": {"recursing", "__call__", "generating", "within", "reducing", "sleeping"},
+    "recursing": {"recursing", "works"}, "__call__": {"works"}, "generating": {"works"}, "within": {"generating"},
+    "reducing": {"works"}, "hashing": {"works"}, "works": {"threaded"}, "threaded": {"run"}, "looping": {"run"},
+    "sleeping": {"awaiting"}, "awaiting": {"_run", "gathering"}, "gathering": {"_run", "looping"}, "<module>": {""},
+}  # fmt: skip
+"""Of each function those that may have called it, coroutines also to be made; `_run` is asyncio's,
+`run` that of threads."""
+
+PYTHON = re.compile(r"^(\S+) \S+:\d+$")
+
+
+@pytest.mark.share(0, 2)
+@pytest.mark.parametrize("how", HOW)
+@pytest.mark.parametrize("version", [DISTRIBUTIONS, *VERSIONS])
+def test_callers_are_right_wherever_a_thread_is_met(version, how, tmp_path):
+    """In threads, generators and coroutines, and in a thread that has let the interpreter's lock go."""
+    found, _ = profiled(how, [interpreter(version), "-c", WALKED], 997, tmp_path)
+    met = set()
+    for stack, _ in found:
+        assert not any("missing" in frame for frame in stack), stack
+        functions = [match[1] for frame in stack if (match := PYTHON.match(frame))]
+        for name, caller in pairwise([*functions, ""]):
+            if name.startswith("__main__."):
+                met.add(own := name.rpartition(".")[2])
+                assert caller.rpartition(".")[2] in CALLERS[own], stack
+        if any(each.startswith("__main__.") for each in functions):
+            assert functions[-1].rpartition(".")[2] in ("<module>", "_bootstrap"), stack
+    # Who is asked is met at the ends of system calls, where no CPU is idle.
+    assert met >= ({"hashing", "leaf", "looping"} if how == HOW[0] else {"hashing"})
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_each_period_is_fired_once_or_lost(seed):
+    drawn = random.Random(seed)
+    periods, period, used, fired, begins = Periods(drawn.randrange), 1000, drawn.randrange(10**6), 0, 0
+    periods.start({7: used})
+    begin = used
+    for _ in range(200):
+        used += drawn.choice((0, 10, 900, 3000, 70000))
+        fired += periods.due(7, 0, period, used)
+    periods.end(7, 0, period, used)
+    begins = (used - begin) // period
+    assert begins <= fired + periods.lost <= begins + 1
+    assert periods.due(8, 0, period, 0) == 1
+
+
+def test_a_thread_that_has_waited_is_known_by_its_turns():
+    running = RunningThreads()
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        child.stdin.write(b"x")
+        child.stdin.flush()
+        assert child.stdout.read(1) == b"x"
+        while running.runs(child.pid):
+            pass
+        assert not running.runs(child.pid)
+        assert running.used(child.pid) > 0
+        child.stdin.close()
+    assert running.runs(os.getpid())
+    running.forget(child.pid)
+    running.forget(os.getpid())
+    assert (running.runs(child.pid), running.used(child.pid)) == (False, 0)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_is_left_of_a_vector_is_all_that_was_not_moved(seed, monkeypatch):
+    drawn, at = random.Random(seed), 4096
+    pieces = [(drawn.randrange(1 << 40), drawn.choice((0, 1, 5, 1000))) for _ in range(drawn.randrange(1, 9))]
+    memory = {at + 8 * place: word for place, word in enumerate(word for piece in pieces for word in piece)}
+    every = [start + place for start, size in pieces for place in range(size)]
+    monkeypatch.setattr(unfinished.ptrace, "peek", lambda tid, address: memory[address])
+    for done in {0, 1, len(every) // 2, max(len(every) - 1, 0), len(every)}:
+        rest = unfinished._rest_of_vector(0, at, len(pieces), done)
+        if rest is None:
+            assert done == len(every)
+            continue
+        vector, count, words = rest
+        now = memory | words
+        left = [(now[vector + 16 * n], now[vector + 16 * n + 8]) for n in range(count)]
+        assert [start + place for start, size in left for place in range(size)] == every[done:]
+
+
+def test_a_call_that_goes_on_has_its_arguments_back(monkeypatch):
+    """A write of 100 bytes that has written 30, then 70, or is interrupted by a signal."""
+    places = registers.CALL_ARGUMENTS
+    for more, result in ((70, 100), (-4, 30)):
+        taken = {registers.CALL_NUMBER: system_calls.WRITE, registers.CALL_RESULT: 30}
+        taken |= dict(zip(places, (1, 5000, 100, 0, 0, 0), strict=True))
+        before = dict(taken)
+
+        def call(request, tid, address=0, data=0, taken=taken):
+            if request == unfinished.ptrace.POKEUSER:
+                taken[address] = data
+            return taken[address]
+
+        monkeypatch.setattr(unfinished.ptrace, "call", call)
+        monkeypatch.setattr(unfinished, "_waits_for_all", lambda tid, number, given: True)
+        rest = unfinished.rest(0)
+        going_on = unfinished.go_on(0, rest)
+        assert (taken[places[1]], taken[places[2]], taken[registers.CALL_RESULT]) == (5030, 70, -513)
+        taken[registers.CALL_RESULT] = more
+        unfinished.finish(0, going_on)
+        assert taken == before | {registers.CALL_RESULT: result}
