@@ -192,7 +192,8 @@ def test_the_time_of_a_thread_that_execs_goes_on(tmp_path):
 @pytest.mark.share(1)
 @pytest.mark.parametrize("asked", ["fds[0].fi_name", "fds[0].fi_offset", "cwd", "root", "vtimestamp"])
 def test_of_a_running_thread_nothing_is_told(asked):
-    done = sonde("--engine", "embedded", "-qn", f"profile-97 {{ trace({asked}); }}", "-c", "true", status=1)
+    words = ["-xsampling=running", "-qn", f"profile-97 {{ trace({asked}); }}", "-c", "true"]
+    done = sonde("--engine", "embedded", *words, status=1)
     assert "a thread that stands" in " ".join(done.stderr.split())
     assert "profile-97" in done.stderr
 
