@@ -73,7 +73,7 @@ def _samples() -> Capability:
     from sonde.engines.embedded.sources.inherited_events import why_not
     from sonde.engines.embedded.sources.task_events import TaskEvents, WantedEvent, WantedEvents
 
-    purpose = "profile-n with registers and stacks, and sched:::on-cpu, of the embedded engine"
+    purpose = "profile-n that stops no thread, faults and the like, and sched:::on-cpu, of the embedded engine"
     wanted = WantedEvent(SOFTWARE_CPU_CLOCK, MILLISECOND, True, False)
     try:
         events = TaskEvents(WantedEvents((wanted,), True, True), [os.getpid()])

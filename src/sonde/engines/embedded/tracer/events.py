@@ -121,7 +121,9 @@ def _stop(threads: TracedThreads, tid: int, number: int) -> None:
 def _note_repetition(threads: TracedThreads, tid: int) -> None:
     """A call that was left for this stop begins once more: that is no call of its own."""
     number = interruptions.begin_again(threads, tid)
-    if number >= 0 and number not in threads.notifications.numbers:
+    if number < 0:
+        samples.go_on(threads, tid)
+    elif number not in threads.notifications.numbers:
         threads.repeating[tid] = number
 
 

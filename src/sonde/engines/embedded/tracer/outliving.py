@@ -24,6 +24,7 @@ from sonde.engines.embedded.tracer import (
     shared_memory,
     signals_in_slots,
     unbegun,
+    unfinished,
 )
 from sonde.engines.embedded.tracer.placement import Placement
 from sonde.engines.embedded.tracer.threads import TracedThreads
@@ -109,19 +110,21 @@ def _stopped(threads: TracedThreads, tid: int, status: int) -> None:
         own_filters.data_of_stop(threads, tid)
     elif number == signal.SIGTRAP | 0x80 and tid in threads.installing:
         own_filters.installed(threads, tid)
-    elif number == signal.SIGTRAP | 0x80 and tid in threads.unfinished and samples.is_leaving(threads, tid):
+    has_gone_on = number == signal.SIGTRAP | 0x80 and tid in threads.unfinished and samples.is_leaving(threads, tid)
+    if has_gone_on:
         samples.finish(threads, tid)
     if event == ptrace.EVENT_EXEC:
         threads.notifications.awaited = 0
     elif number == signal.SIGTRAP | 0x80 and tid == threads.notifications.awaited:
         threads.notifications.look(tid, threads.plan.notified)
-    if not event and number == signal.SIGTRAP and samples.is_clock(threads, tid):
-        number = 0
     # Whatever cannot be undone, the thread must run on; it may be gone, too.
     with suppress(OSError):
+        if not event and number == signal.SIGTRAP and samples.is_clock(threads, tid):
+            number = 0
         is_asked = threads.is_free(tid) or _has_slots(threads, tid)
-        if event == ptrace.EVENT_STOP and number == signal.SIGTRAP and is_asked:
-            interruptions.begin_again(threads, tid)
+        is_ours = event == ptrace.EVENT_STOP and number == signal.SIGTRAP and is_asked
+        if is_ours and interruptions.begin_again(threads, tid) < 0 and not _has_slots(threads, tid):
+            samples.go_on(threads, tid)
         if event in events.FORKS and ptrace.event_message(tid) not in threads.requests:
             _made(threads, tid, ptrace.event_message(tid), event)
             if event != ptrace.EVENT_VFORK:
@@ -149,7 +152,7 @@ def _stopped(threads: TracedThreads, tid: int, status: int) -> None:
         and not (threads.is_free(tid) and not _has_slots(threads, tid))
     ):
         threads.ptrace(ptrace.LISTEN, tid, 0, 0)
-    elif number == signal.SIGTRAP | 0x80 and threads.is_free(tid) and _fails_by_a_stop(tid):
+    elif number == signal.SIGTRAP | 0x80 and threads.is_free(tid) and not has_gone_on and _fails_by_a_stop(tid):
         threads.ptrace(ptrace.INTERRUPT, tid, 0, 0)
         threads.ptrace(ptrace.CONT, tid, 0, 0)
     elif event or number == signal.SIGTRAP | 0x80:
@@ -181,8 +184,9 @@ def _unmapped(threads: TracedThreads, tid: int, is_at_rest: bool) -> bool:
 
 
 def _fails_by_a_stop(tid: int) -> bool:
+    """Whether a call that the thread leaves has failed or been cut short."""
     try:
-        return interruptions.is_failing(tid)
+        return interruptions.is_failing(tid) or unfinished.rest(tid) is not None
     except OSError:
         return False
 

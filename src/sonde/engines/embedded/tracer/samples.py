@@ -78,7 +78,14 @@ def _have_call_go_on(threads: TracedThreads, tid: int) -> None:
         threads.unfinished[tid] = None
         if number not in threads.notifications.numbers:
             threads.repeating[tid] = number
-    elif (left := unfinished.rest(tid)) is not None and not interruptions.has_signal(tid):
+    else:
+        go_on(threads, tid)
+
+
+def go_on(threads: TracedThreads, tid: int) -> None:
+    """The thread stopped because the guardian asked for it: if that cut a call short it goes on. Raises OSError."""
+    left = unfinished.rest(tid) if ptrace.called(tid) >= 0 else None
+    if left is not None and not interruptions.has_signal(tid):
         threads.unfinished[tid] = unfinished.go_on(tid, left)
         threads.repeating[tid] = ptrace.called(tid)
 
