@@ -99,13 +99,13 @@ def test_nor_where_calls_stop_anyway(tmp_path):
 
 @pytest.mark.long
 def test_nor_where_sonde_is_killed():
-    words = [program(CALLS, "-D_GNU_SOURCE"), "0.1", "writes writevs sends sendmsgs waitalls semtimes"]
+    words = [program(CALLS, "-D_GNU_SOURCE"), "0.7", "writes sendmsgs"]
     text = 'profile-997 { @[ustack(3)] = count(); } tick-50ms { printf("on\\n"); }'
     with subprocess.Popen([*without_privileges(), *words], stdout=subprocess.PIPE, text=True) as child:
         with subprocess.Popen(
             [*without_privileges(), SONDE, *ENGINE, "-n", text, "-p", str(child.pid)], stdout=subprocess.PIPE, text=True
         ) as tracer:
-            assert tracer.stdout.readline() == "on\n"
+            assert "on\n" in iter(tracer.stdout.readline, "")
             tracer.kill()
         said = child.communicate()[0]
     assert said.endswith("\n0 kinds wrong\n"), said
