@@ -36,6 +36,8 @@ JUSTIFIED = {
     "engines.embedded.tracer.held_command._is_foreground": "the terminal",
     "engines.embedded.tracer.held_command._wait": "a pipe from sonde itself",
     "launch.problem": "a pipe from a child that is still sonde's",
+    "engines.embedded.tracer.running_threads.RunningThreads._read": "a short text of /proc, which is kept open",
+    "engines.embedded.tracer.running_threads.RunningThreads.runs": "a short text of /proc",
     "engines.embedded.tracer.turns._read": "a short text of /proc, which a thread waits for",
     "reader.AbandonableReader._data": "a place alone, in the reader, which may wait",
     "reader.AbandonableReader._open": "a place alone, in the reader, which may wait",

@@ -57,6 +57,9 @@ TRAPS = 15
 """From here on clocks of their own stop the threads (traps.py), which RAN tells of: `argument` bytes of u64 follow, the
 mark of their signals and the periods. Answered by SEIZED."""
 
+MOST_CLOCKS = 16
+"""Of TRAPS; the lowest bits of the data of a signal tell which it is, those above are the mark."""
+
 INJECTION = struct.Struct("=Qq")
 """The number of the record, the result."""
 

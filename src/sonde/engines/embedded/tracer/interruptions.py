@@ -10,6 +10,7 @@ is traced the delivery of any signal stops it once more, and EINTR is put back: 
 from __future__ import annotations
 
 import errno
+import signal
 from contextlib import suppress
 
 from sonde.arch import registers, system_calls
@@ -59,6 +60,14 @@ def has_signal(tid: int) -> bool:
     found = proc.status(tid)
     waiting = int(found["SigPnd"], 16) | int(found["ShdPnd"], 16)
     return bool(waiting & ~int(found["SigBlk"], 16))
+
+
+def has_trap(tid: int) -> bool:
+    """Whether a thread has yet to get a SIGTRAP."""
+    try:
+        return bool(int(proc.status(tid)["SigPnd"], 16) & 1 << signal.SIGTRAP - 1)
+    except OSError:
+        return False
 
 
 def is_to_be_repeated(threads: TracedThreads, tid: int, result: int) -> bool:

@@ -28,7 +28,6 @@ from sonde.engines.embedded.tracer import (
 )
 from sonde.engines.embedded.tracer.placement import Placement
 from sonde.engines.embedded.tracer.threads import TracedThreads
-from sonde.engines.embedded.tracer.traps import is_pending
 
 
 def outlive(threads: TracedThreads, tid: int, status: int) -> None:
@@ -215,7 +214,7 @@ def _let_go(threads: TracedThreads, tid: int, deliver: int, is_at_rest: bool = F
         if _has_slots(threads, tid) and not _unmapped(threads, tid, is_at_rest):
             threads.ptrace(ptrace.CONT, tid, 0, deliver)
             return
-    if threads.traps is not None and is_pending(tid):
+    if threads.traps is not None and interruptions.has_trap(tid):
         # Its clock has sent a signal that it must not get: if it blocks that, as long as it does.
         threads.ptrace(ptrace.CONT, tid, 0, deliver)
     elif tid == threads.notifications.awaited or tid in threads.installing or tid in threads.unfinished:

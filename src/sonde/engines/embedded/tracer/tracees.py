@@ -24,7 +24,6 @@ from sonde.engines.embedded.tracer import (
     sites,
     slices,
     stops,
-    traps,
 )
 from sonde.engines.embedded.tracer.held_command import HeldCommand
 from sonde.engines.embedded.tracer.memory import ProcessMemory
@@ -258,7 +257,7 @@ class Tracees:
     def set_traps(self, periods: Sequence[int]) -> bool:
         """Have clocks of their own stop threads each time that they have used so many ns, each told of by RAN, which is
         held. False where the kernel has none. To be called behind begin(), before go()."""
-        if len(periods) > traps.MOST_CLOCKS:
+        if len(periods) > commands.MOST_CLOCKS:
             return False
         mark = int.from_bytes(os.urandom(_MARK_BYTES), "little")
         data = struct.pack(f"={1 + len(periods)}Q", mark, *periods)

@@ -14,14 +14,13 @@ from __future__ import annotations
 import ctypes
 import os
 import resource
-import signal
 import struct
 from collections.abc import Iterable, Sequence
 
 from sonde.engines.embedded.tracer import ptrace
+from sonde.engines.embedded.tracer.commands import MOST_CLOCKS
 from sonde.engines.kernel.syscalls import perf_event_open
 from sonde.formats import perf_events as perf
-from sonde.machine import proc
 
 _SIZE = 128
 """PERF_ATTR_SIZE_VER7, the first with sig_data."""
@@ -37,9 +36,6 @@ _ATTRIBUTES = struct.Struct("=IIQQQQQ")
 _TRAP_PERF = 6
 _SIGNAL = struct.Struct("=iii12xQ")
 """siginfo_t: si_signo, si_errno, si_code, si_perf_data."""
-
-MOST_CLOCKS = 16
-"""The lowest bits of the data of a signal tell which it is; those above are the mark."""
 
 
 class ClockTraps:
@@ -125,14 +121,6 @@ class ClockTraps:
         for opened in self._events.values():
             _close(opened)
         self._events, self._opening, self._count = {}, {}, {}
-
-
-def is_pending(tid: int) -> bool:
-    """Whether a thread has yet to get a SIGTRAP."""
-    try:
-        return bool(int(proc.status(tid)["SigPnd"], 16) & 1 << signal.SIGTRAP - 1)
-    except OSError:
-        return False
 
 
 def _close(events: Iterable[int]) -> None:
