@@ -6,6 +6,7 @@ import re
 import shlex
 import subprocess
 import sys
+from contextlib import contextmanager
 from itertools import pairwise
 
 import pytest
@@ -81,33 +82,44 @@ def test_no_call_fails_or_is_cut_short(command, how, tmp_path):
     assert done.stdout.endswith("\n0 kinds wrong\n"), done.stdout
 
 
+@contextmanager
+def held(words):
+    """A process that executes the command when its input has a line."""
+    shell = [*without_privileges(), "sh", "-c", 'read line; exec "$@"', "sh", *words]
+    with subprocess.Popen(shell, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
+        yield child
+
+
+def begin(child, text):
+    """Trace a process that is held, which then goes on."""
+    words = [*without_privileges(), SONDE, *ENGINE, "-n", f'BEGIN {{ printf("on\\n"); }} {text}', "-p", str(child.pid)]
+    tracer = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+    assert tracer.stdout.readline() == "on\n"
+    child.stdin.write("\n")
+    child.stdin.close()
+    return tracer
+
+
 @pytest.mark.long
-def test_nor_where_calls_stop_anyway(tmp_path):
+def test_nor_where_calls_stop_anyway():
     """A process that was there stops at each call if any is probed."""
-    words = [program(CALLS, "-D_GNU_SOURCE"), "0.1", "epolls writes semtimes waitalls getevents randoms"]
     text = "profile-997 { @[ustack(3)] = count(); } syscall::write:return,syscall::epoll_wait:entry { @c = count(); }"
-    with subprocess.Popen([*without_privileges(), *words], stdout=subprocess.PIPE, text=True) as child:
-        tracer = subprocess.run(
-            [*without_privileges(), SONDE, *ENGINE, "-n", text, "-o", str(tmp_path / "out"), "-p", str(child.pid)],
-            capture_output=True,
-            text=True,
-        )
-        said = child.communicate()[0]
-    assert tracer.returncode == 0, tracer.stderr
+    with held([program(CALLS, "-D_GNU_SOURCE"), "0.1", "epolls writes semtimes waitalls getevents randoms"]) as child:
+        with begin(child, text) as tracer:
+            tracer.stdout.read()
+        assert tracer.returncode == 0
+        said = child.stdout.read()
     assert said.endswith("\n0 kinds wrong\n"), said
 
 
 @pytest.mark.long
 def test_nor_where_sonde_is_killed():
-    words = [program(CALLS, "-D_GNU_SOURCE"), "0.7", "writes sendmsgs"]
-    text = 'profile-997 { @[ustack(3)] = count(); } tick-50ms { printf("on\\n"); }'
-    with subprocess.Popen([*without_privileges(), *words], stdout=subprocess.PIPE, text=True) as child:
-        with subprocess.Popen(
-            [*without_privileges(), SONDE, *ENGINE, "-n", text, "-p", str(child.pid)], stdout=subprocess.PIPE, text=True
-        ) as tracer:
-            assert "on\n" in iter(tracer.stdout.readline, "")
+    text = 'profile-997 { @[ustack(3)] = count(); } tick-200ms { printf("ticked\\n"); }'
+    with held([program(CALLS, "-D_GNU_SOURCE"), "0.2", "writes sends sendmsgs waitalls semtimes"]) as child:
+        with begin(child, text) as tracer:
+            assert tracer.stdout.readline() == "ticked\n"
             tracer.kill()
-        said = child.communicate()[0]
+        said = child.stdout.read()
     assert said.endswith("\n0 kinds wrong\n"), said
 
 
