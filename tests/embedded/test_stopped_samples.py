@@ -147,11 +147,10 @@ while time.thread_time() < end: half(); third(); fifth()
 """
 
 
-@pytest.mark.share(0, 1)
-@pytest.mark.parametrize("how", HOW)
-def test_shares_are_those_of_the_time(how, tmp_path):
-    """Threads that are asked are met less often on a busy machine, and one meeting counts for more."""
-    found, _ = profiled(how, [sys.executable, "-c", SHARES], 997, tmp_path)
+@pytest.mark.long
+def test_shares_are_those_of_the_time(tmp_path):
+    """Threads that are asked are met less often on a busy machine, and one meeting counts for more: not so here."""
+    found, _ = profiled(HOW[0], [sys.executable, "-c", SHARES], 997, tmp_path)
     counts = dict.fromkeys(("half", "third", "fifth"), 0)
     for stack, count in found:
         for name in counts:
@@ -160,7 +159,7 @@ def test_shares_are_those_of_the_time(how, tmp_path):
     whole = sum(counts.values())
     assert whole > 500
     for name, share in (("half", 0.5), ("third", 0.3), ("fifth", 0.2)):
-        assert abs(counts[name] / whole - share) < (0.04 if how == HOW[0] else 0.1), counts
+        assert abs(counts[name] / whole - share) < 0.04, counts
 
 
 WALKED = """
