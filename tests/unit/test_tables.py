@@ -202,7 +202,7 @@ TYPES = (
 
 @given(st.binary(min_size=40, max_size=40).filter(lambda data: data[23] & 0x7F != 0x7F and data[27] & 0x7F != 0x7F))
 def test_objects_have_a_type_of_their_own(data):
-    wanted = object_type(TYPES, 7)
+    wanted = object_type(TYPES, 7, len(data))
     value = object_value(TYPES, 7, data)
     found = pa.array([fitting(value, wanted)], wanted).to_pylist()[0]
     assert (found["n"], found["l"], found["bit"]) == (value["n"], value["l"], value["bit"])

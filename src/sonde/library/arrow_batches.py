@@ -18,7 +18,7 @@ from sonde.library.arrow_columns import (
     texts_of,
 )
 from sonde.library.arrow_schema import EVENT, FIXED, TableColumns
-from sonde.library.arrow_values import STRING, TIME, array_of
+from sonde.library.arrow_values import STRING, TIME, absent, array_of
 from sonde.library.events import Event, Exit, Loss, Message, ProbeError, Record
 from sonde.library.own_values import has_names
 from sonde.library.record_reader import fields_of
@@ -169,7 +169,7 @@ class RecordBatches:
 
     def _table(self, found: dict[int, Array], count: int) -> Table:
         whole = [
-            found[place] if place in found else pa.nulls(count, field.type) for place, field in enumerate(self.schema)
+            found[place] if place in found else absent(count, field.type) for place, field in enumerate(self.schema)
         ]
         return pa.Table.from_arrays(whole, schema=self.schema)
 

@@ -27,4 +27,5 @@ def frame_of(table: Any) -> Any:
         made = types.get(str(found))
         return made() if made is not None else None
 
-    return table.to_pandas(types_mapper=mapped)
+    # Integers within lists and structures have no type of pandas: without it missing ones make floats of the others.
+    return table.to_pandas(types_mapper=mapped, integer_object_nulls=True)

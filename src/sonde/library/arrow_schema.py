@@ -15,6 +15,7 @@ from sonde.library.arrow_values import (
     field_type,
     object_type,
 )
+from sonde.library.pandas_metadata import PANDAS, pandas_metadata
 from sonde.library.record_reader import fields_of
 from sonde.library.statement_values import constant_text, distinct, plain_name
 from sonde.library.values import Values
@@ -71,8 +72,7 @@ def table_columns(spec: TracingSpec, values: Values, offset: int) -> TableColumn
     for layout in spec.records:
         found = [_statement(*each, spec, fields) for each in _recording(layout, values)]
         statements[layout.number] = tuple(found)
-    metadata = {OF_SONDE + b"realtime_offset": str(offset)}
-    return TableColumns(pa.schema(fields, metadata), statements)
+    return TableColumns(_schema(fields, "realtime_offset", str(offset)), statements)
 
 
 def _recording(layout: RecordLayout, values: Values) -> Iterator[tuple[int, Action, Sequence[str]]]:
@@ -100,9 +100,14 @@ def _types(action: Action, spec: TracingSpec) -> Iterator[DataType]:
         case TracememAction():
             yield pa.binary()
         case PrintAction():
-            yield object_type(spec.types, action.type)
+            yield object_type(spec.types, action.type, _recorded(action.object))
         case _:
             yield from map(field_type, fields_of(action))
+
+
+def _recorded(field: Field) -> int:
+    """How many bytes of an object each record has."""
+    return field.size if field.kind == "bytes" else 0
 
 
 def _column(name: str, wanted: DataType, fields: list[tuple[str, DataType]]) -> int:
@@ -131,9 +136,15 @@ def map_schema(spec: AggregationSpec | ArraySpec, types: Sequence[TypeSpec]) -> 
     else:
         function, value = spec.function, aggregated_type(spec)
     fields = zip(distinct(["time", *parts, function]), [TIME, *keys, value], strict=True)
-    return pa.schema([*fields], {OF_SONDE + b"aggregation": plain_name(spec)})
+    return _schema([*fields], "aggregation", plain_name(spec))
+
+
+def _schema(fields: Sequence[tuple[str, DataType]], key: str, value: str) -> Any:
+    """A schema with its metadata: sonde's own, and those by which pandas keeps integers as such."""
+    schema = pa.schema(fields)
+    return schema.with_metadata({OF_SONDE + key.encode(): value, PANDAS: pandas_metadata(schema)})
 
 
 def _typed(types: Sequence[TypeSpec], number: int, field: Field) -> DataType:
     """That of a field whose type has a number, unless that is negative: raw bytes are an object then."""
-    return object_type(types, number) if field.kind == "bytes" and number >= 0 else field_type(field)
+    return object_type(types, number, field.size) if field.kind == "bytes" and number >= 0 else field_type(field)

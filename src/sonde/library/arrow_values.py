@@ -24,9 +24,10 @@ DataType = Any
 STRING = pa.dictionary(pa.int32(), pa.string())
 TIME = pa.timestamp("ns", "UTC")
 FRAME = pa.struct(
-    [("address", pa.uint64()), ("function", STRING), ("module", STRING), ("offset", pa.uint64()), ("file", STRING),
-     ("line", pa.uint32())]
+    [pa.field("address", pa.uint64(), nullable=False), ("function", STRING), ("module", STRING),
+     ("offset", pa.uint64()), ("file", STRING), ("line", pa.uint32())]
 )  # fmt: skip
+"""pandas makes floats of integers that may be null within a structure, which have too few digits for an address."""
 PACKET = pa.struct([("time", TIME), ("length", pa.uint32()), ("data", pa.binary())])
 COMPLEX = pa.struct([("real", pa.float64()), ("imaginary", pa.float64())])
 BUCKETS = pa.list_(pa.struct([("low", pa.int64()), ("high", pa.int64()), ("count", pa.int64())]))
@@ -75,17 +76,18 @@ def field_type(field: Field) -> DataType:
             return STRING
 
 
-def object_type(types: Sequence[TypeSpec], number: int, depth: int = 0) -> DataType:
-    """That of what print() shows, by the number of its type (`library.objects`)."""
+def object_type(types: Sequence[TypeSpec], number: int, size: int, depth: int = 0) -> DataType:
+    """That of what print() shows, by the number of its type (`library.objects`). `size` is how many bytes of it are
+    certainly recorded: integers of structures that are among them are never null."""
     spec = types[number]
     if depth > _DEEPEST:
         return STRING
     match spec.kind:
         case "struct":
-            return _OWN.get(own_keyword(spec).partition("_")[0]) or _structure(types, spec, depth)
+            return _OWN.get(own_keyword(spec).partition("_")[0]) or _structure(types, spec, size, depth)
         case "array":
             is_text = types[spec.element].kind == "char"
-            return STRING if is_text else pa.list_(object_type(types, spec.element, depth + 1))
+            return STRING if is_text else pa.list_(object_type(types, spec.element, size, depth + 1))
         case kind if kind in REALS:
             return real_type(kind, spec.size)
         case "string" | "enum":
@@ -94,16 +96,19 @@ def object_type(types: Sequence[TypeSpec], number: int, depth: int = 0) -> DataT
             return integer_type(spec.size, spec.signed)
 
 
-def _structure(types: Sequence[TypeSpec], spec: TypeSpec, depth: int) -> DataType:
-    members: dict[str, DataType] = {}
+def _structure(types: Sequence[TypeSpec], spec: TypeSpec, size: int, depth: int) -> DataType:
+    members: dict[str, Any] = {}
+    recorded = min(size, spec.size)
     for each in spec.members:
-        found = object_type(types, each.type, depth + 1)
+        found = object_type(types, each.type, max(0, recorded - each.offset // 8), depth + 1)
         if each.name:
-            members[each.name] = found
+            end = each.offset + (each.bits or 8 * types[each.type].size)
+            is_number = pa.types.is_integer(found) or pa.types.is_struct(found)
+            members[each.name] = pa.field(each.name, found, nullable=not is_number or end > 8 * recorded)
         elif pa.types.is_struct(found):
-            members |= {field.name: field.type for field in found}
+            members |= {field.name: field for field in found}
     # Parquet has no structures without members.
-    return pa.struct(list(members.items())) if members else STRING
+    return pa.struct(list(members.values())) if members else STRING
 
 
 def aggregated_type(spec: AggregationSpec) -> DataType:
@@ -113,6 +118,23 @@ def aggregated_type(spec: AggregationSpec) -> DataType:
     if spec.function in (Average.function, Deviation.function):
         return pa.float64()
     return pa.uint64() if spec.is_unsigned else pa.int64()
+
+
+def absent(count: int, wanted: DataType) -> Any:
+    """An array of that type in which each value is null. Members of structures that are never null are zeros there."""
+    if not pa.types.is_struct(wanted):
+        return pa.nulls(count, wanted)
+    return pa.StructArray.from_arrays(_members_of(count, wanted), fields=[*wanted], mask=pa.array([True] * count))
+
+
+def _members_of(count: int, wanted: DataType) -> list[Any]:
+    return [absent(count, each.type) if each.nullable else _zeros(count, each.type) for each in wanted]
+
+
+def _zeros(count: int, wanted: DataType) -> Any:
+    if not pa.types.is_struct(wanted):
+        return pa.nulls(count, wanted).fill_null(0)
+    return pa.StructArray.from_arrays(_members_of(count, wanted), fields=[*wanted])
 
 
 def array_of(values: Sequence[Any], wanted: DataType) -> Any:
