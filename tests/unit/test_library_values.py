@@ -13,6 +13,7 @@ import sonde
 from sonde.library.aggregations import VALUES
 from sonde.library.arrow_values import array_of, object_type
 from sonde.library.data.json_values import json_value
+from sonde.library.events import statement_names
 from sonde.library.histograms import LinearQuantize, LogLinearQuantize, Quantize
 from sonde.library.objects import object_value
 from sonde.library.scalars import Average, Count, Deviation, Maximum, Minimum, Sum
@@ -174,7 +175,7 @@ def test_llquantize_has_the_bounds_of_its_function():
 
 def test_a_record_gives_its_values_by_place_and_name():
     name = sonde.ProbeName("syscall", "vmlinux", "read", "entry")
-    record = tuple.__new__(sonde.Record, (name, 12, 1, (7, "x"), ("arg0", "")))
+    record = tuple.__new__(sonde.Record, (name, 12, 1, (7, "x"), statement_names(("arg0", ""), (1, 0))))
     assert (record[0], record["arg0"], record[-1], len(record), list(record)) == (7, 7, "x", 2, [7, "x"])
     assert (record.probe.function, record.time, record.cpu) == ("read", 12, 1)
     assert record.asdict() == {"arg0": 7, "1": "x"}
@@ -234,7 +235,7 @@ def test_floating_point_numbers_are_numbers(kind, data, value):
     assert object_value(types, 0, data) == value
     both = {"real": value.real, "imaginary": value.imag}
     assert json_value(value) == (both if kind == "complex" else value)
-    (found,) = array_of([value], object_type(types, 0)).to_pylist()
+    (found,) = array_of([value], object_type(types, 0, types[0].size)).to_pylist()
     assert found == (both if kind == "complex" else value)
 
 

@@ -120,7 +120,7 @@ class Compilation:
             dict.fromkeys(program.scratch, True), {}, kernel_type,
             name_width((p for c in clauses for p in c.probes), settings), TypeTable(settings.strsize),
             frames_of(p for c in clauses for p in c.probes), _has_functions(self.groups),
-            has_loops(c for c in clauses if ERROR in c.probes),
+            has_loops(c for c in clauses if ERROR in c.probes), {},
             any(isinstance(p.firing, StaticPattern) for c in clauses for p in c.probes), numbers,
         )  # fmt: skip
         self.shared = self.shared._replace(

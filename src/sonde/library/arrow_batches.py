@@ -17,7 +17,7 @@ from sonde.library.arrow_columns import (
     statement_reader,
     texts_of,
 )
-from sonde.library.arrow_schema import EVENT, FIXED, TableColumns
+from sonde.library.arrow_schema import EVENT, FIXED, Statement, TableColumns
 from sonde.library.arrow_values import STRING, TIME, absent, array_of
 from sonde.library.events import Event, Exit, Loss, Message, ProbeError, Record
 from sonde.library.own_values import has_names
@@ -38,7 +38,7 @@ _MOST = 8 * MIB
 KINDS = ("record", "loss", "error", "message", "exit")
 """What a row may be: the dictionary of the column `event`."""
 
-_TIME, _CPU, _PROBE, _NUMBER, _TEXT = range(1, len(FIXED))
+_TIME, _CPU, _PROBE, _STATEMENT, _NUMBER, _TEXT = range(1, len(FIXED))
 
 
 class EventRow(NamedTuple):
@@ -103,10 +103,11 @@ class RecordBatches:
                 _CPU: pa.array([each.cpu for each in group], pa.uint32()),
                 _TIME: pa.array([each.time + self._offset for each in group], TIME),
                 _PROBE: array_of([str(each.probe) for each in group], STRING),
+                **_of_statement(statement, len(group)),
             }  # fmt: skip
-            parts = zip(
-                statement.columns, statement.types, zip(*[each.values for each in group], strict=True), strict=True
-            )
+            # What has no values has its words for one.
+            recorded = zip(*[each.values for each in group], strict=True) if statement.types else ()
+            parts = zip(statement.columns, statement.types, recorded, strict=True)
             found |= {column: array_of(part, wanted) for column, wanted, part in parts}
             self._tables.append(self._table(found, len(group)))
 
@@ -151,8 +152,7 @@ class RecordBatches:
         made = []
         for statement, read in zip(statements, readers, strict=True):
             found = dict(zip(statement.columns, read(run), strict=True)) if statement.types else {}
-            text = {} if statement.text is None else {_TEXT: _repeated(statement.text, run.count)}
-            made.append(self._table({**fixed, **text, **found}, run.count))
+            made.append(self._table({**fixed, **_of_statement(statement, run.count), **found}, run.count))
         return made
 
     def _fixed(self, layout: RecordLayout, run: RecordRun) -> dict[int, Array]:
@@ -191,8 +191,14 @@ def _kinds(indices: Array) -> Array:
     return pa.DictionaryArray.from_arrays(indices.cast(EVENT.index_type), pa.array(KINDS))
 
 
-def _repeated(text: str, count: int) -> Array:
-    return pa.DictionaryArray.from_arrays(pa.array([0] * count, pa.int32()), pa.array([unicode_text(text)]))
+def _of_statement(statement: Statement, count: int) -> dict[int, Array]:
+    """The columns that say which statement a row is of."""
+    found = {_STATEMENT: pa.nulls(count, pa.uint32()).fill_null(statement.number)} if statement.number else {}
+    if statement.text is not None:
+        places = pa.array(bytes(4 * count), pa.uint8())
+        places = pa.Array.from_buffers(pa.int32(), count, [None, places.buffers()[1]])
+        found[_TEXT] = pa.DictionaryArray.from_arrays(places, pa.array([statement.text]))
+    return found
 
 
 def row_of(event: Event) -> EventRow:

@@ -17,7 +17,7 @@ from sonde.library.arrow_values import (
 )
 from sonde.library.pandas_metadata import PANDAS, pandas_metadata
 from sonde.library.record_reader import fields_of
-from sonde.library.statement_values import constant_text, distinct, plain_name
+from sonde.library.statement_values import RecordedStatement, distinct, plain_name, recorded_statements
 from sonde.library.values import Values
 from sonde.model.records import (
     Action,
@@ -27,7 +27,6 @@ from sonde.model.records import (
     Field,
     PacketAction,
     PrintAction,
-    RecordLayout,
     TracememAction,
     TypeSpec,
 )
@@ -40,18 +39,20 @@ OF_SONDE = b"sonde."
 EVENT = pa.dictionary(pa.int8(), pa.string())
 
 FIXED: tuple[tuple[str, DataType], ...] = (
-    ("event", EVENT), ("time", TIME), ("cpu", pa.uint32()), ("probe", STRING), ("number", pa.int64()), ("text", STRING),
+    ("event", EVENT), ("time", TIME), ("cpu", pa.uint32()), ("probe", STRING), ("statement", pa.uint32()),
+    ("number", pa.int64()), ("text", STRING),
 )  # fmt: skip
-"""The columns of every table: what a row is, when it was (of the wall clock), where, and of what is no record how many
-were lost or the status of exit(), and the message."""
+"""The columns of every table: what a row is, when it was (of the wall clock), where; which statement has recorded it,
+and its words; of what is no record how many were lost or the status of exit(), and the message."""
 
 
 class Statement(NamedTuple):
     """A statement that records, by its place in its layout, its values' types, and the places of their columns in the
-    schema; its `text` where it is a printf() without values."""
+    schema; its number and words as `RecordedStatement` has them."""
 
     place: int
     action: Action
+    number: int
     types: tuple[DataType, ...]
     columns: tuple[int, ...]
     text: str | None
@@ -70,27 +71,16 @@ def table_columns(spec: TracingSpec, values: Values, offset: int) -> TableColumn
     fields = list(FIXED)
     statements: dict[int, tuple[Statement, ...]] = {}
     for layout in spec.records:
-        found = [_statement(*each, spec, fields) for each in _recording(layout, values)]
+        found = [_statement(each, spec, fields) for each in recorded_statements(layout, values)]
         statements[layout.number] = tuple(found)
     return TableColumns(_schema(fields, "realtime_offset", str(offset)), statements)
 
 
-def _recording(layout: RecordLayout, values: Values) -> Iterator[tuple[int, Action, Sequence[str]]]:
-    """The statements of a layout that record: places, actions, and the names of their values."""
-    called = iter(layout.names)
-    for place, action in enumerate(layout.actions):
-        if fields_of(action):
-            yield place, action, distinct(values.names(action, called))
-        elif constant_text(action) is not None:
-            yield place, action, ()
-
-
-def _statement(
-    place: int, action: Action, names: Sequence[str], spec: TracingSpec, fields: list[tuple[str, DataType]]
-) -> Statement:
+def _statement(statement: RecordedStatement, spec: TracingSpec, fields: list[tuple[str, DataType]]) -> Statement:
+    place, action, number, names, text = statement
     types = tuple(_types(action, spec)) if fields_of(action) else ()
-    columns = [_column(name, wanted, fields) for name, wanted in zip(names, types, strict=True)]
-    return Statement(place, action, types, tuple(columns), constant_text(action))
+    columns = [_column(name, wanted, fields) for name, wanted in zip(distinct(names), types, strict=True)]
+    return Statement(place, action, number, types, tuple(columns), text)
 
 
 def _types(action: Action, spec: TracingSpec) -> Iterator[DataType]:

@@ -26,14 +26,18 @@ class ProbeName(NamedTuple):
 
 class StatementNames(tuple[str, ...]):
     """What the source calls the values of a statement, which is `statement`: the number of its layout, and its place
-    among the layout's actions."""
+    among the layout's actions; `number` and `text` are those of its records."""
 
     statement: tuple[int, int]
+    number: int
+    text: str | None
 
 
-def statement_names(names: Sequence[str], statement: tuple[int, int]) -> StatementNames:
+def statement_names(
+    names: Sequence[str], statement: tuple[int, int], number: int = 0, text: str | None = None
+) -> StatementNames:
     made = StatementNames(names)
-    made.statement = statement
+    made.statement, made.number, made.text = statement, number, text
     return made
 
 
@@ -43,7 +47,10 @@ if TYPE_CHECKING:
         """The values that a statement has recorded: trace(), printf(), print(), tracemem().
 
         `record[0]` is the first of them, `record["arg0"]` that of the expression `arg0`. `time` is that of the firing
-        in ns, as D's `timestamp` has it; `cpu` the CPU's number.
+        in ns, as D's `timestamp` has it; `cpu` the CPU's number. `statement` is the number of the statement, counted in
+        the program from 1, and `text` what it says between its values, which stand there by their names in braces; None
+        where it says nothing. A statement without values has its words for one. Records are equal where they are of one
+        statement, too.
         """
 
         @property
@@ -58,6 +65,10 @@ if TYPE_CHECKING:
         def names(self) -> StatementNames:
             """The source texts of the values' expressions, "" where there is none."""
 
+        @property
+        def statement(self) -> int: ...
+        @property
+        def text(self) -> str | None: ...
         def __getitem__(self, which: int | str) -> Any: ...
         def __iter__(self) -> Iterator[Any]: ...
         def __len__(self) -> int: ...
@@ -91,8 +102,19 @@ else:
         def __contains__(self, value):
             return value in self.values
 
+        @property
+        def statement(self):
+            return self.names.number
+
+        @property
+        def text(self):
+            return self.names.text
+
         def __eq__(self, other):
-            return isinstance(other, Record) and tuple.__eq__(self, other)
+            return (
+                isinstance(other, Record) and tuple.__eq__(self, other)
+                and (self.statement, self.text) == (other.statement, other.text)
+            )  # fmt: skip
 
         def __ne__(self, other):
             return not self == other
@@ -102,7 +124,9 @@ else:
         def __repr__(self):
             values = ", ".join(f"{name or place}={value!r}" for (place, value), name in
                                zip(enumerate(self.values), self.names, strict=True))  # fmt: skip
-            return visible(f"Record({self.probe}, time={self.time}, cpu={self.cpu}, {values})")
+            text = "" if self.text is None else f", text={self.text!r}"
+            values = values and f", {values}"
+            return visible(f"Record({self.probe}, time={self.time}, cpu={self.cpu}{values}{text})")
 
         def __reduce__(self):
             return tuple.__new__, (Record, (self.probe, self.time, self.cpu, self.values, self.names))

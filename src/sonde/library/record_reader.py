@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from sonde.consume.decode import RecordColumns, columns, compile_comprehension
 from sonde.consume.generated import GeneratedExpression, code, constant, tuple_of
 from sonde.formats.bpf_ring import RING_HEADER
-from sonde.library.events import ProbeName, Record, StatementNames, statement_names
+from sonde.library.events import ProbeName, Record, statement_names
+from sonde.library.statement_values import RecordedStatement, recorded_statements
 from sonde.library.values import Values
 from sonde.model.probe import Probe
 from sonde.model.records import (
@@ -59,19 +60,15 @@ def record_reader(
     layout: RecordLayout, strings: Sequence[bytes], stride: int, names: ProbeNames, values: Values
 ) -> ReadRecords:
     """A function from the bytes of a run of records (`Sink.run`) to what each statement has recorded, in order."""
-    shown = [(place, action) for place, action in enumerate(layout.actions) if fields_of(action)]
-    fields = [field for _, action in shown for field in fields_of(action)]
+    shown = [*recorded_statements(layout, values)]
+    fields = [field for each in shown for field in fields_of(each.action)]
     if layout.time is not None:
         fields.append(layout.time)
     header = (RING_HEADER + PROBE_AT, code("probe")), (RING_HEADER + CPU_AT, code("cpu"))
     found = columns(fields, strings, RING_HEADER, stride, header)
     time = found.expressions[layout.time] if layout.time is not None else constant(0)
     extra: dict[str, Any] = {"new": tuple.__new__, "Record": Record, "probes": names, **values.functions}
-    called = iter(layout.names)
-    made = [
-        _record(action, time, statement_names(values.names(action, called), (layout.number, place)), found, values)
-        for place, action in shown
-    ]
+    made = [_record(each, layout, time, found, values) for each in shown]
     if len(made) == 1:
         return compile_comprehension(made[0], found, stride, extra)
     read = compile_comprehension(tuple_of(made), found, stride, extra)
@@ -79,8 +76,14 @@ def record_reader(
 
 
 def _record(
-    action: Action, time: GeneratedExpression, names: StatementNames, found: RecordColumns, values: Values
+    statement: RecordedStatement, layout: RecordLayout, time: GeneratedExpression, found: RecordColumns, values: Values
 ) -> GeneratedExpression:
-    """The expression of what one statement has recorded."""
-    taken = tuple_of(values.expressions(action, [found.expressions[each] for each in fields_of(action)]))
-    return code("new(Record, (probes[probe], {}, cpu, {}, {}))", time, taken, constant(names))
+    """The expression of what one statement has recorded. One without values has its words for a value."""
+    action, names = statement.action, statement.names
+    fields = [found.expressions[each] for each in fields_of(action)]
+    if fields:
+        taken = tuple_of(values.expressions(action, fields))
+    else:
+        taken, names = constant(((statement.text or "").removesuffix("\n"),)), ("",)
+    called = statement_names(names, (layout.number, statement.place), statement.number, statement.text)
+    return code("new(Record, (probes[probe], {}, cpu, {}, {}))", time, taken, constant(called))

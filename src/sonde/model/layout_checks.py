@@ -14,6 +14,7 @@ from sonde.formats.damage import DamagedError
 from sonde.model.aggregating import FUNCTIONS
 from sonde.model.conversions import MOST_COLUMNS, Conversion
 from sonde.model.records import (
+    RECORDING,
     TYPED,
     Action,
     AggregationSpec,
@@ -100,6 +101,9 @@ def _check_record(layout: RecordLayout, spec: TracingSpec) -> None:
         _require(_is_number(layout.time), "a record has a time that is no number")
     for action in layout.actions:
         _check_action(action, layout.size, spec)
+    count = sum(isinstance(action, RECORDING) for action in layout.actions)
+    _require(len(layout.statements) in (0, count), "a record has another number of statements than it says")
+    _require(all(0 < number < 1 << 32 for number in layout.statements), "a statement of a record has no number")
 
 
 # Types

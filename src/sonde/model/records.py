@@ -210,7 +210,8 @@ class RecordLayout(NamedTuple):
     records nothing writes no record and has no layout. `is_default` marks the empty clause, which only shows its
     header line. `names` are what the source calls the values before capture(), or, if wanted, all of them, "" where it
     does not say. `time`: u64, the firing's `timestamp`, where it is wanted of all records. `others` are probes of
-    other descriptions of the clause, each with the clause's number there.
+    other descriptions of the clause, each with the clause's number there. `statements`: the numbers of the statements
+    of RECORDING, in the order of the program from 1; a statement that is compiled several times has one number.
     """
 
     number: int
@@ -221,6 +222,11 @@ class RecordLayout(NamedTuple):
     names: tuple[str, ...] = ()
     time: Field | None = None
     others: tuple[tuple[int, int], ...] = ()
+    statements: tuple[int, ...] = ()
+
+
+RECORDING = (TraceAction, TracememAction, PrintfAction, PrintAction, CaptureAction, PacketAction)
+"""Actions that record values for whoever reads them."""
 
 
 class AggregationSpec(NamedTuple):

@@ -132,7 +132,8 @@ class Shared(NamedTuple):
     are loops in clauses of ERROR. `has_open`: some probes are found while tracing. `numbers`: of clauses before several
     descriptions the number that each probe knows, by clause and probe (`codegen/clauses/descriptions.py`). `arrays`:
     those that are kept, with their numbers. `looked_at`: the aggregations whose elements programs look at. `goes_on`:
-    clauses do so behind some faults (`codegen/basis/faults.py`). `probe_texts`: as `Program` has them."""
+    clauses do so behind some faults (`codegen/basis/faults.py`). `probe_texts`: as `Program` has them. `statements`:
+    the numbers of statements that record, by their places and words."""
 
     target: Target
     settings: Settings
@@ -150,6 +151,7 @@ class Shared(NamedTuple):
     frames: int
     has_functions: bool
     error_loops: bool
+    statements: dict[tuple[object, ...], int]
     has_open: bool = False
     numbers: Mapping[int, Mapping[int, int]] = {}
     arrays: Mapping[Variable, int] = {}

@@ -14,6 +14,7 @@ from sonde.model import program as tree
 from sonde.model.program import Aggregation, Clause, Expr, Variable
 from sonde.model.records import (
     HEADER_SIZE,
+    RECORDING,
     TYPED,
     Action,
     CaptureAction,
@@ -50,6 +51,12 @@ class Recorded(NamedTuple):
     packet: Field | None = None
 
 
+def _identity(statement: tree.Statement) -> tuple[object, ...]:
+    """What tells a statement of the source from others: several command lines may have one at the same place."""
+    position = getattr(statement, "position", None)
+    return position, getattr(statement, "names", ()), getattr(statement, "conversions", ())
+
+
 class RecordPlan:
     """Lays out one record of a clause."""
 
@@ -65,10 +72,14 @@ class RecordPlan:
         self._packet_field: Field | None = None
         self._order: list[Field] = []
         self.actions: list[Action] = []
+        self._statements: list[int] = []
         for statement in statements:
             action = self._action(statement)
             if action is not None:
                 self.actions.append(action)
+            if isinstance(action, RECORDING):
+                known = shared.statements
+                self._statements.append(known.setdefault(_identity(statement), len(known) + 1))
 
     def recorded(self, number: int) -> Recorded:
         """The record, with that number; without actions it is a default one, which only shows its line."""
@@ -76,7 +87,10 @@ class RecordPlan:
         clause = self._clause.id
         numbers = self._shared.numbers.get(clause, {}).items()
         others = tuple((probe, number) for probe, number in numbers if number != clause)
-        layout = RecordLayout(number, size, actions, not actions, clause, time=self._time, others=others)
+        layout = RecordLayout(
+            number, size, actions, not actions, clause, time=self._time, others=others,
+            statements=tuple(self._statements),
+        )  # fmt: skip
         return Recorded(layout, tuple(self._order), self._tail, self._packet_field)
 
     def _field(self, e: Expr) -> Field:

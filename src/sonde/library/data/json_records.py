@@ -9,7 +9,7 @@ from sonde.consume.generated import GeneratedExpression, code, constant, tuple_o
 from sonde.formats.bpf_ring import RING_HEADER
 from sonde.library.data.json_values import JsonStrings, encode, json_value
 from sonde.library.record_reader import fields_of
-from sonde.library.statement_values import constant_text, distinct
+from sonde.library.statement_values import RecordedStatement, distinct, recorded_statements
 from sonde.library.values import Values
 from sonde.model.probe import Probe
 from sonde.model.records import CPU_AT, PROBE_AT, REAL, Action, Field, PrintfAction, RecordLayout, TraceAction
@@ -34,16 +34,15 @@ def record_lines(
     layout: RecordLayout, strings: Sequence[bytes], stride: int, heads: JsonHeads, texts: JsonStrings, values: Values
 ) -> RecordLines:
     """A function from the bytes of a run of records (`Sink.run`) to a line for each statement of each, in order."""
-    shown = [action for action in layout.actions if fields_of(action) or constant_text(action) is not None]
-    fields = [field for action in shown for field in fields_of(action)]
+    shown = [*recorded_statements(layout, values)]
+    fields = [field for each in shown for field in fields_of(each.action)]
     if layout.time is not None:
         fields.append(layout.time)
     header = (RING_HEADER + PROBE_AT, code("probe")), (RING_HEADER + CPU_AT, code("cpu"))
     found = columns(fields, strings, RING_HEADER, stride, header)
     time = found.expressions[layout.time] if layout.time is not None else constant(0)
     extra: dict[str, Any] = {"heads": heads, "texts": texts, "shown": _shown, "join": b"".join, **values.functions}
-    called = iter(layout.names)
-    made = [_line(action, time, values.names(action, called), found, values) for action in shown]
+    made = [_line(each, time, found, values) for each in shown]
     lines = made[0] if len(made) == 1 else code("join({})", tuple_of(made))
     return compile_comprehension(lines, found, stride, extra)
 
@@ -53,22 +52,21 @@ def _shown(value: Any) -> bytes:
 
 
 def _line(
-    action: Action, time: GeneratedExpression, names: Sequence[str], found: RecordColumns, values: Values
+    statement: RecordedStatement, time: GeneratedExpression, found: RecordColumns, values: Values
 ) -> GeneratedExpression:
     """The expression of what one statement has recorded, as a line."""
-    text = constant_text(action)
-    if text is not None:
-        rest = _literal(f'"text":{encode(unicode_text(text))}')
-        return code("{} % (heads[probe], {}, cpu)", constant(b'%b%d,"cpu":%d,"values":{},' + rest + b"}\n"), time)
+    action = statement.action
     members = [_member(each, found, values) for each in _plain(action)]
-    if not members:
+    if fields_of(action) and not members:
         taken = values.expressions(action, [found.expressions[each] for each in fields_of(action)])
         members = [(b"%b", code("shown({})", each)) for each in taken]
     forms = b",".join(
         _literal(encode(unicode_text(name)) + ":") + form
-        for name, (form, _) in zip(distinct(names), members, strict=True)
+        for name, (form, _) in zip(distinct(statement.names), members, strict=True)
     )
-    template = b'%b%d,"cpu":%d,"values":{' + forms + b"}}\n"
+    text = "" if statement.text is None else f',"text":{encode(statement.text)}'
+    rest = _literal(f'}},"statement":{statement.number}{text}}}\n')
+    template = b'%b%d,"cpu":%d,"values":{' + forms + rest
     shown = [code("heads[probe]"), time, code("cpu"), *(each for _, each in members)]
     return code("{} % {}", constant(template), tuple_of(shown))
 

@@ -90,7 +90,8 @@ def _object(event: Event) -> dict[str, Any]:
         case Record():
             members = dict(zip(distinct(event.names), map(json_value, event.values), strict=True))
             probe = unicode_text(str(event.probe))
-            return {"type": "record", "probe": probe, "time": event.time, "cpu": event.cpu, "values": members}
+            made = {"type": "record", "probe": probe, "time": event.time, "cpu": event.cpu, "values": members}
+            return made | {"statement": event.statement} | ({} if event.text is None else {"text": event.text})
         case Aggregation():
             rows = [{"key": json_value(key), "values": json_value(found)} for key, found in event.rows.items()]
             return {"type": "aggregation", "names": [*event.names], "rows": rows}

@@ -57,10 +57,6 @@ def _record(
     text = "".join(each for each in parts if isinstance(each, str))
     if "\0" in text or "\0" in end:
         raise context.mistake(node, "a text of a program ends before its first NUL", "leave the NUL out")
-    if text and not names:
-        # A record has values: of a line that is nothing but text, the text.
-        constant = syntax.StringLiteral(at, text.encode("utf-8", "surrogateescape"))
-        parts, names = [ShownPart(at, constant)], [text]
     parts = [each for each in (*parts, end) if each != ""]
     if not parts:
         raise context.mistake(node, "this records nothing", "leave the end of the line in: print()")
