@@ -8,7 +8,8 @@ from collections.abc import Callable
 
 from sonde.frontends.d import syntax
 from sonde.frontends.python.check.numbers import Corrected, Operation, Quotient, Remainder
-from sonde.frontends.python.lowering.context import Lowering, fitting, integer
+from sonde.frontends.python.lowering.constants import constant
+from sonde.frontends.python.lowering.context import Lowering, integer
 from sonde.frontends.python.lowering.operands import operands, simple
 from sonde.frontends.python.lowering.values import Value
 from sonde.model.errors import Position
@@ -28,6 +29,9 @@ _LARGEST_SHIFT = 63
 
 
 def binary(node: ast.BinOp, context: Lowering) -> Value:
+    known = constant(node, context)
+    if known is not None:
+        return known
     left, right = operands([node.left, node.right], context)
     return operation(SPELLED[type(node.op)], left, right, node, context)
 
@@ -37,7 +41,7 @@ def operation(op: str, left: syntax.Expr, right: syntax.Expr, node: ast.AST, con
     at = context.at(node)
     _require_computable(op, left, right, node, context)
     if isinstance(left, syntax.Integer) and isinstance(right, syntax.Integer):
-        return fitting(_COMPUTED[op](left.value, right.value), at)
+        return integer(_COMPUTED[op](left.value, right.value), at)
     if op == "**":
         return _power(left, right, node, context)
     if op in ("//", "%"):

@@ -150,6 +150,18 @@ def _unpack(target: ast.Tuple | ast.List, node: ast.expr, context: Lowering) -> 
         _store(each, one, context)
 
 
+def _require_fitting(found: syntax.Expr, kind: str, node: ast.AnnAssign, context: Lowering) -> None:
+    """Raises PythonError for a constant that the type of the variable does not have: `uint8_t` to `int64_t`."""
+    if not isinstance(found, syntax.Integer):
+        return
+    bits = int(kind.strip("_uint"))
+    low, high = (0, (1 << bits) - 1) if kind.startswith("u") else (-(1 << bits - 1), (1 << bits - 1) - 1)
+    if not low <= found.value <= high:
+        spelled = context.frame.function.text(node.annotation)
+        hint = f"it has {low} to {high}; {spelled}({found.value}) cuts the number"
+        raise context.mistake(node.value or node, f"{found.value} does not fit {spelled}", hint)
+
+
 def annotated(node: ast.AnnAssign, context: Lowering) -> None:
     """`n: u32 = 5`, and `n: u32` alone, which says nothing before it is set."""
     if node.value is None:
@@ -157,6 +169,7 @@ def annotated(node: ast.AnnAssign, context: Lowering) -> None:
     kind = context.value(node.annotation)
     if isinstance(kind, KnownName) and kind.kind == "type":
         found = expression(node.value, context)
+        _require_fitting(found, kind.name, node, context)
         _store(node.target, Narrow(context.at(node.value), kind.name, found), context)
     elif isinstance(kind, KnownName) and kind.kind == "builtin" and kind.name in ("int", "str", "bool"):
         assign(node.target, node.value, context)

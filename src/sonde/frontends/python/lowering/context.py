@@ -160,14 +160,6 @@ def encoded(text: str, position: Position) -> bytes:
         raise PythonError("half of a surrogate pair is no letter, and has no bytes", position, hint) from None
 
 
-def fitting(value: int, position: Position) -> syntax.Integer:
-    """What is computed of constants: it wraps around, as it would in a probe."""
-    if -_SIGNED <= value < _UNSIGNED:
-        return integer(value, position)
-    value &= _UNSIGNED - 1
-    return integer(value - _UNSIGNED if value >= _SIGNED else value, position)
-
-
 _PASSING = ("timestamp", "vtimestamp", "walltimestamp")
 """Variables of a firing that are others each time that they are looked at."""
 

@@ -9,7 +9,8 @@ from functools import partial
 from sonde.frontends.d import syntax
 from sonde.frontends.python.check.numbers import Comparison, Sign
 from sonde.frontends.python.check.signs import Choice
-from sonde.frontends.python.lowering.context import Lowering, fitting, integer
+from sonde.frontends.python.lowering.constants import constant
+from sonde.frontends.python.lowering.context import Lowering, integer
 from sonde.frontends.python.lowering.operands import as_truth, computed, expression, operands, simple
 from sonde.frontends.python.lowering.values import ArrayName, Items, KnownName, Nothing, Value
 from sonde.model.errors import Position
@@ -207,7 +208,7 @@ def _made(op: ast.cmpop, left: syntax.Expr, right: syntax.Expr, at: Position) ->
     if isinstance(left, syntax.Integer) and isinstance(right, syntax.Integer):
         a, b = left.value, right.value
         known = {"==": a == b, "!=": a != b, "<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b}[spelled]
-        return fitting(int(known), at)
+        return integer(int(known), at)
     return Comparison(at, spelled, left, right)
 
 
@@ -249,14 +250,17 @@ def unary(node: ast.UnaryOp, context: Lowering) -> Value:
     if isinstance(node.op, ast.Not):
         test = condition(node.operand, context)
         return negated(test, at)
+    known = constant(node, context)
+    if known is not None:
+        return known
     (operand,) = operands([node.operand], context)
     spelled = {ast.USub: "-", ast.Invert: "~", ast.UAdd: "+"}[type(node.op)]
     if isinstance(operand, syntax.Integer):
-        return fitting({"-": -operand.value, "~": ~operand.value, "+": operand.value}[spelled], at)
+        return integer({"-": -operand.value, "~": ~operand.value, "+": operand.value}[spelled], at)
     return Sign(at, spelled, operand)
 
 
 def negated(test: syntax.Expr, at: Position) -> syntax.Expr:
     if isinstance(test, syntax.Integer):
-        return fitting(int(not test.value), at)
+        return integer(int(not test.value), at)
     return syntax.Unary(at, "!", as_truth(test))
