@@ -290,11 +290,11 @@ def json_lines(text, where):
     name = ProbeName(text, text, text, text)
     stack = Stack([Frame(1, text, text, 2, text, 3)])
     events = [
-        Record.__reduce__, Message(text), ProbeError(name, "r", text),
+        Record.__reduce__, Message(text), ProbeError(name, "r", text, text, 5, text),
         Aggregation((text,), {(text, stack): (Count((1,)),)}),
     ]  # fmt: skip
     events[0] = tuple.__new__(
-        Record, (name, 1, 0, (text, {text: text}, stack), statement_names([text, "", "s"], (1, 0)))
+        Record, (name, 1, 0, (text, {text: text}, stack), statement_names([text, "", "s"], (1, 0), 1, text))
     )
     lines = [event_line(each) for each in events]
     return written(where, lambda end: [lambda line=line: os.write(end, line) for line in lines])
@@ -354,7 +354,7 @@ ROW_ELEMENTS = {"div", "table", "thead", "tbody", "tr", "th", "td", "br"}
 
 def cell_view(text):
     values = (text, Stack([Frame(1, text, text)]))
-    made = tuple.__new__(Record, (ProbeName(*[text] * 4), 1, 0, values, statement_names([text, ""], (1, 0))))
+    made = tuple.__new__(Record, (ProbeName(*[text] * 4), 1, 0, values, statement_names([text, ""], (1, 0), 1, text)))
     trace = SimpleNamespace(
         records=[made], messages=[text], error=Error(text), aggregations={}, heat_maps={}, is_over=True, seconds=1.0,
         were=1, losses=[],
@@ -380,7 +380,7 @@ def library_texts(text, where):
     frame = Frame(1, text, f"/lib/{text}", 2, text, 3)
     python = Frame(0, text, "", 0, text, 3)
     made = tuple.__new__(
-        Record, (ProbeName(*[text] * 4), 1, 0, (text, Stack([frame])), statement_names([text, ""], (1, 0)))
+        Record, (ProbeName(*[text] * 4), 1, 0, (text, Stack([frame])), statement_names([text, ""], (1, 0), 1, text))
     )
     assert str(Stack([frame, python])).count("\n") == 1
     return " ".join(map(str, (frame, python, repr(Stack([frame])), repr(made))))
@@ -463,6 +463,7 @@ WRITERS = {
     "model.probe.Probe.__str__": "four names as they are, which every report escapes",
     "model.types.Struct.__repr__": "for who looks for mistakes in sonde",
     "providers.pattern.Pattern.__str__": "a description as the user has written it, in messages",
+    "report.fault_places.FaultPlace.__str__": "a place in a message, which every report escapes",
     "providers.source_lines.SourceLine.__str__": "a description as the user has written it, in messages",
     "reader._lock": "a number to the kernel's file of a process",
     "reader.AbandonableReader._copy": "a file of sonde's own, as it has come",

@@ -127,6 +127,7 @@ class Compilation:
             arrays=_kept(self.shared, program),
             looked_at=gather_looked_at(clauses),
             goes_on=program.goes_on,
+            follows_lines=program.follows_lines,
             probe_texts=dict(program.probe_texts),
         )
         self._add_maps(settings)

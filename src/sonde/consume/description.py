@@ -15,7 +15,7 @@ from sonde.model.probe import Internal, Packet, Probe
 from sonde.model.python_functions import NumberedFunction
 from sonde.model.records import AggregationSpec, ArraySpec, RecordLayout, ShowAction, TypeSpec
 from sonde.model.report_texts import ReportTexts
-from sonde.model.spec import MapSpec, ProgramSpec, TracingSpec
+from sonde.model.spec import MapSpec, ProgramSpec, SourceFunction, TracingSpec
 from sonde.typed import Any, NamedTuple
 
 VERSION = 2
@@ -53,6 +53,7 @@ class Description(NamedTuple):
     language: str = "d"
     texts: ReportTexts | None = None
     programs: tuple[ProgramSpec, ...] = ()
+    functions: tuple[SourceFunction, ...] = ()
 
 
 class FoundProbes(NamedTuple):
@@ -76,7 +77,8 @@ def describe(spec: TracingSpec, rings: int, options: Options) -> bytes:
     described = Description(
         VERSION, rings, shown, spec.records, spec.aggregations, spec.strings, probes, spec.types, maps,
         spec.arrays, spec.shown, spec.language, spec.texts,
-        tuple(map(_with_places_alone, spec.programs)) if spec.texts is not None else (),
+        tuple(map(_with_places_alone, spec.programs)) if spec.texts is not None or spec.functions else (),
+        spec.functions,
     )  # fmt: skip
     return json.dumps(to_plain(described)).encode()
 
@@ -84,7 +86,10 @@ def describe(spec: TracingSpec, rings: int, options: Options) -> bytes:
 def _with_places_alone(program: ProgramSpec) -> ProgramSpec:
     """What tells where in its text a program was when it failed."""
     served = tuple(each._replace(probe=each.probe._replace(firing=Internal(""))) for each in program.probes)
-    return ProgramSpec(program.name, program.kind, program.attach_type, b"", (), served, line_info=program.line_info)
+    return ProgramSpec(
+        program.name, program.kind, program.attach_type, b"", (), served, line_info=program.line_info,
+        lines=program.lines,
+    )  # fmt: skip
 
 
 def describe_found(strings: Iterable[bytes], probes: Iterable[Probe]) -> bytes:
@@ -112,7 +117,7 @@ def described(payload: bytes) -> tuple[TracingSpec, int, Options]:
         raise RawFileError("the description is damaged: the number of rings")
     spec = TracingSpec(
         found.maps, found.programs, found.records, found.aggregations, found.strings, found.probes, types=found.types,
-        arrays=found.arrays, shown=found.shown, language=found.language, texts=found.texts,
+        arrays=found.arrays, shown=found.shown, language=found.language, texts=found.texts, functions=found.functions,
     )  # fmt: skip
     try:
         check_layouts(spec)

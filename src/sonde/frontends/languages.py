@@ -17,6 +17,7 @@ from sonde.typed import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, cas
 if TYPE_CHECKING:
     from sonde.model.catalog import Catalog
     from sonde.model.report_texts import ReportTexts
+    from sonde.model.spec import SourceFunction
 
 ProgramText: TypeAlias = tuple[str, str]
 """One program of a session, a kind and a text. Kinds: a whole `text`; a `file`, whose path it is; or, as D has them on
@@ -47,6 +48,7 @@ class Checked(NamedTuple):
     what a front end's own tools take. `layouts` names the language in whose layouts text is, and `texts` are what these
     show besides what the spec has. `keeping` gives the program with what recordings of `--record-reads` keep besides,
     None where a language adds nothing.
+    `functions` are those of the source that messages about faults are to name.
     """
 
     program: Program
@@ -61,6 +63,7 @@ class Checked(NamedTuple):
     layouts: str = "d"
     texts: ReportTexts | None = None
     keeping: Callable[[], Program] | None = None
+    functions: tuple[SourceFunction, ...] = ()
 
 
 class FrontEnd(Protocol):

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
+from sonde.library.arrow_pandas import PANDAS, pandas_metadata
 from sonde.library.arrow_values import (
     PACKET,
     STRING,
@@ -15,7 +16,6 @@ from sonde.library.arrow_values import (
     field_type,
     object_type,
 )
-from sonde.library.pandas_metadata import PANDAS, pandas_metadata
 from sonde.library.record_reader import fields_of
 from sonde.library.statement_values import RecordedStatement, distinct, plain_name, recorded_statements
 from sonde.library.values import Values

@@ -123,7 +123,9 @@ def compiled(
                 require_recordable(checked.program.clauses)
             compilation = _laid_out(checked, options, registry, wanted.engine, for_values)
             try:
-                spec = compilation.spec()._replace(language=checked.layouts, texts=checked.texts)
+                spec = compilation.spec()._replace(
+                    language=checked.layouts, texts=checked.texts, functions=checked.functions
+                )  # fmt: skip
                 return Compiled(spec, checked, compilation, registry, options, recorder)
             except SourceError as error:
                 raise checked.explain(error) from None

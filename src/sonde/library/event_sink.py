@@ -22,6 +22,7 @@ from sonde.model.samples import SampleSink
 from sonde.model.spec import TracingSpec
 from sonde.model.units import MIB
 from sonde.report.commands import ShownActions
+from sonde.report.fault_places import fault_place, refusal_place
 from sonde.typed import Any
 
 _AT_ONCE, _BYTES_AT_ONCE = 1 << 12, 8 * MIB
@@ -135,12 +136,13 @@ class EventSink(Report):
             self.flush()
 
     def refusal(self, record: consumed.Record, reason: str) -> None:
-        self._waiting.append(Message(refusal_text(record, reason)))
+        self._waiting.append(Message(refusal_text(record, reason, refusal_place(record, self._spec))))
 
     def fault(self, fault: Fault) -> None:
-        text = ": ".join(filter(None, (fault_text(fault), absence_text(fault))))
+        place = fault_place(fault, self._spec)
+        text = ": ".join(filter(None, (fault_text(fault, place), absence_text(fault))))
         reason = FAULTS.get(fault.code, "unknown fault")
-        self._waiting.append(ProbeError(self._probes[fault.probe.id], reason, text))
+        self._waiting.append(ProbeError(self._probes[fault.probe.id], reason, text, *(place or ())))
 
     def drop(self, drop: Drop) -> None:
         text = drop_text(drop, self._options.droptags)

@@ -169,11 +169,15 @@ class Loss(NamedTuple):
 
 
 class ProbeError(NamedTuple):
-    """A clause was aborted, for a `reason`; `text` is the command's message."""
+    """A clause was aborted, for a `reason`; `text` is the command's message. Of a probe in Python `file`, `line` and
+    `function` say where; of others they are "" and 0."""
 
     probe: ProbeName
     reason: str
     text: str
+    file: str = ""
+    line: int = 0
+    function: str = ""
 
 
 class Message(NamedTuple):

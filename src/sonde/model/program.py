@@ -567,7 +567,8 @@ class Program(Node):
     aggregations is told the types of their keys. `goes_on`: a division by zero comes to 1, what cannot be read to 0, an
     index that is out of bounds to the first element; each is told, and the clause goes on. `probe_texts`: what the
     language calls probes, by their identifiers, where a clause asks for that. `has_whole_literals`:
-    literals are shown as they are, whatever the longest string is. `shown` are shown when all is over."""
+    literals are shown as they are, whatever the longest string is. `shown` are shown when all is over.
+    `follows_lines`: an expression may be of another line than its statement, and faults are told by lines."""
 
     clauses: tuple[Clause, ...]
     variables: tuple[Variable, ...]
@@ -579,3 +580,4 @@ class Program(Node):
     probe_texts: tuple[tuple[int, str], ...] = ()
     has_whole_literals: bool = False
     shown: tuple[Aggregation | Variable, ...] = ()
+    follows_lines: bool = False

@@ -171,6 +171,16 @@ class ProgramSpec(NamedTuple):
     filters: bool = False
 
 
+class SourceFunction(NamedTuple):
+    """A function of the source, of a language that has some: its file, first and last line, and its clauses."""
+
+    name: str
+    file: str
+    first: int
+    last: int
+    clauses: tuple[int, ...]
+
+
 class TracingSpec(NamedTuple):
     """Everything an engine needs to trace and a consumer to understand what comes back.
 
@@ -179,7 +189,8 @@ class TracingSpec(NamedTuple):
     `ring_bytes` each). `probes` are all probes by identifier. `types` are those that print() shows and all that they
     consist of. `shown` are the actions when all is over; those of no record have no fields. `language` is the one in
     whose layouts text is (`frontends/languages.py`), and `texts` are what these show besides.
-    `is_filed`: it was read from a file, and its programs may record something else than it says.
+    `functions` are those that messages about faults name. `is_filed`: it was read from a file, and its programs may
+    record something else than it says.
     """
 
     maps: tuple[MapSpec, ...]
@@ -196,6 +207,7 @@ class TracingSpec(NamedTuple):
     language: str = "d"
     texts: ReportTexts | None = None
     is_filed: bool = False
+    functions: tuple[SourceFunction, ...] = ()
 
 
 def devices(spec: TracingSpec) -> list[str]:

@@ -133,7 +133,7 @@ class Shared(NamedTuple):
     descriptions the number that each probe knows, by clause and probe (`codegen/clauses/descriptions.py`). `arrays`:
     those that are kept, with their numbers. `looked_at`: the aggregations whose elements programs look at. `goes_on`:
     clauses do so behind some faults (`codegen/basis/faults.py`). `probe_texts`: as `Program` has them. `statements`:
-    the numbers of statements that record, by their places and words."""
+    the numbers of statements that record, by their places and words. `follows_lines`: as `Program` has it."""
 
     target: Target
     settings: Settings
@@ -158,6 +158,7 @@ class Shared(NamedTuple):
     looked_at: frozenset[Aggregation] = frozenset()
     goes_on: bool = False
     probe_texts: Mapping[int, str] = {}
+    follows_lines: bool = False
 
 
 class Generation:
@@ -251,10 +252,11 @@ class Generation:
         return result
 
     def _begin(self, expression: Expr) -> int:
-        """Where a program goes on behind faults each of these has its place: code from here on is for the expression.
-        Gives the position to go back to."""
+        """Where a program goes on behind faults each of these has its place, and where functions are copied an expression
+        may be of another line than its statement: code from here on is for the expression. Gives the position to go
+        back to."""
         outer = self.b.position
-        if self.shared.goes_on:
+        if self.shared.goes_on or self.shared.follows_lines:
             self.at(expression.position)
         return outer
 

@@ -99,7 +99,9 @@ def _object(event: Event) -> dict[str, Any]:
             return {"type": "loss", "kind": event.kind, "lost": event.lost, "cpu": event.cpu, "text": event.text}
         case ProbeError():
             probe, text = unicode_text(str(event.probe)), unicode_text(event.text)
-            return {"type": "error", "probe": probe, "reason": event.reason, "text": text}
+            found: dict[str, Any] = {"type": "error", "probe": probe, "reason": event.reason, "text": text}
+            place = {"file": unicode_text(event.file), "line": event.line, "function": unicode_text(event.function)}
+            return found | place if event.file else found
         case Message():
             return {"type": "message", "text": unicode_text(event.text)}
         case Text() | TableBatch():

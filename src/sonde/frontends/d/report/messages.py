@@ -5,6 +5,7 @@ from __future__ import annotations
 from sonde.consume.events import Drop, Fault, Record
 from sonde.model.probe import Probe
 from sonde.model.records import FAULTS
+from sonde.report.fault_places import FaultPlace
 
 _BAD_ADDRESS, _NO_SCRATCH, _BAD_INDEX, _LONG_LOOP = 1, 5, 11, 13
 _WITH_ADDRESS = (_BAD_ADDRESS, 2, 9, 10)
@@ -36,23 +37,28 @@ _DROPS = {
 """For each counter the tag without DTRACEDROP_, the thing lost (singular) and what follows it."""
 
 
-def _where(clause: int, probe: Probe) -> str:
+_OF_CLAUSE, _OF_PLACE = "error in dt_clause_", "error at "
+
+
+def _where(clause: int, probe: Probe, place: FaultPlace | None) -> str:
     # DTrace counts clauses from 0.
-    return f"error in dt_clause_{clause - 1} for probe ID {probe.id} ({probe})"
+    begin = f"{_OF_CLAUSE}{clause - 1}" if place is None else f"{_OF_PLACE}{place}"
+    return f"{begin} for probe ID {probe.id} ({probe})"
 
 
-def fault_text(fault: Fault) -> str:
-    """`error in dt_clause_0 for probe ID 1 (dtrace:::BEGIN): invalid address (0x40) at BPF pc 93`."""
+def fault_text(fault: Fault, place: FaultPlace | None = None) -> str:
+    """`error in dt_clause_0 for probe ID 1 (dtrace:::BEGIN): invalid address (0x40) at BPF pc 93`; with a place `error
+    at calls.py:5 in entered for probe ID 1 (dtrace:::BEGIN): invalid address (0x40)`."""
     text = FAULTS.get(fault.code, "unknown fault")
     if fault.code in _WITH_ADDRESS and not (fault.code == _BAD_ADDRESS and fault.value == _NO_ADDRESS):
         text += f" (0x{fault.value:x})"
     elif fault.code in (_BAD_INDEX, _LONG_LOOP):
         text += f" ({fault.value - (fault.value >> 63 << 64)})"
-    if fault.pc >= 0:
+    if fault.pc >= 0 and place is None:
         text += f" at BPF pc {fault.pc}"
     if fault.code == _LONG_LOOP:
         text += " (-xmaxloop=N allows more)"
-    return f"{_where(fault.clause, fault.probe)}: {text}"
+    return f"{_where(fault.clause, fault.probe, place)}: {text}"
 
 
 _PROCESS_MEMORY = range(1 << 16, 1 << 56)
@@ -75,17 +81,17 @@ def absence_text(fault: Fault) -> str:
     return f"the process has no such memory, or it is not resident; {remedy}"
 
 
-def refusal_text(record: Record, reason: str) -> str:
+def refusal_text(record: Record, reason: str, place: FaultPlace | None = None) -> str:
     """An action that could not be carried out, in the form of a fault."""
     clause = dict(record.layout.others).get(record.probe.id, record.layout.clause)
-    return f"{_where(clause, record.probe)}: {reason}"
+    return f"{_where(clause, record.probe, place)}: {reason}"
 
 
 def tells_of_mishap(text: str, may_lose: bool) -> bool:
     """Whether a clause was aborted, a recording lacks what was asked for, or something was lost that may not be."""
     import re  # what tests of scripts ask
 
-    if text.startswith(("error in dt_clause_", "the recording does not hold ")):
+    if text.startswith((_OF_CLAUSE, _OF_PLACE, "the recording does not hold ")):
         return True
     things = "|".join(sorted({thing for _, thing, _ in _DROPS.values()}))
     return not may_lose and re.match(rf"\[DTRACEDROP_|\d+ (?:{things})s?\b", text) is not None

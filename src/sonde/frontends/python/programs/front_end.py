@@ -20,6 +20,7 @@ from sonde.model.catalog import Catalog
 from sonde.model.errors import ProgramError, SourceError
 from sonde.model.options import OptionTable
 from sonde.model.program import Clause, Variable
+from sonde.model.spec import SourceFunction
 from sonde.model.types import LONG
 from sonde.typed import NamedTuple
 
@@ -39,7 +40,7 @@ def check(
         raise _told(error, lines) from None
     except RecursionError:
         raise ProgramError("a probe function is nested too deeply") from None
-    program = made.checker.program()
+    program = made.checker.program()._replace(follows_lines=True)
     return Checked(
         program,
         tuple(Part(title, clauses) for title, clauses in made.parts),
@@ -50,7 +51,18 @@ def check(
         _no_remarks,
         lambda _: _warned(made.checker, lines),
         made.checker,
+        functions=tuple(_functions(captured, made)),
     )
+
+
+def _functions(captured: Sequence[CapturedProgram], made: _Made) -> Iterable[SourceFunction]:
+    """The functions that were captured, each with its clauses, whose places are in it."""
+    clauses = [clause for _, several in made.parts for clause in several if clause.id > 0]
+    for each in dict.fromkeys((f.name, f.file, f.line, f.source) for program in captured for f in program.functions):
+        name, file, first, source = each
+        last = first + source.count("\n")
+        own = (c.id for c in clauses if c.position.file == file and first <= c.position.line <= last)
+        yield SourceFunction(name, file, first, last, tuple(own))
 
 
 def _read(kind: str, text: str) -> CapturedProgram:
