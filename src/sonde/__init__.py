@@ -359,8 +359,9 @@ _NAMES = {
 }
 _PLACES = {name: module for module, names in _NAMES.items() for name in names}
 
-_PYTHONS = {"exit", "max", "min", "sum"}
-"""Names that Python has as well, which nobody gets unasked, by `from sonde import *`."""
+_PYTHONS = {"exit"}
+"""What Python has as well, and nobody gets unasked by `from sonde import *`: in a probe Python's means the same. Those
+of sonde that take the place of Python's `max`, `min` and `sum` do what these do."""
 
 __all__ = sorted(_PLACES.keys() - _PYTHONS)
 

@@ -137,6 +137,9 @@ def test_it_is_said_that_a_library_is_not_loaded(tmp_path, library):
     """A name that another program's library has would be waited for in vain; a static program loads none."""
     done = sonde("-c", program(tmp_path, library), "-n", "pid$target:libplus:plus:entry { @ = count(); }")
     assert re.search(rf"process \d+ has not loaded libplus\.so: the probes are in {library}\n", done.stderr)
+    for module in ("libpl*", "libplus.s?"):
+        done = sonde("-q", "-c", program(tmp_path, library), "-n", f"pid$target:{module}:pl*:entry {{ @ = count(); }}")
+        assert int(done.stdout.split()[-1]) == 200
     static = build(tmp_path, "static", "int main() { return 0; }", "-static")
     refused = sonde("-c", static, "-n", "pid$target:libc.so.6:getenv:entry", status=1)
     assert "the process has no object libc.so.6; it has a.out" in refused.stderr

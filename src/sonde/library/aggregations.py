@@ -81,7 +81,18 @@ def rows_of(table: Table, values: Values) -> dict[Key, tuple[Scalar | Histogram 
 Read: TypeAlias = "Callable[[], dict[Key, Any]]"
 
 
-def live(spec: TracingSpec, sight: Sight, ask: Callable[[Read], Any], values: Values) -> dict[str, LiveAggregation]:
+class NamedAggregations(dict[str, "LiveAggregation"]):
+    """The aggregations of a run by their names; a name that none has is a KeyError that says which there are."""
+
+    def __missing__(self, name: object) -> LiveAggregation:
+        plain = name.removeprefix("@") or "_" if isinstance(name, str) else ""
+        if plain in self:
+            raise KeyError(f"aggregations are called without @: {plain!r}")
+        there = f"there are {', '.join(map(repr, self))}" if self else "this program has none"
+        raise KeyError(f"no aggregation is called {name!r}; {there}")
+
+
+def live(spec: TracingSpec, sight: Sight, ask: Callable[[Read], Any], values: Values) -> NamedAggregations:
     """All aggregations of a run, and the arrays that are kept, by their names."""
 
     def reader(number: int, each: AggregationSpec) -> Read:
@@ -103,7 +114,7 @@ def live(spec: TracingSpec, sight: Sight, ask: Callable[[Read], Any], values: Va
         *((each, reader(number, each)) for number, each in enumerate(spec.aggregations)),
         *((each, array_reader(number, each)) for number, each in enumerate(spec.arrays)),
     ]
-    return {plain_name(each): LiveAggregation(each, read, ask, spec.types) for each, read in readers}
+    return NamedAggregations({plain_name(each): LiveAggregation(each, read, ask, spec.types) for each, read in readers})
 
 
 def _nothing(read: Read) -> Any:

@@ -143,7 +143,7 @@ def load_object(
         [devices] if isinstance(devices, str) else tuple(devices),
         option_table(option_texts(options)).text("xdp"),
     )
-    return ObjectScript(path, words, option_texts(options))
+    return ObjectScript(path_of(path), words, option_texts(options))
 
 
 def _pairs(values: Mapping[str, object]) -> list[str]:

@@ -35,6 +35,31 @@ class Files(NamedTuple):
 NO_FILES = Files()
 
 
+def files_of(files: object) -> Files:
+    """What a caller gives, with paths as texts. Raises TypeError."""
+    if not isinstance(files, Files):
+        raise TypeError(f"files are given as sonde.Files(raw=..., captures=...), not {files!r}")
+    pictures: object = files.pictures
+    if not isinstance(pictures, tuple | list):
+        raise TypeError(f"pictures are pairs such as ('flame', 'calls.svg'), not {pictures!r}")
+    made = tuple(map(_picture, pictures))
+    return Files(_path(files.raw), _path(files.captures), _path(files.recording), made, _path(files.compared))
+
+
+def _path(path: object) -> str | None:
+    if path is None:
+        return None
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(f"a file is given by its path, not {path!r}")
+    return os.fsdecode(os.fspath(path))
+
+
+def _picture(pair: object) -> tuple[str, str]:
+    if not (isinstance(pair, tuple | list) and len(pair) == 2 and all(isinstance(part, str) for part in pair)):
+        raise TypeError(f"pictures are pairs such as ('flame', 'calls.svg'), not {pair!r}")
+    return pair[0], pair[1]
+
+
 def is_capture(path: str | None) -> bool:
     """Whether an output is a file of packets, by its name."""
     return path is not None and path.lower().endswith(".pcapng")

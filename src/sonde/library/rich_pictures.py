@@ -122,9 +122,11 @@ class HeatMap:
     """
 
     def __init__(self, aggregation: Looked, is_whole: bool = False) -> None:
-        """`is_whole`: the first column has what was counted before this, too. Raises ValueError for what is no
-        histogram."""
+        """`is_whole`: the first column has what was counted before this, too. Raises TypeError for what is
+        no aggregation, and ValueError for one that is no histogram."""
         self._aggregation = aggregation
+        if not hasattr(aggregation, "spec"):
+            raise TypeError(f"a heat map is made of an aggregation of a run, not {aggregation!r}")
         self._spec = aggregation.spec
         if not isinstance(self._spec, AggregationSpec) or function_of(self._spec).buckets is None:
             raise ValueError("a heat map is made of a histogram: quantize(), lquantize() or llquantize()")

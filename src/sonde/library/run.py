@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import AsyncIterator, Iterator, Mapping
+import warnings
+import weakref
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 
-from sonde.library.aggregations import LiveAggregation
+from sonde.library.aggregations import LiveAggregation, NamedAggregations
 from sonde.library.awaited_events import AwaitedEvents
 from sonde.library.errors import Error
 from sonde.library.event_queue import EventQueue
-from sonde.library.events import Event, Exit, Loss
+from sonde.library.events import Event, Exit, Loss, Record
 from sonde.library.gate import Gate
 from sonde.library.stop import Stop
 from sonde.library.waking import Waking
@@ -23,16 +25,31 @@ if TYPE_CHECKING:
     from sonde.library.request import Begun, Publish, Put, Request
 
 
+_BEGUN = object()
+
+
 class TraceFunction(Protocol):
     """Traces to the end, in the run's thread."""
 
     def __call__(self, stop: Stop, put: Put, publish: Publish, /) -> Ended: ...
 
 
+def _method(reference: weakref.WeakMethod[Callable[[], None]]) -> Callable[[], None]:
+    """The method, while there is its object."""
+
+    def call() -> None:
+        found = reference()
+        if found is not None:
+            found()
+
+    return call
+
+
 class Run:
     """A context manager: all is attached when its block begins, and detached when it ends, however it ends.
 
-    Iterate over it, with `for` or `async for`, in any thread; without that, what it counts is in `aggregations`.
+    Iterate over it, with `for` or `async for`, in any thread; without that, what it counts is in `aggregations`. Behind
+    a block that Ctrl-C has left, what has come since, such as END's records, can be iterated over yet.
     `to_arrow`, `to_pandas` and readers of Arrow take what comes as a table. `losses` are those so far. `exit_status`,
     the argument of exit(), 0 without one, is None while the run goes on; `command_status` is the command's as wait(2)
     gives it, None unless it has ended by itself.
@@ -42,11 +59,12 @@ class Run:
         self.losses: list[Loss] = []
         self.exit_status: int | None = None
         self.command_status: int | None = None
-        self.aggregations: Mapping[str, LiveAggregation] = {}
+        self._aggregations: Mapping[str, LiveAggregation] = NamedAggregations()
         self._begun: Begun | None = None
         self._trace_to_end = trace
         self._waking = Waking()
-        self._stop = Stop(duration, self._keep, self._waking)
+        # A run that nobody has begun goes as soon as nobody has it, and says so (`__del__`).
+        self._stop = Stop(duration, _method(weakref.WeakMethod(self._keep)), self._waking)
         self._events = EventQueue(self._stop, self._waking)
         self._in_tasks: AwaitedEvents | None = None
         self._failure: Exception | None = None
@@ -95,10 +113,19 @@ class Run:
         self._events.abandon()
         self._stop.stop()
 
+    def __del__(self) -> None:
+        """Of a run that never began: nothing was traced, whatever whoever wrote it thinks."""
+        if getattr(self, "_thread", _BEGUN) is None:
+            warnings.warn("a run begins with its block, and this one never began: with sonde.trace(...) as run:",
+                          RuntimeWarning, stacklevel=2)  # fmt: skip
+
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._abandon()
+        if isinstance(error, KeyboardInterrupt):
+            self._stop.stop()
+        else:
+            self._abandon()
         assert self._thread is not None
         self._thread.join()
         if error is None:
@@ -107,9 +134,18 @@ class Run:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._abandon()
+        self._stop.stop()
+        if not isinstance(error, KeyboardInterrupt):
+            self._abandon()
         await self._waking.until(self._over.is_open)
         self.__exit__(kind, error, trace)
+
+    @property
+    def aggregations(self) -> Mapping[str, LiveAggregation]:
+        """By their names, `_` that without one. Raises RuntimeError before the run begins."""
+        if self._thread is None:
+            raise RuntimeError("aggregations of a run are there in its `with` block, and behind it")
+        return self._aggregations
 
     @property
     def begun(self) -> Begun | None:
@@ -121,9 +157,16 @@ class Run:
         self._stop.stop()
 
     def wait(self) -> int:
-        """Until the run ends by itself, without its events; its exit status."""
-        for _ in self.batches():
-            pass
+        """Until the run ends by itself, without its events; its exit status. Warns where there were records."""
+        passed = 0
+        for events in self.batches():
+            passed += sum(isinstance(each, Record) for each in events)
+        if passed:
+            records = "1 record" if passed == 1 else f"{passed:,} records"
+            warnings.warn(
+                f"wait() passed over {records}: iterate over the run, or have it print them (output=sys.stdout)",
+                stacklevel=2,
+            )
         return self.exit_status or 0
 
     def batches(self) -> Iterator[list[Event]]:
@@ -193,6 +236,9 @@ class Run:
 
     def _raise_failure(self) -> None:
         failure, self._failure = self._failure, None
+        if isinstance(failure, Error):
+            # What is wrong is told by its message: how the compiler came to it is nothing to the caller.
+            raise failure.with_traceback(None) from None
         if failure is not None:
             raise failure
 
@@ -209,7 +255,7 @@ class Run:
             self._failure = error
         finally:
             self._stop.finish()
-            for each in self.aggregations.values():
+            for each in self._aggregations.values():
                 each.let_go()
             self._over.open()
             self._events.close()
@@ -219,12 +265,12 @@ class Run:
         self._events.put(events)
 
     def _publish(self, begun: Begun) -> None:
-        self.aggregations = begun.aggregations
+        self._aggregations = begun.aggregations
         self._begun = begun
 
     def _keep(self) -> None:
         """Tracing is about to end: aggregations can be had as they are now."""
-        for each in self.aggregations.values():
+        for each in self._aggregations.values():
             each.keep()
 
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 from sonde.library.compiling import compiled_of, product
 from sonde.library.engines import engine_for
-from sonde.library.errors import ScriptError
+from sonde.library.errors import CompileError, ScriptError
 from sonde.library.events import ProbeName
 from sonde.library.given import Command, command_of, duration_of, output_of, pids_of
-from sonde.library.outputs import NO_FILES, Files
+from sonde.library.outputs import NO_FILES, Files, files_of
 from sonde.library.request import Request
 from sonde.library.run import Run, run_of
 from sonde.library.settings import OptionValue, option_table
@@ -99,7 +99,7 @@ class Script:
         return run_of(
             Request(
                 lambda chosen, *_: self.for_engine(chosen), self.options(), command_of(command), pids_of(pids), engine,
-                duration_of(duration), output_of(output), files, self.source.spec_path,
+                duration_of(duration), output_of(output), files_of(files), self.source.spec_path,
             )
         )  # fmt: skip
 
@@ -131,4 +131,8 @@ def compile(
     are $1, $2 ...; `target` is the BTF of another kernel that it is for. Raises CompileError, or Error for an option.
     """
     source = given_source(text, language, options, arguments, target)
-    return made(source, engine_for(engine, option_table(source.options), only_compiles=True))
+    try:
+        return made(source, engine_for(engine, option_table(source.options), only_compiles=True))
+    except CompileError as error:
+        # The place of the mistake is in the message, not in the compiler.
+        raise error.with_traceback(None) from None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from sonde.library.given import Command, command_of, duration_of, output_of, path_of, pids_of
-from sonde.library.outputs import NO_FILES, Files
+from sonde.library.outputs import NO_FILES, Files, files_of
 from sonde.library.request import Request
 from sonde.library.run import Run, run_of
 from sonde.library.script import made
@@ -43,6 +43,6 @@ def _run(
         Request(
             lambda chosen, process, prepare: made(source, chosen, process or None, prepare),
             option_table(source.options),
-            command_of(command), pids_of(pids), engine, duration_of(duration), output_of(output), files,
+            command_of(command), pids_of(pids), engine, duration_of(duration), output_of(output), files_of(files),
         )
     )  # fmt: skip

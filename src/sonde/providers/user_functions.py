@@ -12,6 +12,7 @@ Breakpoints belong to files, so a library that the process has yet to load is pr
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -37,6 +38,9 @@ from sonde.symbols.elf.file import ElfError
 from sonde.symbols.elf.library_search import spellings
 from sonde.symbols.functions import PROGRAM, CodeFunction, CodeObject
 from sonde.typed import NamedTuple
+
+_BEFORE_GLOB = re.compile(r"lib[\w.+-]+|[\w.+-]{4,}")
+"""The beginning of a glob that is for few libraries, and not for most of those that are installed."""
 
 _ABSOLUTE = "-"
 _FEW = 12
@@ -148,8 +152,6 @@ class UserFunctions:
         names = ", ".join(each.name for each in objects[:_FEW]) + (" ..." if len(objects) > _FEW else "")
         known = f"it has {names}" if names else "it has mapped no program or library that can be read"
         text = f"the process has no object {pattern.module}; {known}"
-        if plain(pattern.module) is None:
-            return text
         return f"{text}. A library that it loads later can be named by its path, {pattern.provider}:/path/of/library:"
 
     def _chosen(self, pattern: Pattern) -> list[CodeObject]:
@@ -168,12 +170,26 @@ class UserFunctions:
         if pattern.function == _ABSOLUTE:
             return [each for each in objects if each.name == PROGRAM]
         found = objects_called(objects, pattern.module)
-        if found or not plain(pattern.module):
+        if found:
             return found
-        to_come = self._objects.to_come(_pid(pattern), pattern.module)
+        if plain(pattern.module):
+            to_come = self._objects.to_come(_pid(pattern), pattern.module)
+        else:
+            to_come = self._fitting(pattern)
         for each in to_come:
             self.remarks[f"process {_pid(pattern)} has not loaded {each.name}: the probes are in {each.where}"] = None
         return to_come
+
+    def _fitting(self, pattern: Pattern) -> list[CodeObject]:
+        """The libraries that a process may come to load whose names fit a glob, if it begins with the name of a few."""
+        module = pattern.module
+        begin = _BEFORE_GLOB.match(module)
+        if begin is None:
+            return []
+        found = self._objects.to_come(
+            _pid(pattern), begin[0], lambda file: any(matches(module, name) for name in spellings(file))
+        )
+        return found if len(found) <= _FEW else []
 
     def _of(self, pid: int) -> list[CodeObject]:
         try:

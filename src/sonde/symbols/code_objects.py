@@ -57,8 +57,9 @@ class CodeObjects:
                     found.append(each)
         return found
 
-    def to_come(self, pid: int, name: str) -> list[CodeObject]:
+    def to_come(self, pid: int, name: str, fits: Callable[[str], bool] | None = None) -> list[CodeObject]:
         """The files that a process has not mapped and may come to load under a name, or, if that is a path, this one.
+        With `fits` they are those whose names begin so and fit.
 
         Raises OSError if it may not be looked at.
         """
@@ -72,7 +73,7 @@ class CodeObjects:
         program = os.readlink(f"{self._proc}/{pid}/exe").removesuffix(" (deleted)")
         there = [(program if each.name == PROGRAM else each.where, each.loaded.file) for each in self.of(pid)]
         there.sort(key=lambda each: each[0] != program)
-        found = library_search.of_process(name, pid, root, there, self._proc)
+        found = library_search.of_process(name, pid, root, there, self._proc, fits)
         return self._unmapped(found, os.path.basename, root)
 
     def files(self, name: str) -> list[CodeObject]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import builtins
+from typing import overload
+
 from sonde.typed import TYPE_CHECKING, Any
 
 
@@ -34,14 +37,26 @@ class ProbeAggregation:
         return f"<sonde.{self.function}({self.title!r}), for probe functions>"
 
 
+def _made_or_own(function: str, first: Any, more: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    if not more and not named and isinstance(first, str):
+        return ProbeAggregation(function, first)
+    if not more and named.keys() == {"title"} and first == "":
+        return ProbeAggregation(function, named["title"])
+    return getattr(builtins, function)(first, *more, **named)
+
+
 def count(title: str = "") -> ProbeAggregation:
     """How often `add()` was called."""
     return ProbeAggregation("count", title)
 
 
-def sum(title: str = "") -> ProbeAggregation:
-    """The sum of all values."""
-    return ProbeAggregation("sum", title)
+@overload
+def sum(title: str = "") -> ProbeAggregation: ...
+@overload
+def sum(first: Any, /, *more: Any, **named: Any) -> Any: ...
+def sum(first: Any = "", /, *more: Any, **named: Any) -> Any:
+    """The sum of all values. Of anything but a title: Python's own function (`from sonde import *`)."""
+    return _made_or_own("sum", first, more, named)
 
 
 def avg(title: str = "") -> ProbeAggregation:
@@ -49,14 +64,22 @@ def avg(title: str = "") -> ProbeAggregation:
     return ProbeAggregation("avg", title)
 
 
-def min(title: str = "") -> ProbeAggregation:
-    """The smallest."""
-    return ProbeAggregation("min", title)
+@overload
+def min(title: str = "") -> ProbeAggregation: ...
+@overload
+def min(first: Any, /, *more: Any, **named: Any) -> Any: ...
+def min(first: Any = "", /, *more: Any, **named: Any) -> Any:
+    """The smallest. Of anything but a title: Python's own function (`from sonde import *`)."""
+    return _made_or_own("min", first, more, named)
 
 
-def max(title: str = "") -> ProbeAggregation:
-    """The largest."""
-    return ProbeAggregation("max", title)
+@overload
+def max(title: str = "") -> ProbeAggregation: ...
+@overload
+def max(first: Any, /, *more: Any, **named: Any) -> Any: ...
+def max(first: Any = "", /, *more: Any, **named: Any) -> Any:
+    """The largest. Of anything but a title: Python's own function (`from sonde import *`)."""
+    return _made_or_own("max", first, more, named)
 
 
 def stddev(title: str = "") -> ProbeAggregation:

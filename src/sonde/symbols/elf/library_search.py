@@ -6,11 +6,12 @@ from __future__ import annotations
 import os
 import re
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from sonde import others
 from sonde.arch import object_files
 from sonde.symbols.elf.file import ElfError, ElfFile
+from sonde.typed import TypeAlias
 from sonde.untrusted import read_start
 
 USUAL = tuple(
@@ -19,6 +20,9 @@ USUAL = tuple(
     for prefix in ("/usr/local", "", "/usr")
 )
 """Directories with libraries where nothing else is said."""
+
+Fits: TypeAlias = Callable[[str], bool]
+"""Whether a file's name is one that is meant."""
 
 _DYNAMIC = 6
 _ENTRY = struct.Struct("<QQ")
@@ -43,19 +47,28 @@ def spellings(name: str) -> Iterator[str]:
         yield stem
 
 
-def in_directories(name: str, root: str, directories: Iterable[str]) -> Iterator[str]:
-    """Paths of files in the directories that may be called `name`; `root` is put before each."""
+def in_directories(name: str, root: str, directories: Iterable[str], fits: Fits | None = None) -> Iterator[str]:
+    """Paths of files in the directories that may be called `name`; `root` is put before each. With `fits` the name is
+    what theirs begin with."""
     seen = set()
     for directory in directories:
         if directory not in seen:
             seen.add(directory)
             for each in _listed(root + directory):
-                if each.startswith(name) and name in spellings(each):
+                if each.startswith(name) and _is_meant(name, each, fits):
                     yield f"{root}{directory}/{each}"
 
 
-def of_process(name: str, pid: int, root: str, mapped: Iterable[tuple[str, ElfFile]], proc: str = "/proc") -> list[str]:
-    """Paths, beginning with `root`, of files that a process may come to load under that name.
+def _is_meant(name: str, file: str, fits: Fits | None) -> bool:
+    return name in spellings(file) if fits is None else fits(file)
+
+
+def of_process(
+    name: str, pid: int, root: str, mapped: Iterable[tuple[str, ElfFile]], proc: str = "/proc",
+    fits: Fits | None = None,
+) -> list[str]:  # fmt: skip
+    """Paths, beginning with `root`, of files that a process may come to load under that name, or, with `fits`, under
+    one that begins so and fits.
 
     `mapped` are the files it has mapped: their paths, the program's first, without `root`, and what is in them. `root`
     is what / is for it.
@@ -74,9 +87,9 @@ def of_process(name: str, pid: int, root: str, mapped: Iterable[tuple[str, ElfFi
     mentioned = [each for each in (*arguments, *variables.values()) if "/" in each]
     for _, program in objects[:1]:
         mentioned += _texts(program, name)
-    files = [each for each in mentioned if name in spellings(os.path.basename(each))]
+    files = [each for each in mentioned if _is_meant(name, os.path.basename(each), fits)]
     paths += [each for each in mentioned if each not in files]
-    found = list(in_directories(name, root, (os.path.join(directory, each) for each in paths if each)))
+    found = list(in_directories(name, root, (os.path.join(directory, each) for each in paths if each), fits))
     for each in files:
         # What a program puts before such a name when it runs is most often its own directory.
         relative = each.rpartition("%s")[2].lstrip("/") if "%s" in each else each
