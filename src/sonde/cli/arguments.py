@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from sonde.cli.messages import UsageError, ValueOfOptionError
+from sonde.cli.messages import UsageError, ValueOfOptionError, given_twice
 from sonde.library import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -153,11 +153,16 @@ class _Collected:
         elif letter == "p":
             self.pids.append(value)
         elif letter in _VALUES:
-            self.values[_VALUES[letter]] = value
+            self.keep(f"-{letter}", _VALUES[letter], value)
         elif letter + value in ("32", "64"):
-            self.values["data_model"] = letter + value
+            self.keep("the data model", "data_model", letter + value)
         else:
             raise UsageError(f"illegal option -- {letter}")
+
+    def keep(self, option: str, name: str, value: str) -> None:
+        """The value of an option that has one. Raises FatalError for another one."""
+        if self.values.setdefault(name, value) != value:
+            raise given_twice(option, self.values[name], value)
 
     def finished(self) -> Arguments:
         return Arguments(
@@ -168,7 +173,7 @@ class _Collected:
 
 
 def parse(words: Sequence[str], more: Mapping[str, str] = _NONE) -> Arguments:
-    """Read the words behind the program's name. Raises UsageError.
+    """Read the words behind the program's name. Raises UsageError, and FatalError for two values of an option.
 
     `more` are options without a value that a command has besides the usual ones: letters, and names for `flags`.
     """
@@ -210,7 +215,7 @@ def _long(word: str, remaining: list[str], collected: _Collected) -> None:
         elif name in _CHOICES:
             collected.choices.append((name[2:], text))
         else:
-            collected.values[_LONG[name]] = text
+            collected.keep(name, _LONG[name], text)
     else:
         raise UsageError(f"option requires an argument -- {word[2:]}", option=word)
 

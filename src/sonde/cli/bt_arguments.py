@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sonde.cli.messages import FatalError, UsageError
+from sonde.cli.messages import FatalError, UsageError, given_twice
 from sonde.library import NamedTuple, single_line
 
 _FLAGS = {
@@ -134,9 +134,11 @@ class _Parser:
                     f'Invalid output format "{single_line(value)}"\nValid formats: {valid}', has_lines=True
                 )
             raise FatalError(f"USAGE: {option} must be one of {', '.join(_CHOICES[option])}, not '{value}'")
-        self.values[option] = value
         if option in _OFTEN:
+            self.values[option] = value
             self.several[option] = (*self.several.get(option, ()), value)
+        elif self.values.setdefault(option, value) != value:
+            raise given_twice(option, self.values[option], value)
 
 
 def parse(words: Sequence[str]) -> BtArguments:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sonde.cli.arguments import Arguments, parse
-from sonde.cli.messages import FatalError, UsageError, ValueOfOptionError
+from sonde.cli.messages import FatalError, UsageError, ValueOfOptionError, given_twice
 from sonde.library.export.wanted import (
     GAUGE_OPTION,
     HOST,
@@ -64,7 +64,10 @@ def _gives_d(word: str) -> bool:
 
 
 def _request(given: Sequence[tuple[str, str]]) -> ExportRequest:
-    values = dict(given)
+    values: dict[str, str] = {}
+    for name, value in given:
+        if values.setdefault(name, value) != value and name != GAUGE_OPTION:
+            raise given_twice(name, values[name], value)
     sets = values.get(_SETS, str(LABEL_SETS))
     if not (sets.isascii() and sets.isdigit() and int(sets) > 0):
         raise ValueOfOptionError(f"{_SETS} {sets}: it takes a number", "of label sets that a metric has at most")

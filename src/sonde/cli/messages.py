@@ -34,6 +34,11 @@ class UsageError(FatalError):
         self.option = option
 
 
+def given_twice(option: str, first: str, second: str) -> FatalError:
+    """An option that has one value has got two: neither is dropped in silence."""
+    return FatalError(f"{option} is given twice, as {first} and {second}, and it has one value", 2)
+
+
 class ValueOfOptionError(FatalError):
     """The value of an option of the command line is none that it takes."""
 

@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Sequence
 
-from sonde.cli.messages import Messages, UsageError
+from sonde.cli.messages import Messages, UsageError, given_twice
 from sonde.cli.output import show
 from sonde.library import NamedTuple, visible
 from sonde.library.errors import Error
@@ -81,6 +81,8 @@ def _wanted(words: Sequence[str]) -> _Wanted:
             value = rest.pop()
             if word == "-k":
                 chosen.append(value)
+            elif engine not in (BOTH, value):
+                raise given_twice(word, engine, value)
             else:
                 engine = value
         elif word in ("-v", "--update"):

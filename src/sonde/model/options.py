@@ -94,6 +94,11 @@ class OptionTable:
         """All values of an option that may be set more than once, in order."""
         return tuple(self._repeated.get(name, ()))
 
+    @staticmethod
+    def is_repeated(name: str) -> bool:
+        """Whether the option may be set more than once, and each value counts."""
+        return OPTIONS[name].is_repeated
+
     def is_set(self, name: str) -> bool:
         return name in self._values
 

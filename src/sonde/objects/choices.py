@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 
-from sonde.objects.data import TARGET, given_values
+from sonde.objects.data import TARGET, given_values, once
 from sonde.objects.errors import ObjectError
 from sonde.typed import NamedTuple
 
@@ -71,9 +71,10 @@ def given_choices(words: Words, target: int | None) -> Choices:
             raise ObjectError(f"--attach {each}: a program and a place are wanted", "write --attach PROGRAM=PLACE")
         attached.setdefault(name, []).append(_place(each, place, target))
     values = given_values(words.variables, target)
-    sizes, states = dict(map(_size, words.sizes)), tuple(map(_state, words.states))
+    sizes, states = once("--map", map(_size, words.sizes)), tuple(map(_state, words.states))
+    records = once("--record", map(_record, words.records))
     devices = tuple(map(SectionPlace, words.devices))
-    return Choices(values, sizes, states, attached, dict(map(_record, words.records)), devices=devices, xdp=words.xdp)
+    return Choices(values, sizes, states, attached, records, devices=devices, xdp=words.xdp)
 
 
 def _place(given: str, text: str, target: int | None) -> SectionPlace:

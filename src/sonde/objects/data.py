@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from sonde.objects.elf import STT_OBJECT, ObjectFile, Symbol
 from sonde.objects.errors import ObjectError
+from sonde.typed import TypeVar
+
+_Chosen = TypeVar("_Chosen")
 
 TARGET = "$target"
 _SIZES = (1, 2, 4, 8)
@@ -14,18 +17,27 @@ _DATA = (".data", ".rodata", ".bss")
 
 def given_values(definitions: Sequence[str], target: int | None) -> dict[str, int]:
     """The numbers of `NAME=VALUE` each; `target` is what $target stands for. Raises ObjectError."""
-    found = {}
-    for each in definitions:
-        name, equals, text = each.partition("=")
-        if text.strip() == TARGET:
-            if target is None:
-                raise ObjectError("$target is the process of -c or -p, and neither is given")
-            found[name.strip()] = target
-            continue
-        try:
-            found[name.strip()] = int(text, 0) if equals else 1
-        except ValueError:
-            raise ObjectError(f"-D {each}: a global variable is set to a number or to $target") from None
+    return once("-D", (_given(each, target) for each in definitions))
+
+
+def _given(definition: str, target: int | None) -> tuple[str, int]:
+    name, equals, text = definition.partition("=")
+    if text.strip() == TARGET:
+        if target is None:
+            raise ObjectError("$target is the process of -c or -p, and neither is given")
+        return name.strip(), target
+    try:
+        return name.strip(), int(text, 0) if equals else 1
+    except ValueError:
+        raise ObjectError(f"-D {definition}: a global variable is set to a number or to $target") from None
+
+
+def once(option: str, given: Iterable[tuple[str, _Chosen]]) -> dict[str, _Chosen]:
+    """What an option chooses of each name. Raises ObjectError where that is two things."""
+    found: dict[str, _Chosen] = {}
+    for name, value in given:
+        if found.setdefault(name, value) != value:
+            raise ObjectError(f"{option} {name} is given twice, as {found[name]} and {value}, and it has one value")
     return found
 
 

@@ -252,9 +252,9 @@ class Generation:
         return result
 
     def _begin(self, expression: Expr) -> int:
-        """Where a program goes on behind faults each of these has its place, and where functions are copied an expression
-        may be of another line than its statement: code from here on is for the expression. Gives the position to go
-        back to."""
+        """Where a program goes on behind faults each of these has its place, and where functions are copied an
+        expression may be of another line than its statement: code from here on is for the expression. Gives the
+        position to go back to."""
         outer = self.b.position
         if self.shared.goes_on or self.shared.follows_lines:
             self.at(expression.position)
