@@ -11,6 +11,12 @@ _NAMES = (
 NAMES = tuple(_NAMES.split())
 """Names by number, as bpftool prints them."""
 
+
+def type_name(kind: int) -> str:
+    """The name of a type of map; of one that is not known here, which a map of a file may have, its number."""
+    return NAMES[kind] if 0 <= kind < len(NAMES) else f"number {kind}"
+
+
 HASH = 1
 ARRAY = 2
 PROG_ARRAY = 3

@@ -67,10 +67,11 @@ def _require_own_kernel(path: str | None) -> None:
     """Raises FatalError for the vmlinux of another kernel, whose places are not those of this one."""
     if path is None:
         return
-    from sonde.library.inspection.own_kernel import is_own_kernel  # what few objects need
+    from sonde.library.inspection.own_kernel import why_not_own_kernel  # what few objects need
 
-    if not is_own_kernel(path):
-        raise FatalError(f"--object takes with -k this kernel's own vmlinux, and {path} is not that, by its build id")
+    reason = why_not_own_kernel(path)
+    if reason:
+        raise FatalError(f"--object takes with -k this kernel's own vmlinux, and {reason}")
 
 
 def _tell_idle(loaded: LoadedObject, messages: Messages) -> None:

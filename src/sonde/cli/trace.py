@@ -39,9 +39,10 @@ def _require_own_kernel(arguments: Arguments) -> None:
     """Programs for another kernel cannot run here. Raises FatalError."""
     if arguments.btf is None:
         return
-    from sonde.library.inspection.own_kernel import is_own_kernel  # what few runs need
+    from sonde.library.inspection.own_kernel import why_not_own_kernel  # what few runs need
 
-    if not is_own_kernel(arguments.btf):
+    reason = why_not_own_kernel(arguments.btf)
+    if reason:
         text = "-k compiles for another kernel: what it compiles is not for this one to run"
         hint = "add --save FILE for `sonde --spec FILE` there, or --dry-run, -e or -l"
-        raise FatalError(text, hint=f"{hint}; this kernel's own vmlinux is known by its build id")
+        raise FatalError(text, hint=f"{hint}; to run it here takes this kernel's own vmlinux, and {reason}")

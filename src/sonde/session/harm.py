@@ -44,7 +44,7 @@ def _reasons(spec: TracingSpec, function_name: FunctionName) -> Iterator[str]:
 
 def _of_map(spec: MapSpec) -> Iterator[str]:
     if spec.kind not in observing.MAPS:
-        kind = maps.NAMES[spec.kind] if 0 <= spec.kind < len(maps.NAMES) else f"{spec.kind}"
+        kind = maps.type_name(spec.kind)
         yield f"map {spec.name} is of type {kind}, which is not one for data alone"
     if spec.inner is not None:
         yield from _of_map(spec.inner)

@@ -50,9 +50,14 @@ def registry_of(
 
 def is_own(path: str) -> bool:
     """Whether -k gives the vmlinux of the running kernel, for its debug information."""
-    from sonde.symbols.kernel_objects import is_running
+    return os.path.isfile(path) and not why_not_own(path)
 
-    return os.path.isfile(path) and is_running(path)
+
+def why_not_own(path: str) -> str:
+    """Why -k does not give that, "" if it does."""
+    from sonde.symbols.kernel_objects import why_not_running
+
+    return why_not_running(path)
 
 
 def _embedded(path: str | None, packets: str) -> Registry:

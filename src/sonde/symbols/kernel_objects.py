@@ -26,6 +26,8 @@ from sonde.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from sonde.symbols.dwarf.information import DebugInformation
 
+_OWN_BTF = "/sys/kernel/btf/vmlinux"
+
 
 class KernelObjects:
     """Those of one kernel: that of this machine, or the one whose vmlinux is given."""
@@ -144,13 +146,20 @@ def _object(name: str, found: FoundFile, open_information: Callable[[], DebugInf
     return CodeObject(name, found.path, Loaded(file, 0), (file,), found.path, open_information=open_information)
 
 
-def is_running(path: str) -> bool:
-    """Whether a file is the vmlinux of the running kernel, by its build id."""
+def why_not_running(path: str) -> str:
+    """Why a file is not the vmlinux of the running kernel, "" if it is."""
     try:
+        if os.path.samefile(path, _OWN_BTF):
+            return f"{path} is this kernel's BTF, which sonde reads by itself: -k is for the vmlinux"
         found = ElfFile.open(path).build_id
-    except (OSError, ElfError):
-        return False
-    return bool(found) and found == build_id(notes_of_kernel())
+    except OSError as error:
+        return f"failed to open {path}: {error.strerror}"
+    except ElfError as error:
+        return f"{path} is no vmlinux: {error}"
+    own = build_id(notes_of_kernel())
+    if not found or not own:
+        return f"{path if own else 'this kernel'} has no build id, by which its vmlinux is known"
+    return "" if found == own else f"{path} is another's: its build id is {found}, and this kernel's is {own}"
 
 
 def _said(error: Exception, path: str) -> str:

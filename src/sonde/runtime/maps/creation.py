@@ -39,7 +39,7 @@ def check_kind(spec: MapSpec) -> None:
     """Raises EngineError if there are no maps of this kind here."""
     if spec.kind in _CLASSES or spec.kind == maps.ARRAY_OF_MAPS:
         return
-    name = maps.NAMES[spec.kind] if spec.kind < len(maps.NAMES) else f"number {spec.kind}"
+    name = maps.type_name(spec.kind)
     raise EngineError(
         f"cannot create map {spec.name}: the embedded engine has no maps of kind {name}; use --engine kernel, as root"
     )

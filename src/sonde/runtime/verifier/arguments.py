@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sonde.bpf import maps
-from sonde.bpf.maps import NAMES
 from sonde.bpf.signatures import Signature
 from sonde.model.spec import MapSpec
 from sonde.runtime.verifier.bounds import null_problem, region, whole_context
@@ -75,8 +74,9 @@ def _map(subject: Subject, _state: State, signature: Signature, value: Value) ->
         return null_problem(subject, value, f"{name} takes it as a map")
     assert isinstance(value.referent, MapSpec)
     if signature.map_kinds and value.referent.kind not in signature.map_kinds:
-        kinds = ", ".join(sorted(NAMES[kind] for kind in signature.map_kinds))
-        return f"is map {value.referent.name} of type {NAMES[value.referent.kind]}, but {name} takes only: {kinds}"
+        kinds = ", ".join(sorted(map(maps.type_name, signature.map_kinds)))
+        kind = maps.type_name(value.referent.kind)
+        return f"is map {value.referent.name} of type {kind}, but {name} takes only: {kinds}"
     if signature.writes_map and value.referent.flags & maps.F_RDONLY_PROG:
         return f"is map {value.referent.name}, which programs may not change: {name}"
     return None
