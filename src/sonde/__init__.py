@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from sonde.library.events import ProbeError as ProbeError
     from sonde.library.events import ProbeName as ProbeName
     from sonde.library.events import Record as Record
+    from sonde.library.events import RingRecord as RingRecord
     from sonde.library.events import TableBatch as TableBatch
     from sonde.library.events import Text as Text
     from sonde.library.frames import Frame as Frame
@@ -212,6 +213,7 @@ _NAMES = {
         "ProbeError",
         "ProbeName",
         "Record",
+        "RingRecord",
         "Text",
     ),
     "frames": ("Frame", "Stack"),

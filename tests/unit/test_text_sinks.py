@@ -433,6 +433,7 @@ WRITERS = {
     "library.aggregations.LiveAggregation._repr_mimebundle_": ["notebook pages", "notebook texts"],
     "library.data.json_report.JsonOutput.end": ["JSON lines"],
     "library.data.json_report.JsonReport.__init__": ["JSON lines"],
+    "library.data.json_report.write_events": ["JSON lines"],
     "library.data.table_files.StreamFile._append": "a file of Arrow",
     "library.data.table_files._Descriptor.write": "a file of Arrow",
     "library.errors.Error.__str__": ["notebook texts"],

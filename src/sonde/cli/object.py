@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import ExitStack
 
 from sonde.cli.arguments import Arguments
@@ -11,8 +12,9 @@ from sonde.cli.object_choices import chosen
 from sonde.cli.output import show
 from sonde.cli.settings import option_table
 from sonde.library.bpf_object import LoadedObject, captured, load_words, recorded, require_allowed, run_here
+from sonde.library.events import Event, Exit
 from sonde.library.holding import chosen_engine, holding
-from sonde.library.outputs import complete, is_capture, opened, require_written
+from sonde.library.outputs import complete, is_capture, opened, require_written, settle_format
 from sonde.library.settings import packets_of
 
 
@@ -28,6 +30,7 @@ def run_object(arguments: Arguments, messages: Messages) -> int:
         raise FatalError("--object has no --raw: what its programs write is shown at once", hint="-o FILE has it")
     _require_own_kernel(arguments.btf)
     options = option_table(arguments)
+    settle_format(arguments.output, options)
     require_command(arguments.commands, options)
     only_shows = bool(arguments.flags & {"compile_only", "dry_run"})
     engine = chosen_engine(options, messages.error, only_shows)
@@ -53,14 +56,24 @@ def run_object(arguments: Arguments, messages: Messages) -> int:
             output = stack.enter_context(opened(text, "output file "))
             recording = stack.enter_context(recorded(arguments.recording, loaded, engine))
             captures = stack.enter_context(captured(packets, loaded))
+            lines = _lines(output) if options.text("format") == "json" else None
             ended = run_here(
                 loaded, held, options, output, messages.error, shows_maps="dump" in arguments.flags,
-                recording=recording, captures=captures,
+                recording=recording, captures=captures, put=lines,
             )  # fmt: skip
+            if lines is not None:
+                lines([Exit(0)])
             require_written(captures, packets)
             if recording is not None:
                 complete(recording, None if options.on("quiet") else messages.error)
         return status_of(0, ended.statuses, options, messages)
+
+
+def _lines(output: int) -> Callable[[list[Event]], None]:
+    """What writes events as lines of JSON."""
+    from sonde.library.data.json_report import write_events  # text does without
+
+    return lambda events: write_events(output, events)
 
 
 def _require_own_kernel(path: str | None) -> None:

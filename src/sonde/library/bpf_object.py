@@ -38,7 +38,9 @@ from sonde.untrusted import read_regular
 if TYPE_CHECKING:
     from sonde.captures.file import CaptureFile
     from sonde.captures.object_packets import ObjectPackets
+    from sonde.library.events import Event
     from sonde.recording.file import PerfDataFile
+    from sonde.report.object_sink import ObjectSink
     from sonde.session.participants import Asked
 
 _LINKS = ("uprobe_multi",)
@@ -196,10 +198,13 @@ def run_here(
     loaded: LoadedObject, held: Held, options: OptionTable, output: int, tell: Callable[[str], None], *,
     shows_maps: bool = False, asked: Asked | None = None, take: Callable[[bytes], None] | None = None,
     recording: PerfDataFile | None = None, captures: CaptureFile | None = None,
+    put: Callable[[list[Event]], None] | None = None,
 ) -> Ended:  # fmt: skip
     """Run it to its end, which signals ask for, or `asked`; what it writes goes to the descriptor, with `shows_maps`
     what is in its maps, too. `take` gets that in place of a descriptor. The samples that it lets through go to
-    `recording`, or are lines of the rest; packets behind records to `captures`, likewise. Raises Error."""
+    `recording`, or are lines of the rest; packets behind records to `captures`, likewise. `put` gets all of it as
+    events, in place of text. Raises Error."""
+    _require_shown(loaded, options, recording, put is not None)
     require_allowed(loaded, options)
     require_bounded(loaded.spec, held.engine, options, False)
     if recording_of(options):
@@ -210,7 +215,13 @@ def run_here(
     if held.is_embedded and not held.traced:
         _require_processes(loaded)
     names = Names(options, held.process)
-    report = ObjectReport(output, loaded.types, loaded.by_map, tell, names, held.process, take)
+    report: ObjectSink
+    if put is not None:
+        from sonde.library.object_events import ObjectEvents  # text does without
+
+        report = ObjectEvents(loaded.types, loaded.by_map, put)
+    else:
+        report = ObjectReport(output, loaded.types, loaded.by_map, tell, names, held.process, take)
     with as_errors():
         engine = make(held.engine, options, held.traced, recording.records if recording is not None else None)
         try:
@@ -225,6 +236,18 @@ def run_here(
             raise aborted(error) from None
     require_whole(session.packets())
     return Ended(0, {each.pid: each.collect() for each in held.traced})
+
+
+def _require_shown(
+    loaded: LoadedObject, options: OptionTable, recording: PerfDataFile | None, are_values: bool
+) -> None:
+    """Raises Error for a format that objects have not, and for samples where all is values."""
+    if options.text("format") in ("arrow", "parquet"):
+        text = "--object makes no tables: each ring and map has records of its own"
+        raise Error(text, "-f json has them as values, a line each")
+    if are_values and recording is None and has_samples(loaded.spec):
+        text = f"{loaded.path} lets samples through, which are no values of records"
+        raise Error(text, "leave -f json out, or record them: sonde record --object FILE")
 
 
 def _require_processes(loaded: LoadedObject) -> None:

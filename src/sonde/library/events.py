@@ -136,6 +136,17 @@ else:
                     zip(enumerate(self.values), self.names, strict=True)}  # fmt: skip
 
 
+class RingRecord(NamedTuple):
+    """A record that a program of a BPF object has written to `ring`: its `value` an `Object`, or bytes where its type
+    is not known. `time` is in ns since 1970 of arrays of perf events, None of ring buffers; `packet` what the kernel
+    has appended."""
+
+    ring: str
+    time: int | None
+    value: Any
+    packet: Any = None
+
+
 class Text(NamedTuple):
     """Some of the text that the command would print, where a run was asked for it: whole lines as a rule."""
 
@@ -192,4 +203,4 @@ class Exit(NamedTuple):
     status: int
 
 
-Event: TypeAlias = "Record | Text | TableBatch | Aggregation | Loss | ProbeError | Message | Exit"
+Event: TypeAlias = "Record | RingRecord | Text | TableBatch | Aggregation | Loss | ProbeError | Message | Exit"

@@ -70,13 +70,13 @@ class ObjectScript:
         output: Any = "text", maps: bool = True, recording: Any = None,
     ) -> Run:  # fmt: skip
         """Trace with it: `command` is started, and ends the run with its end, as processes `pids` do. What programs
-        print, and their records, go to the file or descriptor `output`, or come as `Text` events; with `maps` what is
-        in their maps at the end, too. The samples that programs let through are lines of that, or go to the perf.data
-        file `recording`."""
+        print, and their records, go to the file or descriptor `output`, or come as `Text` events; without an output
+        they are `RingRecord` events. With `maps` what is in their maps at the end, too. The samples that programs let
+        through are lines of the text, or go to the perf.data file `recording`."""
         words, into, numbers = command_of(command), output_of(output), pids_of(pids)
         path = None if recording is None else path_of(recording)
-        if into is None or into.descriptor == ARROW:
-            raise TypeError("the records of an object are shown as text: output is a file, a descriptor or 'text'")
+        if into is not None and into.descriptor == ARROW:
+            raise TypeError("an object makes no tables: output is a file, a descriptor, 'text', or None for events")
 
         def trace(stop: Stop, put: Put, _publish: Publish) -> Ended:
             options = option_table(self._options)
@@ -89,13 +89,14 @@ class ObjectScript:
             with holding(engine, commands, numbers, options, tell) as held:
                 packets = packets_of(options)
                 loaded = load_words(self.path, self._words, held.process or None, engine, packets=packets)
-                return _run(loaded, held, options, into.descriptor, put, stop, maps, path)
+                return _run(loaded, held, options, into.descriptor if into is not None else None, put, stop, maps, path)
 
         def trace_and_close(stop: Stop, put: Put, publish: Publish) -> Ended:
             try:
                 return trace(stop, put, publish)
             finally:
-                into.close()
+                if into is not None:
+                    into.close()
 
         return Run(duration_of(duration), trace_and_close)
 
@@ -104,7 +105,7 @@ class ObjectScript:
 
 
 def _run(
-    loaded: LoadedObject, held: Held, options: OptionTable, output: int, put: Put, stop: Stop, maps: bool,
+    loaded: LoadedObject, held: Held, options: OptionTable, output: int | None, put: Put, stop: Stop, maps: bool,
     path: str | None,
 ) -> Ended:  # fmt: skip
     take = (lambda data: put([Text(data)])) if output == TEXT else None
@@ -116,8 +117,9 @@ def _run(
         raise Error(f"none of its programs says where it is attached: {', '.join(loaded.idle)}", "give `attach`")
     with recorded(path, loaded, held.engine) as recording:
         ended = run_here(
-            loaded, held, options, output, tell, shows_maps=maps, asked=stop, take=take, recording=recording
-        )
+            loaded, held, options, TEXT if output is None else output, tell, shows_maps=maps, asked=stop, take=take,
+            recording=recording, put=put if output is None else None,
+        )  # fmt: skip
         if recording is not None:
             complete(recording, tell)
     return ended

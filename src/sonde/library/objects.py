@@ -22,6 +22,16 @@ class Object(NamedTuple):
     address: int | None
 
 
+class StructureKey(tuple[tuple[str, Any], ...]):
+    """A structure as a key of a map: its members' names and values."""
+
+    __slots__ = ()
+
+    def asdict(self) -> dict[str, Any]:
+        """The members by their names."""
+        return dict(self)
+
+
 def object_value(types: Sequence[TypeSpec], number: int, data: bytes, own: Own | None = None) -> Any:
     """The object of type `number` whose first bytes are `data`. `own` makes the values of a language's own
     structures."""

@@ -38,7 +38,8 @@ class TypeSpecs:
         self._begun.add(identifier)
         match real.kind:
             case btf.INT:
-                is_character = real.size == 1 and (real.name.endswith("char") or bool(real.encoding & btf.INT_CHAR))
+                # Bytes are numbers, whatever their compiler says of `unsigned char`: only `char` is for text.
+                is_character = real.size == 1 and real.name == "char"
                 return TypeSpec("char" if is_character else "integer", name, size, bool(real.encoding & btf.INT_SIGNED))
             case btf.FLOAT:
                 return TypeSpec("float", name, size)

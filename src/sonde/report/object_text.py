@@ -12,13 +12,14 @@ from sonde.model.spec import MapSpec
 from sonde.model.units import whole_words
 from sonde.report.headed_packets import HeadedPacket, HeadedPackets
 from sonde.report.hexdump import hexdump
+from sonde.report.object_sink import ObjectSink, PacketSink
 from sonde.report.object_stacks import Stacks
 from sonde.report.output import Output
 from sonde.report.refused_probes import refused_probes
 from sonde.report.stack import Addresses
 from sonde.report.symbolizer import NoNames, Symbolizer
 from sonde.report.value import value_text
-from sonde.typed import TYPE_CHECKING, NamedTuple, Protocol
+from sonde.typed import TYPE_CHECKING, NamedTuple
 from sonde.visible import single_line_bytes, visible, visible_bytes, visible_lines_bytes
 
 if TYPE_CHECKING:
@@ -38,14 +39,7 @@ class MapTypes(NamedTuple):
     variables: tuple[tuple[str, int, int, int], ...] = ()
 
 
-class PacketSink(Protocol):
-    """Takes packets of an array of perf events, each with the number of its device, 0 if that is not known, its time in
-    ns since 1970, how long it was, what there is of it, and its head as text."""
-
-    def write(self, array: str, device: int, moment: int, length: int, data: bytes, comment: bytes, /) -> None: ...
-
-
-class ObjectReport:
+class ObjectReport(ObjectSink):
     """Writes to a file descriptor; `say` is told what concerns the run itself."""
 
     def __init__(
@@ -98,7 +92,7 @@ class ObjectReport:
             self._packet(name, parted, value_text(self._types, known, bytes(parted.head)), moment)
             return
         if known is not None:
-            data = self._whole(self._types[known], data)
+            data = whole_record(self._types, known, data)
         if known is not None and self._types[known].size <= len(data) < self._types[known].size + 8:
             self._output.write(b"%b: %b\n" % (visible(name).encode(), value_text(self._types, known, data)))
         else:
@@ -111,12 +105,6 @@ class ObjectReport:
             return
         sizes = (len(data), parted.length)
         self._output.write(b"%b: %b, %d of %d bytes%b" % (visible(name).encode(), text, *sizes, hexdump(data)))
-
-    def _whole(self, kind: TypeSpec, data: bytes) -> bytes:
-        """Where only a part of the array was written that is the structure's last member, zeros for the rest."""
-        last = kind.members[-1] if kind.members else None
-        is_open = last is not None and self._types[last.type].kind == "array" and last.offset // 8 <= len(data)
-        return data.ljust(kind.size, b"\0") if is_open else data
 
     def lost(self, name: str, count: int) -> None:
         if count:
@@ -157,7 +145,7 @@ class ObjectReport:
 
     def can_show(self, spec: MapSpec) -> bool:
         """Whether its elements are values at all."""
-        return spec.kind in _SHOWN and not spec.inner
+        return is_shown(spec)
 
     def maps(self, found: Sequence[tuple[MapSpec, Sequence[tuple[bytes, bytes]]]]) -> None:
         """All elements of all maps."""
@@ -166,7 +154,7 @@ class ObjectReport:
             known = self._by_map.get(spec.name, MapTypes())
             for key, value in elements:
                 stacks.learn(known.key, key)
-                for each in _each_cpu(spec, value):
+                for each in each_cpu(spec, value):
                     stacks.learn(known.value, each)
         for spec, elements in found:
             if spec.kind == maps.STACK_TRACE and not spec.flags & maps.F_STACK_BUILD_ID:
@@ -185,7 +173,7 @@ class ObjectReport:
                 self._output.write(b"%b = %b\n" % (visible(name).encode(), text))
             return
         for key, value in sorted(elements, key=lambda each: each[0][::-1]):
-            texts = [self._value(known.value, each) for each in _each_cpu(spec, value)]
+            texts = [self._value(known.value, each) for each in each_cpu(spec, value)]
             shown = texts[0] if len(texts) == 1 else b"[" + b", ".join(texts) + b"]"
             self._output.write(b"%b[%b] = %b\n" % (visible(spec.name).encode(), self._value(known.key, key), shown))
 
@@ -203,7 +191,22 @@ class ObjectReport:
         self._output.flush()
 
 
-def _each_cpu(spec: MapSpec, value: bytes) -> list[bytes]:
+def is_shown(spec: MapSpec) -> bool:
+    """Whether a map's elements are values at all."""
+    return spec.kind in _SHOWN and not spec.inner
+
+
+def whole_record(types: Sequence[TypeSpec], number: int, data: bytes) -> bytes:
+    """A record of that type: where only a part of the array was written that is the structure's last member, zeros
+    stand for the rest."""
+    kind = types[number]
+    last = kind.members[-1] if kind.members else None
+    is_open = last is not None and types[last.type].kind == "array" and last.offset // 8 <= len(data)
+    return data.ljust(kind.size, b"\0") if is_open else data
+
+
+def each_cpu(spec: MapSpec, value: bytes) -> list[bytes]:
+    """The values of an element: one, or one for each CPU."""
     if spec.kind not in maps.PER_CPU:
         return [value]
     step = whole_words(spec.value_size)

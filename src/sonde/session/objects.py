@@ -16,7 +16,7 @@ from sonde.model.spec import TracingSpec, has_samples
 from sonde.objects import printk
 from sonde.objects.frame import LOST
 from sonde.objects.front_end import Loadable
-from sonde.report.object_text import ObjectReport
+from sonde.report.object_sink import ObjectSink
 from sonde.session.sample_flow import SampleFlow
 from sonde.session.signals import Signals
 from sonde.session.traced import Traced
@@ -54,7 +54,7 @@ class ObjectSession:
         self,
         loadable: Loadable,
         engine: ObjectEngine,
-        report: ObjectReport,
+        report: ObjectSink,
         traced: Sequence[Traced],
         names: NameSource | None = None,
         samples: SampleSink | None = None,

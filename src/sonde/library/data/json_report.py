@@ -12,7 +12,18 @@ from sonde.library.data.json_values import JsonStrings, encode, json_value
 from sonde.library.data_report import DataReport
 from sonde.library.errors import aborted
 from sonde.library.event_sink import EventSink
-from sonde.library.events import Aggregation, Event, Exit, Loss, Message, ProbeError, Record, TableBatch, Text
+from sonde.library.events import (
+    Aggregation,
+    Event,
+    Exit,
+    Loss,
+    Message,
+    ProbeError,
+    Record,
+    RingRecord,
+    TableBatch,
+    Text,
+)
 from sonde.library.foreground import Ended, Job, Outlet, Tell, run_here
 from sonde.library.holding import Held
 from sonde.library.source_positions import SourcePositions
@@ -80,6 +91,11 @@ class JsonReport(DataReport):
             self._output.write(event_line(each))
 
 
+def write_events(descriptor: int, events: Iterable[Event]) -> None:
+    """A line for each. Raises OSError."""
+    write_all(descriptor, b"".join(map(event_line, events)))
+
+
 def event_line(event: Event) -> bytes:
     """The line of an event."""
     return encode(_object(event)).encode() + b"\n"
@@ -104,7 +120,12 @@ def _object(event: Event) -> dict[str, Any]:
             return found | place if event.file else found
         case Message():
             return {"type": "message", "text": unicode_text(event.text)}
-        case Text() | TableBatch():
+        case RingRecord():
+            more = {} if event.packet is None else {"packet": json_value(event.packet)}
+            return {"type": "ring", "ring": event.ring, "time": event.time, "value": json_value(event.value), **more}
+        case Text():
+            return {"type": "print", "text": unicode_text(event.text.decode(errors="surrogateescape"))}
+        case TableBatch():
             raise TypeError(f"{type(event).__name__} comes of another output")
         case Exit():
             return {"type": "exit", "status": event.status}

@@ -8,7 +8,7 @@ import math
 from sonde.consume.decode import CACHED_BYTES, CACHED_STRINGS
 from sonde.library.frames import Frame, Stack
 from sonde.library.histograms import Histogram
-from sonde.library.objects import Object
+from sonde.library.objects import Object, StructureKey
 from sonde.library.scalars import Scalar
 from sonde.library.values import CapturedPacket
 from sonde.typed import Any
@@ -63,6 +63,8 @@ def json_value(value: Any) -> Any:
             return json_value(value.value)
         case CapturedPacket():
             return {"time": value.time, "length": value.length, "data": value.data.hex()}
+        case StructureKey():
+            return json_value(value.asdict())
         case dict():
             return {unicode_text(str(name)): json_value(each) for name, each in value.items()}
         case _:
