@@ -251,6 +251,10 @@ class LiveSources:
         self._stops = self._events = None
 
 
+_LARGEST_RECORD = 1 << 16
+"""Bytes of a record with its packet."""
+
+
 def _packets(world: ProgramWorld, file: str, realtime_offset: int) -> FiledPackets:
     """The packets of the file. Raises EngineError where there is none."""
     # imports that most runs do without
@@ -260,4 +264,7 @@ def _packets(world: ProgramWorld, file: str, realtime_offset: int) -> FiledPacke
     if not file:
         raise EngineError("the embedded engine has packets of a file alone: name one with --packets FILE.pcapng")
     hooks = DeviceHooks(world.programs, world.memory, world.environment, world.access.tap)
-    return FiledPackets(file, hooks, world.environment, realtime_offset, lambda: world.maps.is_enough(False))
+    # All that a packet may record is to find room: what is there is read before the next one, if it has to be.
+    most = max(len(world.spec.records), len(world.spec.programs), 1) * _LARGEST_RECORD
+    return FiledPackets(file, hooks, world.environment, realtime_offset,
+                        lambda: world.maps.is_enough(False) or world.maps.lacks(most))  # fmt: skip

@@ -36,6 +36,10 @@ class EmbeddedPerfOutput:
         """Whether it should be looked at: if it has something, or before it is full."""
         return self._reader.size > (0 if for_data else self._half)
 
+    def lacks(self, size: int) -> bool:
+        """Whether it has something, and no room for so many bytes more."""
+        return bool(self._reader.size) and self._reader.size + size > self._reader.capacity
+
     def read(self) -> Written:
         """All records since the last call."""
         records: list[bytes] = []

@@ -30,5 +30,9 @@ class RecordRing:
         """Whether it should be looked at: if it has something, or before it is full."""
         return self._reader.size > (0 if for_data else self._size // 2)
 
+    def lacks(self, size: int) -> bool:
+        """Whether it has something, and no room for so many bytes more."""
+        return bool(self._reader.size) and self._reader.size + size > self._size
+
     def close(self) -> None:
         self._reader.close()

@@ -124,6 +124,15 @@ class SessionMaps:
                 return True
         return False
 
+    def lacks(self, size: int) -> bool:
+        """Whether a ring that has something has no room for so many bytes more."""
+        if self._record_ring is not None:
+            return self._record_ring.lacks(size)
+        used = ((ring.query(AVAIL_DATA), ring.spec.max_entries) for ring in self._ring_buffers)
+        return any(each and each + size > most for each, most in used) or any(
+            each.lacks(size) for each in self._outputs
+        )
+
     def rest(self) -> None:
         """The rings are looked at: they need not wake anybody until something comes."""
         for ring in self._ring_buffers:

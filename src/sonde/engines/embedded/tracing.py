@@ -77,6 +77,8 @@ class EmbeddedTracing:
             return True
         if self._sources is not None and self._sources.has_ended:
             return True
+        if self._packets is not None and self._packets.wait_for_room():
+            return True
         return self._maps.is_enough(for_data)
 
     def firings(self) -> ReplayedFirings | None:

@@ -66,6 +66,10 @@ class FiledPackets:
         self._hooks = hooks
         self._packets = self._read()
 
+    def wait_for_room(self) -> bool:
+        """Whether the next packet waits until the rings are read."""
+        return bool(self.next) and self._is_filling()
+
     def start(self) -> None:
         self.next = _NOW
 
@@ -75,6 +79,8 @@ class FiledPackets:
 
     def handle(self, record: Record) -> None:
         """Run programs for the next packets: few enough that the rings take what is recorded of them."""
+        if self._is_filling():
+            return
         for packet in islice(self._packets, _AT_ONCE):
             self._fire(packet)
             if self._is_filling():
