@@ -211,6 +211,14 @@ def _is_bpftrace_script(words: list[str], messages: Messages) -> bool:
     return messages.program != "dtrace" and bool(words) and words[0].endswith(".bt") and "{" not in words[0]
 
 
+_RARE = frozenset(("dump", "disassemble", "intermediate", "list"))
+
+
+def _has_rare(arguments: Arguments) -> bool:
+    """Whether there is an option that not every command line takes: most do without a look at these."""
+    return bool(arguments.flags & _RARE or arguments.spec or arguments.bpf_object or arguments.flame_diff)
+
+
 def _trace_or_list(arguments: Arguments, messages: Messages) -> int:
     if messages.program != "dtrace" and not arguments.programs:
         from sonde.cli.operands import with_program
@@ -234,6 +242,10 @@ def _trace_or_list(arguments: Arguments, messages: Messages) -> int:
         from sonde.cli.object_choices import refuse_choices
 
         refuse_choices(arguments)
+    if messages.program != "dtrace" and _has_rare(arguments):
+        from sonde.cli import effects
+
+        effects.require_effect(arguments, effects.mode_of(arguments))
     if arguments.spec is not None and "list" not in arguments.flags:
         from sonde.cli.specs import run_file
 

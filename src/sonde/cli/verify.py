@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sonde.cli.arguments import Arguments, GivenProgram, parse
+from sonde.cli.effects import VERIFY, require_effect
 from sonde.cli.messages import FatalError, Messages, UsageError
 from sonde.cli.object_choices import chosen, refuse_choices
 from sonde.cli.output import show
@@ -36,6 +37,7 @@ def verify_file(words: Sequence[str], messages: Messages) -> int:
         arguments = arguments._replace(programs=(GivenProgram("file", first),), operands=tuple(rest))
     if not arguments.programs or arguments.commands or arguments.pids:
         raise UsageError("verify takes a D script or object, or programs by -n and the like, and the options -v and -x")
+    require_effect(arguments, VERIFY)
     options = option_table(arguments)
     engine = engine_of_rules(options)
     is_verbose = "verbose" in arguments.flags
