@@ -16,7 +16,6 @@ CASES = {
     ("--dump", "--spec", "x"): "--dump has no effect here: --spec runs a program that is compiled already",
     ("-S", "--spec", "x"): "-S has no effect here: --spec runs a program that is compiled already",
     ("-S", "--object", "x"): "-S has no effect here: --object runs programs that are compiled already",
-    ("--flame-diff", "x", *D): "--flame-diff is what the flame graph of --flame is compared with",
     ("verify", "-o", "x", *D): "-o has no effect here: verify runs nothing",
     ("verify", "--raw", "x", *D): "--raw has no effect here: verify runs nothing",
     ("verify", "--dump", *D): "--dump has no effect here: verify runs nothing",

@@ -19,6 +19,7 @@ ENTRIES = {
     "sonde.cli.modules:_Loader.get_code": "Python loads modules by it",
     "sonde.__main__:start": "python -m sonde, and zip files of the package",
     "sonde.library.kept_files:_NamedFile.writable": "io.BufferedWriter asks it",
+    "sonde.library.probing.aggregating:_made_or_own": "sum(), min() and max() call it, behind their overloads",
     "sonde.pytest_plugin": "pytest loads it by its entry point",
     "sonde.pytest_plugin:pytest_collect_file": "pytest calls it",
     "sonde.pytest_plugin:sonde_run": "tests name it",

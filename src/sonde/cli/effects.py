@@ -26,9 +26,11 @@ _FLAGS = {
 
 LIST = Mode("-l lists probes", frozenset(("save", "commands", "pids")), frozenset(("list", "compile_only", "dry_run")))
 OBJECT = Mode(
-    "--object runs programs that are compiled already", frozenset(("bpf_object", "output", "commands", "pids")),
+    "--object runs programs that are compiled already", frozenset(_FIELDS),
     frozenset(("dump", "disassemble", "compile_only", "dry_run")),
 )  # fmt: skip
+"""`cli/object.py` says itself why an object has no pictures, raw files and the like."""
+
 SPEC = Mode(
     "--spec runs a program that is compiled already",
     frozenset(("spec", "output", "raw", "flame_diff", "commands", "pids")),
@@ -56,9 +58,7 @@ def require_effect(arguments: Arguments, mode: Mode | None) -> None:
         return
     given = [option for name, option in _FIELDS.items() if getattr(arguments, name) and name not in mode.fields]
     given += [option for name, option in _FLAGS.items() if name in arguments.flags and name not in mode.flags]
-    if arguments.pictures and mode not in (TRACE, SPEC):
+    if arguments.pictures and mode in (LIST, VERIFY):
         given += [f"--{arguments.pictures[0][0]}"]
-    if arguments.flame_diff and not any(name == "flame" for name, _ in arguments.pictures) and not given:
-        raise FatalError("--flame-diff is what the flame graph of --flame is compared with, and there is none", 2)
     if given:
         raise FatalError(f"{given[0]} has no effect here: {mode.does}", 2)

@@ -216,7 +216,7 @@ _RARE = frozenset(("dump", "disassemble", "intermediate", "list"))
 
 def _has_rare(arguments: Arguments) -> bool:
     """Whether there is an option that not every command line takes: most do without a look at these."""
-    return bool(arguments.flags & _RARE or arguments.spec or arguments.bpf_object or arguments.flame_diff)
+    return bool(arguments.flags & _RARE or arguments.spec or arguments.bpf_object)
 
 
 def _trace_or_list(arguments: Arguments, messages: Messages) -> int:
