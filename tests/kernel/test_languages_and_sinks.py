@@ -43,7 +43,7 @@ REFUSED = (
         ("packets",),
         "is for packets, and the program captures none",
     ),
-    (("live",), ("bpftrace",), ("arrow",), "-f must be one of text, json"),
+    (("live",), ("bpftrace",), ("arrow",), 'Invalid output format "arrow"'),
     (("live",), ("bpftrace",), (*PICTURES, "raw file"), "unrecognized option"),
     (("spec",), ("bpftrace",), ("flame", "folded", "pprof", "speedscope"), "is keyed by stack"),
     (("spec",), PROGRAMS, ("export",), "export takes programs"),
