@@ -13,6 +13,7 @@ REASONS = {
 }
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("words", [["--object", "program.o"], ["-n", "BEGIN { exit(0); }"]], ids=["object", "program"])
 @pytest.mark.parametrize(("path", "reason"), REASONS.values(), ids=REASONS)
 def test_the_reason_is_told(tmp_path, capfd, words, path, reason):

@@ -90,13 +90,14 @@ def test_lines_of_json_have_them(path):
     assert lines[-1] == {"type": "exit", "status": 0}
 
 
+@pytest.mark.long
 def test_text_has_them(path):
     done = command(path, "--dump")
     assert 'events: {.pid = 7, .raw = {0, 2, 3, 4, 5, 6, 7}, .address = {10, 0, 0, 1}, .comm = "a"' in done.stdout
     assert "bytes = {0, 1, 0, 2}\n" in done.stdout
 
 
-@pytest.mark.parametrize("words", [["-f", "arrow"], ["-o", "t.parquet"]])
+@pytest.mark.parametrize("words", [["-f", "arrow"], pytest.param(["-o", "t.parquet"], marks=pytest.mark.long)])
 def test_tables_are_refused(tmp_path, monkeypatch, words):
     monkeypatch.chdir(tmp_path)
     done = command(compiled(SOURCE, BOTH[0].values[0]), *words)

@@ -43,6 +43,7 @@ OF_PYTHON = [
 PROGRAMS = [(D, "d", OF_D), (BT, "bpftrace", OF_BT), (begun, "d", OF_PYTHON)]
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(("program", "language", "expected"), PROGRAMS, ids=["d", "bpftrace", "python"])
 def test_events_and_tables_say_which_statement_they_are_of(program, language, expected):
     script = sonde.compile(program, language=language, engine="embedded")
@@ -70,6 +71,7 @@ def test_lines_of_json_say_which_statement_they_are_of(tmp_path, words):
         ]
 
 
+@pytest.mark.long
 def test_a_clause_of_several_probes_has_one_statement():
     program = 'syscall::write:entry, syscall::exit_group:entry { printf("at %d", arg0); }'
     with sonde.trace(program, ["/bin/sh", "-c", "echo a"], engine="embedded") as run:
