@@ -20,6 +20,7 @@ VALUES = {
     "--engine": ("kernel", "embedded"), "--map": ("a=1", "b=2"), "--program": ("a=on", "b=off"),
     "--attach": ("a=b", "c=d"), "--record": ("a=b", "c=d"), "-x": ("bufsize=1m", "bufsize=2m"),
     "--listen": ("127.0.0.1:1", "127.0.0.1:2"), "--label-sets": ("1", "2"), "--anonymise": ("names", "all"),
+    "--record-stacks": ("1k", "2k"),
     "-B": ("line", "none"), "--mode": ("test", "bench"),
 }  # fmt: skip
 """Two values of an option, where any words will not do."""
@@ -74,7 +75,7 @@ def test_an_option_counts_each_time_or_is_a_mistake(command, option, monkeypatch
         parse([option, one, option, one])
 
 
-CANDIDATES = ("yes", "no", None, "1", "2", "8", "9", "1m", "2m", "1s", "2s", "2.0", "1.9", "unlimited", "a", "b",
+CANDIDATES = ("yes", "no", None, "1", "2", "8", "9", "1m", "2m", "1k", "2k", "1s", "2s", "2.0", "1.9", "unlimited", "a", "b",
               "Stable/Stable/Common", "Evolving/Evolving/Common")  # fmt: skip
 
 

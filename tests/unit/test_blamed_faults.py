@@ -44,6 +44,7 @@ REASONED = {
     "runtime/machine/memory.py": "a memoryview that is read-only raises TypeError",
     "symbols/dwarf/errors.py": "pyelftools has no class for input without sense",
     "symbols/source_names/cxx_worker.py": "ctypes raises AttributeError where a library lacks a function",
+    "symbols/unwinding/object_rules.py": "the value of a generator that has ended",
     "symbols/unwinding/unwind_objects.py": "the value of a generator that has ended",
     "symbols/unwinding/unwind_tables.py": "the value of a generator that has ended",
     "objects/reading.py": "objects of compilers are read by steps that each may come to one of VALUES, or to none",

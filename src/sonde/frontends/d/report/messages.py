@@ -5,7 +5,10 @@ from __future__ import annotations
 from sonde.consume.events import Drop, Fault, Record
 from sonde.model.probe import Probe
 from sonde.model.records import FAULTS
-from sonde.report.fault_places import FaultPlace
+from sonde.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sonde.report.fault_places import FaultPlace
 
 _BAD_ADDRESS, _NO_SCRATCH, _BAD_INDEX, _LONG_LOOP = 1, 5, 11, 13
 _WITH_ADDRESS = (_BAD_ADDRESS, 2, 9, 10)

@@ -15,7 +15,6 @@ from sonde.model.probe import Probe
 from sonde.model.records import UNRECORDED, Action, CommandAction, OtherAction, PacketAction, RecordLayout
 from sonde.model.spec import TracingSpec
 from sonde.report.escaping import Escaping, escaping_for
-from sonde.report.fault_places import fault_place, refusal_place
 from sonde.report.output import Output, Performer, Showing
 from sonde.report.piece import FormatPiece, environment
 from sonde.report.stack import Addresses
@@ -318,6 +317,8 @@ class TextReport(Report):
         if fault.code == UNRECORDED and not self._is_recorded:
             # The end of the replay tells how often, and what would help.
             return
+        from sonde.report.fault_places import fault_place  # few programs have any
+
         self._complain(fault_text(fault, fault_place(fault, self._spec)))
         explanation = "" if self._has_explained or self._options.testing else absence_text(fault)
         if explanation:
@@ -328,6 +329,8 @@ class TextReport(Report):
         self._complain(drop_text(drop, self._options.droptags))
 
     def refusal(self, record: Record, reason: str) -> None:
+        from sonde.report.fault_places import refusal_place  # likewise
+
         self._complain(refusal_text(record, reason, refusal_place(record, self._spec)))
 
     def learn(self, probes: Iterable[Probe]) -> None:
