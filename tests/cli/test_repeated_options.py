@@ -75,8 +75,8 @@ def test_an_option_counts_each_time_or_is_a_mistake(command, option, monkeypatch
         parse([option, one, option, one])
 
 
-CANDIDATES = ("yes", "no", None, "1", "2", "8", "9", "1m", "2m", "1k", "2k", "1s", "2s", "2.0", "1.9", "unlimited", "a", "b",
-              "Stable/Stable/Common", "Evolving/Evolving/Common")  # fmt: skip
+CANDIDATES = ("yes", "no", None, "1", "2", "8", "9", "1m", "2m", "1k", "2k", "1s", "2s", "2.0", "1.9", "unlimited",
+              "a", "b", "Stable/Stable/Common", "Evolving/Evolving/Common")  # fmt: skip
 
 
 def values_of(name):

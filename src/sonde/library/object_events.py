@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from sonde.bpf import maps
-from sonde.library.events import Aggregation, Event, Loss, RingRecord, Text
+from sonde.library.events import Aggregation, Event, Loss, Message, RingRecord, Text
 from sonde.library.objects import Object, StructureKey, object_value
 from sonde.library.values import CapturedPacket
 from sonde.model.errors import CannotShowError
+from sonde.model.probe import Probe
 from sonde.model.records import TypeSpec
 from sonde.model.samples import SampleSink
 from sonde.model.spec import MapSpec
 from sonde.report.headed_packets import HeadedPackets
 from sonde.report.object_sink import ObjectSink, PacketSink
 from sonde.report.object_text import MapTypes, each_cpu, is_shown, whole_record
+from sonde.report.refused_probes import refused_probes
 from sonde.report.value import value_text
 from sonde.typed import Any
 
@@ -73,6 +75,9 @@ class ObjectEvents(ObjectSink):
         if count:
             text = f"{count} record{'' if count == 1 else 's'} of {name} lost: there was no room"
             self._waiting.append(Loss("records", count, None, text))
+
+    def left_out(self, refused: Sequence[Probe]) -> None:
+        self._waiting.append(Message(refused_probes(refused)))
 
     def lost_firings(self, reason: str, count: int) -> None:
         if count:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from sonde.model.probe import Probe
 from sonde.model.samples import SampleSink
 from sonde.model.spec import MapSpec
 from sonde.typed import Protocol
@@ -35,6 +36,9 @@ class ObjectSink(Protocol):
 
     def lost(self, name: str, count: int) -> None:
         """Records of a ring, or prints."""
+
+    def left_out(self, refused: Sequence[Probe]) -> None:
+        """Probes that the kernel does not take."""
 
     def lost_firings(self, reason: str, count: int) -> None:
         """Of programs that something would have fired."""
