@@ -108,6 +108,9 @@ def _convert(conversion: Conversion, next_argument: Take, take: Take, escaping: 
         return _integer(conversion, size, argument, letter)
     if letter in "eEfFgG":
         return size.apply(_kept(conversion.flags, "-0+ #"), letter, _real(argument), 6)
+    if letter == "I":
+        # An address stays as it is: nobody is asked for names of hosts.
+        conversion = conversion._replace(letters="s")
     flags = _kept(conversion.flags, "-")
     if conversion.letters == "c" and not escaping.values:
         return size.apply(flags, "c", code("{} & 255", _number(argument)), _UNLIMITED)
@@ -167,6 +170,8 @@ def _text(letters: str, argument: ConversionArgument) -> GeneratedExpression:
             return _address(letters, argument)
         case "Y":
             return code("date_and_time({})", _number(argument))
+        case "P":
+            return code("service({})", _number(argument))
         case "T":
             return code("full_date({})", _number(argument))
         case "C":
