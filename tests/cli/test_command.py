@@ -354,3 +354,12 @@ def test_clauses_of_a_library_are_compiled_and_do_not_run(tmp_path):
     program = 'BEGIN { printf("%d %d", n, two); exit(0); }'
     done = run("-q", "--engine", "embedded", "-L", str(tmp_path), "-n", program)
     assert (done.returncode, done.stdout.strip()) == (0, "0 2")
+
+
+@pytest.mark.parametrize("description", ["io:genunix::start", "proc:genunix::exec", "sched:unix:swtch:on-cpu"])
+def test_a_module_of_another_system_is_the_only_mistake(description):
+    """The kernel lacks nothing of these probes."""
+    done = run("-e", "-n", f"{description} {{ }}")
+    assert done.returncode == 1
+    assert "does not match any probes" in done.stderr
+    assert "lacks" not in done.stderr

@@ -95,7 +95,8 @@ class DerivedProvider:
         """Why there is no probe of that name, or pattern, "" if nobody knows."""
         definitions = self._definitions.get(name)
         if definitions:
-            return _needs(definitions)
+            # One that there is has another module or function than the description asks for.
+            return "" if self._find(name) is not None else _needs(definitions)
         return next((why for pattern, why in self._absent.items() if matches(pattern, name)), "")
 
     def is_unknown(self, name: str) -> bool:
