@@ -1,5 +1,6 @@
 """Objects of both compilers on the embedded engine, as a user without privileges runs them."""
 
+import re
 import shlex
 import signal
 import subprocess
@@ -9,9 +10,11 @@ import time
 import pytest
 from support.bpf.bpf_objects import ADD, BOTH, WRITES, compiled
 from support.command.unprivileged import SONDE, sonde, without_privileges
+from support.files.capture_files import Pcapng
 from support.machine import packages
 from support.machine.left_behind import ends
 from support.machine.processes import seconds_of
+from support.packets.frames import FRAMES
 
 CALLS = shlex.join([sys.executable, "-c", "import os; [os.getppid() for _ in range(37)]"])
 
@@ -230,3 +233,28 @@ def test_without_processes_nothing_is_fired():
     packages.require("bpf-gcc")
     done = sonde("--engine", "embedded", "--object", compiled(COUNTS, "gcc"), status=1)
     assert "programs of objects need -c or -p" in unwrapped(done.stderr)
+
+
+NAMES_OF_PACKETS = """
+struct name { char text[48]; };
+struct { __uint(type, 1); __uint(max_entries, 64); __type(key, struct name); __type(value, u64); } seen SEC(".maps");
+static inline __attribute__((always_inline)) void count(void *context)
+{
+    struct name name = {};
+    u64 one = 1, *known;
+    bpf_probe_name(context, name.text, sizeof name.text);
+    known = bpf_map_lookup_elem(&seen, &name);
+    if (known) *known += 1; else bpf_map_update_elem(&seen, &name, &one, 0);
+}
+SEC("xdp") int first(void *context) { count(context); return 2; }
+SEC("tc/ingress") int second(void *context) { count(context); return -1; }
+"""
+
+
+def test_programs_of_packets_know_what_has_fired_them(tmp_path):
+    path = tmp_path / "given"
+    path.write_bytes(Pcapng().interface("eth0").packet(FRAMES["udp"], time=7).packet(FRAMES["tcp"], time=8).data)
+    made = compiled(NAMES_OF_PACKETS, "gcc")
+    done = sonde("--engine", "embedded", "--object", made, "--packets", str(path), "--device", "eth0", "--dump")
+    names = dict(re.findall(r"^seen\[\{\.text = \"(.*)\"\}\] = (\d+)$", done.stdout, re.MULTILINE))
+    assert names == {"xdp": "2", "tc/ingress": "2"}

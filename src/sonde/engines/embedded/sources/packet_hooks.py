@@ -28,6 +28,8 @@ class Hooked(NamedTuple):
     run: Run
     cookie: int
     is_linear: bool
+    probe: int
+    """Its identifier."""
 
 
 class DevicePlace(NamedTuple):
@@ -85,7 +87,7 @@ class DeviceHooks:
         run = ready.run
         if self._tap is not None:
             run = self._tap.packet(run, probe, self._xdp if ready.spec.kind == programs.XDP else self._skb)
-        hooked = Hooked(run, cookie, is_linear)
+        hooked = Hooked(run, cookie, is_linear, probe.id)
         if ready.spec.kind == programs.SOCKET_FILTER:
             # A socket has the packets of both directions.
             for is_egress in (False, True):
@@ -121,6 +123,7 @@ class DeviceHooks:
     def _run(self, hooked: Hooked, kind: int, address: int) -> int:
         environment = self._environment
         environment.kind, environment.cookie, environment.tail_calls = kind, hooked.cookie, 0
+        environment.probe = hooked.probe
         return hooked.run(address) & _U32
 
     def _meets_xdp(self, hooks: _Hooks, place: DevicePlace, packet: FiledPacket) -> bool:
