@@ -1,6 +1,7 @@
 """What callers of the library do wrong is told where they do it, in one message."""
 
-import signal
+import subprocess
+import sys
 import traceback
 import warnings
 from pathlib import Path
@@ -111,16 +112,27 @@ def test_wait_says_what_it_passes_over():
         assert run.wait() == 3
 
 
+INTERRUPTED = """
+import signal, sonde
+signal.signal(signal.SIGINT, signal.default_int_handler)
+program = 'tick-10ms { @ = count(); } END { printf("%d ends", 5); }'
+run = sonde.trace(program, engine="embedded", output=OUTPUT, options={"quiet": True})
+try:
+    with run:
+        signal.raise_signal(signal.SIGINT)
+except KeyboardInterrupt:
+    rest = [*run]
+    print([each.values for each in rest if isinstance(each, sonde.Record)], type(rest[-1]).__name__)
+    print(b"".join(each.text for each in rest if isinstance(each, sonde.Text)))
+"""
+
+
 @pytest.mark.parametrize("output", [None, pytest.param("text", marks=pytest.mark.long)])
 def test_what_end_says_is_there_behind_an_interrupt(output):
-    """Ctrl-C leaves the block; END has fired by then."""
-    program = 'tick-10ms { @ = count(); } END { printf("%d ends", 5); }'
-    run = sonde.trace(program, engine="embedded", output=output, options={"quiet": True})
-    with pytest.raises(KeyboardInterrupt), run:
-        signal.raise_signal(signal.SIGINT)
-    rest = [*run]
+    """Ctrl-C leaves the block; END has fired by then. In a process of its own: others are interrupted, too."""
+    words = [sys.executable, "-c", INTERRUPTED.replace("OUTPUT", repr(output))]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
     if output is None:
-        assert [each.values for each in rest if isinstance(each, sonde.Record)] == [(5,)]
-        assert isinstance(rest[-1], sonde.Exit)
+        assert done.stdout.splitlines()[0] == "[(5,)] Exit"
     else:
-        assert b"5 ends" in b"".join(each.text for each in rest if isinstance(each, sonde.Text))
+        assert "5 ends" in done.stdout

@@ -40,7 +40,7 @@ def test_a_command_s_own_exec_is_seen():
 
 
 @pytest.mark.parametrize(
-    ("command", "reason", "status"), [("nosuchcommand", "No such file", 1), ("/etc/passwd", "Permission", 0)]
+    ("command", "reason", "status"), [("nosuchcommand", "No such file", 1), ("/etc/passwd", "Permission", 1)]
 )
 def test_a_command_that_cannot_be_run_is_told(command, reason, status):
     told = sonde("bt", "-q", "-c", command, "-e", "interval:s:1 { exit(); }", status=status).stderr

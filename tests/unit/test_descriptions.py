@@ -222,6 +222,7 @@ SERIALISING = {
     "consume.recorder": "the name of a map",
     "consume.recorded": "the name of a map",
     "frontends.bpftrace.report.json_objects": "lines of `sonde bt -f json`, for programs that read them",
+    "library.arrow_pandas": "what pandas looks for in a table",
     "library.data.json_values": "lines of `sonde -f json`, for programs that read them",
     "frontends.python.captured": "what a function has from outside, for the checker",
     "library.rich_pictures": "a picture within an element of HTML",

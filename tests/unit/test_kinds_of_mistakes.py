@@ -47,9 +47,11 @@ def test_each_kind_is_made_somewhere():
 
 
 def test_a_mistake_is_about_as_much_as_the_words_of_its_kind():
-    """A name stands for values that are made in the same function."""
+    """A name stands for values that are made in the same function; without words D has those of the mistake."""
     for file, kind, about in made():
         words = TOLD[KINDS[kind]].words
+        if isinstance(about, ast.Tuple) and not words:
+            continue
         if isinstance(about, ast.Tuple):
             assert len(about.elts) == len(re.findall(r"\{\d\}", words)), file
         else:

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from sonde.symbols.source_names.type_names import Element, Node
 
 _CLONE = "[clone"
-_BARE = tuple(NamePart(""))[1:]
 _CONVERSION = "operator "
 PARTIAL = 2
 """What a closeness begins with, or more, where scopes on the left are left out."""
@@ -45,7 +44,7 @@ class FullName(NamedTuple):
         if self.parameters is not None or self.result is not None:
             return False
         last = self.name.parts[-1].word
-        return all(each == (each.word, *_BARE) for each in self.name.parts) and not last.startswith(_CONVERSION)
+        return all(each == NamePart(each.word) for each in self.name.parts) and not last.startswith(_CONVERSION)
 
 
 def full_name(text: str) -> FullName | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sonde.frontends.bpftrace.check.conversions import constant, literal_text, test
 from sonde.frontends.bpftrace.check.formats import conversions
-from sonde.frontends.bpftrace.check.predicates import known_truth
+from sonde.frontends.bpftrace.check.predicates import ABOUT_TYPES, known_truth
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.check.types import INT32
 from sonde.frontends.bpftrace.check.value_call import Action
@@ -61,9 +61,23 @@ def _shown(value: int | bytes, conversion: Conversion) -> str:
 
 
 def taken_branch(node: nodes.If, condition: tree.Expr) -> tuple[nodes.Statement, ...] | None:
-    """The branch of an `if` that `comptime` decides on, None for others. The other one is no part of the program."""
-    truth = known_truth(condition) if isinstance(node.test, nodes.Comptime) else None
+    """The branch of an `if` that is decided when compiling, by `comptime` or by functions about types, None for others.
+    The other one is no part of the program."""
+    truth = known_truth(condition) if _is_comptime(node.test) else None
     return None if truth is None else node.then if truth else node.otherwise
 
 
 ACTIONS: dict[str, Action] = {"assert": assertion, "fail": failure}
+
+
+def _is_comptime(test: nodes.Expr) -> bool:
+    match test:
+        case nodes.Comptime():
+            return True
+        case nodes.Call(name=name):
+            return name in ABOUT_TYPES
+        case nodes.Unary(op="!", operand=operand):
+            return _is_comptime(operand)
+        case nodes.Binary(op="&&" | "||", left=left, right=right):
+            return _is_comptime(left) and _is_comptime(right)
+    return False

@@ -183,5 +183,7 @@ VALUES: dict[str, ValueCall] = {
     "is_err": ValueCall(1, 1, is_error),
 }
 
+ABOUT_TYPES = VALUES.keys() - {"is_err"}
+
 
 ACTIONS: dict[str, Action] = {"static_assert": static_assert, "assert_str": assert_string}
