@@ -96,11 +96,6 @@ class Objects:
         if mapping.path.startswith("/") and len(self._opened) < KEPT:
             self.file(pid, mapping)
 
-    def keep_foreign(self, pid: int, mapping: Mapping) -> None:
-        """Do so if the path does not lead to the file: it was deleted, or is in another mount namespace."""
-        if not is_inode(mapping.path, mapping.inode):
-            self.keep(pid, mapping)
-
     def symbols(self, pid: int, mapping: Mapping) -> tuple[ElfFile, ...]:
         """The files that have symbols for a mapping's file, the best first: of a stripped one its debug file, or what
         its .gnu_debugdata section holds, and itself for its dynamic symbols."""

@@ -61,6 +61,9 @@ class ProcessNames:
             if not event.mapping.is_object:
                 self._compiled.expect(event.pid)
         elif isinstance(event, MappingsSnapshot):
+            if event.mark:
+                # By an engine that looks at what it traces.
+                self._keep(event.pid, event.mappings)
             if any(each.executable and not each.path for each in event.mappings):
                 self._compiled.expect(event.pid)
         elif isinstance(event, Exited):
@@ -139,11 +142,15 @@ class ProcessNames:
         self._read_again[pid] = now + _PATIENCE * (now - began)
         return True
 
-    def keep_foreign(self, pid: int) -> None:
-        """Open files of a process that could not be opened any more after its end."""
+    def keep_files(self, pid: int) -> None:
+        """Open the files that a process has mapped: they may be deleted, or written anew, before names are wanted."""
         for image in self._images.all(pid):
-            for mapping in image.objects():
-                self._objects.keep_foreign(pid, mapping)
+            self._keep(pid, image.objects())
+
+    def _keep(self, pid: int, mappings: Iterable[Mapping]) -> None:
+        for mapping in mappings:
+            if mapping.executable:
+                self._objects.keep(pid, mapping)
 
     def symbolize(self, process: int, address: int) -> tuple[str, str | None, int] | None:
         """The object of an address, the symbol in it and the distance from the symbol's start.

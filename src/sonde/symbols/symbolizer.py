@@ -144,7 +144,7 @@ class SystemSymbolizer:
         """Read a process's mappings now, so that its addresses can be named after it has ended; False if it is gone."""
         found = self._processes.look(pid)
         if found:
-            self._processes.keep_foreign(pid)
+            self._processes.keep_files(pid)
         return found
 
     def refused(self) -> list[tuple[str, str]]:
