@@ -26,12 +26,17 @@ _GONE = 64
 class CurrentImage:
     """`table` has the executable mappings of the generation; `base` is the kernel's mark, 0 if it is not known."""
 
-    __slots__ = ("_is_shared", "base", "generation", "table")
+    __slots__ = ("_is_shared", "base", "before", "generation", "table")
 
-    def __init__(self, base: int = 0, generation: int = 0, table: MappingTable | None = None) -> None:
-        self.base, self.generation = base, generation
+    def __init__(
+        self, base: int = 0, generation: int = 0, table: MappingTable | None = None, before: CurrentImage | None = None
+    ) -> None:
+        """`before` is what the process had before it executed this, until its vdso is known."""
+        self.base, self.generation, self.before = base, generation, before
         self.table = table if table is not None else MappingTable()
         self._is_shared = False
+        if before is not None:
+            before.before = None
 
     @property
     def mark(self) -> int:
@@ -87,12 +92,13 @@ class CurrentImages:
             case Mapped(_, pid, mapping):
                 image = self._image(pid)
                 if mapping.path == VDSO:
-                    image.base, image.generation = mark_of(mapping.start), 0
+                    return self._begun(event, image)
                 if mapping.executable and image.add((mapping,)):
                     image.generation += 1
                     return event._replace(mark=image.mark)
             case Executed(_, pid):
-                self._put(pid, CurrentImage())
+                known = self._of.get(pid)
+                self._put(pid, CurrentImage(before=known))
             case Forked(_, pid, parent):
                 known = self._of.get(parent)
                 if known is not None:
@@ -102,6 +108,15 @@ class CurrentImages:
             case MappingsSnapshot(_, pid, mark, mappings):
                 return event._replace(mark=self._seen(pid, mark or mark_in(mappings), mappings))
         return event
+
+    @staticmethod
+    def _begun(event: Mapped, image: CurrentImage) -> Mapped:
+        """A program begins. Where addresses are not randomised it has the vdso of the one before."""
+        image.base, before = mark_of(event.mapping.start), image.before
+        is_same = before is not None and before.base == image.base
+        image.generation, image.before = before.generation + 1 if before is not None and is_same else 0, None
+        image.add((event.mapping,))
+        return event._replace(mark=image.mark) if is_same else event
 
     def _seen(self, pid: int, base: int, mappings: Iterable[Mapping]) -> int:
         """The mark of a process with these mappings, and no others."""

@@ -268,7 +268,9 @@ class Images:
         image = self._current(pid)
         is_new = bool(mark) and mark != image.mark
         if is_new:
-            generation = mark - image.base & _PID
+            # The vdso of a program that has just been executed tells the base.
+            base = mark_of(mapping.start) if mapping.path == VDSO else image.base
+            generation = mark - base & _PID
         else:
             is_new = generation > image.first and mapping.path != VDSO and image.is_replaced_by(mapping)
         if is_new:
