@@ -233,4 +233,5 @@ def test_samples_belong_to_the_program_that_let_them_through(is_watched):
     assert done.told == ""
     found = Counter(name.rpartition("-")[2] for *_, name in done.samples)
     assert {(key,): count for key, count in found.items()} == done.table
-    assert found["1"] // 4 == found["4"] > 3000 // 4
+    # One of the events may have been there a fault earlier.
+    assert abs(found["1"] // 4 - found["4"]) <= 1 < 3000 // 4 < found["1"] // 4

@@ -19,7 +19,7 @@ from sonde.symbols.elf.static_note import Note
 from sonde.symbols.elf.static_notes import SECTIONS, notes_of
 from sonde.symbols.elf.symbol_files import with_symbols
 from sonde.symbols.functions import CodeObject
-from sonde.symbols.mappings import DELETED, Mapping, parse_maps
+from sonde.symbols.mappings import DELETED, Mapping, maps_text, parse_maps
 from sonde.symbols.objects import is_inode, root_of
 from sonde.typed import NamedTuple, TypeAlias
 from sonde.untrusted import kernel_text, lines, open_held
@@ -140,7 +140,7 @@ class StaticFiles:
     def of(self, pid: int) -> list[StaticFile]:
         """The files with static probes that a process has mapped; none of one that has ended or is not to be read."""
         try:
-            mappings = parse_maps(kernel_text(f"{self._proc}/{pid}/maps"))
+            mappings = parse_maps(maps_text(pid, self._proc))
         except OSError:
             return []
         found: dict[int, StaticFile] = {}

@@ -18,10 +18,9 @@ from sonde.model.named_maps import ACTIVE, COUNTERS, DRAINING, FAMILY, STOPPED
 from sonde.model.probe import Internal, Probe, RawTracepoint, StaticProbe, Syscall
 from sonde.model.spec import ProgramSpec, TracingSpec
 from sonde.model.units import MILLISECOND
-from sonde.symbols.mappings import parse_maps
+from sonde.symbols.mappings import maps_text, parse_maps
 from sonde.symbols.process_events import Executed, Exited, Forked, MappingsSnapshot, ProcessEvent
 from sonde.typed import TYPE_CHECKING, NamedTuple
-from sonde.untrusted import kernel_text
 
 if TYPE_CHECKING:
     from sonde.symbols.symbolizer import SystemSymbolizer
@@ -293,7 +292,7 @@ class KernelFirings:
     def _look_at(self, pid: int, now: int) -> None:
         self._seen.add(pid)
         try:
-            mappings = parse_maps(kernel_text(f"/proc/{pid}/maps"))
+            mappings = parse_maps(maps_text(pid))
         except (OSError, ValueError):
             return
         if mappings:

@@ -15,9 +15,9 @@ from sonde.symbols.elf.file import ElfError, ElfFile
 from sonde.symbols.elf.indirect import FunctionSlots, Loaded, bias_of, chosen
 from sonde.symbols.elf.symbol_files import with_symbols
 from sonde.symbols.functions import PROGRAM, CodeFunction, CodeObject
-from sonde.symbols.mappings import Mapping, parse_maps
+from sonde.symbols.mappings import Mapping, directories, maps_text, parse_maps
 from sonde.symbols.objects import Objects, is_inode, root_of
-from sonde.untrusted import kernel_text, read_kernel
+from sonde.untrusted import read_kernel
 
 _PROC = "/proc/"
 _WILD = re.compile(r"[*?\[]")
@@ -43,9 +43,8 @@ class CodeObjects:
 
     def of(self, pid: int) -> list[CodeObject]:
         """The objects that a process has mapped, by address. Raises OSError if it may not be looked at."""
-        directory = f"{self._proc}/{pid}"
-        mappings = parse_maps(kernel_text(f"{directory}/maps"))
-        program = os.readlink(f"{directory}/exe")
+        mappings = parse_maps(maps_text(pid, self._proc))
+        program = self._program(pid)
         found = []
         for mapping in mappings:
             key = pid, mapping.device, mapping.inode, mapping.path
@@ -56,6 +55,14 @@ class CodeObjects:
                 if each is not None and each not in found:
                     found.append(each)
         return found
+
+    def _program(self, pid: int) -> str:
+        """The path of what a process executes. Raises OSError."""
+        return os.readlink(f"{self._living(pid)}/exe")
+
+    def _living(self, pid: int) -> str:
+        """The directory in which /proc tells what a process executes. Raises OSError."""
+        return next(filter(_has_program, directories(pid, self._proc)), f"{self._proc}/{pid}")
 
     def to_come(self, pid: int, name: str, fits: Callable[[str], bool] | None = None) -> list[CodeObject]:
         """The files that a process has not mapped and may come to load under a name, or, if that is a path, this one.
@@ -70,7 +77,7 @@ class CodeObjects:
             return self._unmapped([root + name], os.path.basename, root)
         if len(self.of(pid)) == 1:
             return []  # A static program has no dynamic linker that could load anything.
-        program = os.readlink(f"{self._proc}/{pid}/exe").removesuffix(" (deleted)")
+        program = self._program(pid).removesuffix(" (deleted)")
         there = [(program if each.name == PROGRAM else each.where, each.loaded.file) for each in self.of(pid)]
         there.sort(key=lambda each: each[0] != program)
         found = library_search.of_process(name, pid, root, there, self._proc, fits)
@@ -184,10 +191,11 @@ class CodeObjects:
 
     def _path(self, pid: int, mapping: Mapping, is_program: bool) -> str:
         """Through the process, whose mount namespace and root directory may be other ones."""
+        living = self._living(pid)
         if is_program:
-            return f"{self._proc}/{pid}/exe"
+            return f"{living}/exe"
         mapped = f"{self._proc}/{pid}/map_files/{mapping.start:x}-{mapping.end:x}"
-        return mapped if others.exists(mapped) else f"{self._proc}/{pid}/root{mapping.path}"
+        return mapped if others.exists(mapped) else f"{living}/root{mapping.path}"
 
 
 def _program(name: str, directories: Iterable[str], root: str) -> str | None:
@@ -212,3 +220,11 @@ def _word(pid: int, address: int) -> int | None:
     except (OSError, ValueError, OverflowError):
         return None
     return int.from_bytes(data, "little") if len(data) == 8 else None
+
+
+def _has_program(directory: str) -> bool:
+    try:
+        os.readlink(f"{directory}/exe")
+    except OSError:
+        return False
+    return True

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 
 from sonde.typed import NamedTuple
-from sonde.untrusted import lines
+from sonde.untrusted import kernel_text, lines
 
 VDSO = "[vdso]"
 DELETED = " (deleted)"
@@ -58,6 +60,26 @@ def origin(mapping: Mapping) -> tuple[str, int, int] | None:
     """What names an address in the mapping: path, inode, and where the file would begin; None for memory that is no
     file's."""
     return (mapping.path, mapping.inode, mapping.start - mapping.offset) if mapping.is_object else None
+
+
+def directories(pid: int, proc: str = "/proc") -> Iterator[str]:
+    """Those in which /proc tells of a process: its own, and, as that of a process whose first thread has ended has no
+    more of its memory, those of its threads. Raises OSError."""
+    yield f"{proc}/{pid}"
+    for tid in sorted(map(int, os.listdir(f"{proc}/{pid}/task"))):
+        yield f"{proc}/{pid}/task/{tid}"
+
+
+def maps_text(pid: int, proc: str = "/proc") -> str:
+    """The text of a process's maps file, "" of one that has no memory any more. Raises OSError."""
+    text = ""
+    for directory in directories(pid, proc):
+        # A thread may have ended since it was listed.
+        with suppress(ProcessLookupError) if directory.endswith(f"/{pid}") else suppress(OSError):
+            text = kernel_text(f"{directory}/maps")
+        if text:
+            break
+    return text
 
 
 def parse_maps(text: str) -> tuple[Mapping, ...]:

@@ -9,13 +9,12 @@ from collections.abc import Callable, Collection, Iterable
 from sonde.recent import Recent
 from sonde.symbols.elf.file import ElfError
 from sonde.symbols.images import Image, Images, split
-from sonde.symbols.mappings import DELETED, Mapping, origin, parse_maps
+from sonde.symbols.mappings import DELETED, Mapping, maps_text, origin, parse_maps
 from sonde.symbols.objects import Objects
 from sonde.symbols.perf_map import CompiledCode
 from sonde.symbols.process_events import Exited, Mapped, MappingsSnapshot, ProcessEvent
 from sonde.symbols.same_names import SameNames
 from sonde.typed import NamedTuple
-from sonde.untrusted import kernel_text
 
 _MOST_SETTLED = 1 << 14
 
@@ -132,7 +131,7 @@ class ProcessNames:
         """Read what a process has mapped; False if it is gone or may not be looked at."""
         began = time.monotonic()
         try:
-            mappings = parse_maps(kernel_text(f"{self._proc}/{pid}/maps"))
+            mappings = parse_maps(maps_text(pid, self._proc))
         except OSError:
             return False
         if not mappings:

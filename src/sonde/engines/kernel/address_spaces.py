@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterator
 
 from sonde import others
 from sonde.model.errors import EngineError
-from sonde.symbols.mappings import parse_maps
+from sonde.symbols.mappings import maps_text, parse_maps
 from sonde.typed import NamedTuple
 from sonde.untrusted import kernel_text, read_kernel
 
@@ -103,7 +103,7 @@ def _listed(path: str) -> list[str]:
 
 def _has_mapped(pid: int, inodes: Collection[int]) -> bool:
     try:
-        return any(each.inode in inodes for each in parse_maps(kernel_text(f"/proc/{pid}/maps")))
+        return any(each.inode in inodes for each in parse_maps(maps_text(pid)))
     except _GONE:
         return False
     except OSError:

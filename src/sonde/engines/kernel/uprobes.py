@@ -17,6 +17,8 @@ from sonde.engines.kernel.programs import LoadedProgram
 from sonde.model.errors import EngineError
 from sonde.model.probe import ANY_FILE, Probe, Uprobe
 from sonde.model.spec import ProbeSpec
+from sonde.symbols.mappings import maps_text
+from sonde.untrusted import kernel_text
 
 _REFUSED_INSTRUCTION = frozenset({errno.ENOEXEC, errno.EOPNOTSUPP, 524})
 """What the kernel says of an instruction that it cannot run elsewhere (arch_uprobe_analyze_insn()); 524 is ENOTSUPP."""
@@ -37,6 +39,7 @@ def attach(
 
     Raises EngineError, with what is attached until then left to its owners.
     """
+    _require_first_threads(program.probes)
     refused: list[tuple[ProbeSpec, OSError]] = []
     count = 0
     for found in _files(program.probes):
@@ -56,6 +59,17 @@ def attach(
         raise _failure(*refused[0])
     for probe, _ in refused:
         leave_out(probe.probe)
+
+
+def _require_first_threads(probes: Iterable[ProbeSpec]) -> None:
+    """The kernel looks for the memory of a process in its first thread, which has none after its end
+    (uprobe_multi_link_filter, kernel/trace/bpf_trace.c). Raises EngineError."""
+    for pid in dict.fromkeys(each.probe.firing.pid for each in probes if isinstance(each.probe.firing, Uprobe)):
+        if pid and maps_text(pid) and not kernel_text(f"/proc/{pid}/maps"):
+            raise EngineError(
+                f"process {pid}: its first thread has ended, and the kernel probes no process without it; "
+                "--engine embedded does, and a probe of the file fires in all processes: uprobe:FILE:FUNCTION"
+            )
 
 
 @contextmanager

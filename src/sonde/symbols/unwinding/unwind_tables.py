@@ -30,12 +30,11 @@ from sonde.model.named_maps import (
 from sonde.model.python_frames import PYTHON_RUNTIMES
 from sonde.model.units import SECOND
 from sonde.recent import Recent
-from sonde.symbols.mappings import VDSO, Mapping, parse_maps
+from sonde.symbols.mappings import VDSO, Mapping, maps_text, parse_maps
 from sonde.symbols.objects import Objects, root_of
 from sonde.symbols.process_events import Exited, Forked, Mapped, ProcessEvent
 from sonde.symbols.unwinding.unwind_objects import NONE, Room, UnwindObjects, Write
 from sonde.typed import TYPE_CHECKING, NamedTuple
-from sonde.untrusted import kernel_text
 
 if TYPE_CHECKING:
     from sonde.symbols.elf.file import ElfFile
@@ -251,7 +250,7 @@ class UnwindTables:
     def _mapped(self, pid: int) -> tuple[Mapping, ...] | None:
         """What a process may execute, None if it is gone."""
         try:
-            mapped = parse_maps(kernel_text(f"{self._proc}/{pid}/maps"))
+            mapped = parse_maps(maps_text(pid, self._proc))
         except OSError:
             return None
         return tuple(each for each in mapped if each.executable)

@@ -13,9 +13,9 @@ from sonde.engines.embedded.tracer import stops
 from sonde.engines.embedded.tracer.plan import CODE, ENTRY, HOLD_ENTRY, StopPlan
 from sonde.runtime.environment import Task
 from sonde.symbols.current_images import CurrentImages
-from sonde.symbols.mappings import Mapping, parse_maps
+from sonde.symbols.mappings import Mapping, maps_text, parse_maps
 from sonde.symbols.process_events import Exited, Forked, MappingsSnapshot, ProcessEvent
-from sonde.untrusted import kernel_text, lines
+from sonde.untrusted import lines
 
 _EXEC = call_numbers.native("execve", "execveat")
 
@@ -175,7 +175,7 @@ class ImageEvents:
     def _note(self, process: TracedProcess) -> None:
         pid = process.pid
         try:
-            text = kernel_text(f"/proc/{pid}/maps")
+            text = maps_text(pid)
         except OSError:
             self.lost += 1
             return

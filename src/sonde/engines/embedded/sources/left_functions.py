@@ -13,8 +13,7 @@ from sonde.arch import long_jumps
 from sonde.engines.embedded.tracer.sites import CATCHES, JUMPS, THROWS
 from sonde.symbols.elf.errors import CostError
 from sonde.symbols.elf.file import ElfError, ElfFile
-from sonde.symbols.mappings import parse_maps
-from sonde.untrusted import kernel_text
+from sonde.symbols.mappings import maps_text, parse_maps
 
 _KINDS = (
     dict.fromkeys(long_jumps.NAMES, JUMPS)
@@ -39,7 +38,7 @@ def places(paths: Iterable[str], pids: Iterable[int]) -> dict[tuple[int, int, in
 
 def _libraries(pid: int) -> set[str]:
     try:
-        mappings = parse_maps(kernel_text(f"/proc/{pid}/maps"))
+        mappings = parse_maps(maps_text(pid))
     except OSError:
         return set()
     root = "" if pid == os.getpid() else f"/proc/{pid}/root"
