@@ -78,6 +78,7 @@ class Types:
             "DW_TAG_enumeration_type": self._enum,
             "DW_TAG_subroutine_type": self.function,
             "DW_TAG_pointer_type": lambda entry: Pointer(self.of(entry), is_user),
+            "DW_TAG_ptr_to_member_type": self._member_pointer,
             **dict.fromkeys(_REFERENCES, lambda entry: Pointer(self.of(entry), is_user, True)),
             **dict.fromkeys(_QUALIFIERS, lambda entry: Qualified(_QUALIFIERS[entry.tag], self.of(entry))),
             **dict.fromkeys(_KEYWORDS, self._struct),
@@ -118,6 +119,12 @@ class Types:
         if known is None:
             raise DebugInfoError(f"a type in the debug information of {source_of(entry).path} is made of itself")
         return known
+
+    def _member_pointer(self, entry: Any) -> Type:
+        """A distance in the object, -1 for none; of functions the function, or its place among the virtual ones, and
+        what is added to the object's address (Itanium C++ ABI, 2.3)."""
+        is_function = isinstance(resolve(self.of(entry)), Function)
+        return Array(LONG, 2) if is_function else LONG
 
     def _array(self, entry: Any) -> Type:
         kind = self.of(entry)
