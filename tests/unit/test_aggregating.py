@@ -17,7 +17,7 @@ from sonde.codegen.records.aggregations import UPDATES
 from sonde.frontends.d.check.prototypes import AGGREGATING
 from sonde.frontends.d.report.histogram import CHARTS, histogram, labels_of
 from sonde.library.aggregations import VALUES, value_of
-from sonde.model.aggregating import FUNCTIONS, HISTOGRAMS, buckets_of, zero_words
+from sonde.model.aggregating import EXTENT_WORDS, FUNCTIONS, HISTOGRAMS, buckets_of, zero_words
 from sonde.model.aggregation_words import MASK
 
 SOURCES = Path(sonde.__file__).parent
@@ -79,7 +79,10 @@ def test_the_compiler_takes_each_and_keeps_as_many_words(name, keys):
     assert function.has_parameters(described.parameters)
     assert not function.has_parameters((*described.parameters, -1))
     (kept,) = [each for each in made.maps if each.name == described.map]
-    assert kept.value_size == 8 * (described.words + (not keys and function.may_be_zero))
+    assert described.has_extent == (name in HISTOGRAMS)
+    assert kept.value_size == 8 * (
+        described.words + (not keys and function.may_be_zero) + EXTENT_WORDS * described.has_extent
+    )
 
 
 @pytest.mark.parametrize("name", sorted(FUNCTIONS))

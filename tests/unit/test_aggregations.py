@@ -65,7 +65,7 @@ class Live(FakeTracing):
     def __init__(self, spec):
         super().__init__()
         self.spec = spec
-        self.width = element_size(spec.function, spec.parameters, len(spec.keys))
+        self.width = element_size(spec.function, spec.parameters, len(spec.keys), spec.has_extent)
         self.late = []
         self.readings = 0
         if not spec.keys:

@@ -95,7 +95,7 @@ class CheckedSource:
     def _checked(self, name: str, contents: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
         if name in self._aggregations:
             spec = self._aggregations[name]
-            width = _WORD * element_size(spec.function, spec.parameters, len(spec.keys))
+            width = _WORD * element_size(spec.function, spec.parameters, len(spec.keys), spec.has_extent)
             self._keys(name, contents, spec.key_size, spec.keys)
             sizes = {len(value) for _, value in contents}
             if len(sizes) > 1 or any(size % width or not size or size // width > _MOST_CPUS for size in sizes):

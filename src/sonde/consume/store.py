@@ -16,7 +16,7 @@ from sonde.consume.decode import key_reader
 from sonde.consume.events import Value
 from sonde.consume.stack_values import swapped
 from sonde.consume.stacks import process_of
-from sonde.model.aggregating import element_size, merging_of, zero_words
+from sonde.model.aggregating import element_size, has_mark, merging_of, without_extent, zero_words
 from sonde.model.aggregation_words import Words, instances, merger
 from sonde.model.records import AggregationSpec, Field
 from sonde.model.spec import OF_PROCESSES
@@ -111,7 +111,8 @@ class AggregationStore:
         self._each: list[AggregationStore] = []
         self._decode = _reader(spec, strings, canonical)
         merging = merging_of(spec)
-        self._width = element_size(spec.function, spec.parameters, len(spec.keys))
+        self._width = element_size(spec.function, spec.parameters, len(spec.keys), spec.has_extent)
+        self._has_mark = has_mark(spec.function, len(spec.keys))
         self._add = merging.add
         self._merged = merger(merging, self._width)
         self._subtract = merging.subtract
@@ -162,7 +163,7 @@ class AggregationStore:
             _, key, words = looked[raw]
             totals[key] = self._sum(totals.get(key), words)
         self._looked = looked
-        return {key: words for key, words in totals.items() if words != self._zero}
+        return {key: words for key, words in totals.items() if any(without_extent(self.spec, words))}
 
     def _looked_at(self, raw: bytes, value: bytes) -> tuple[bytes, Key, Words]:
         """A value, its key and its words; between two looks most of them have not changed."""
@@ -196,10 +197,11 @@ class AggregationStore:
 
     def _words(self, value: bytes) -> Words:
         words = self._merged(value) if self._cpu is None else instances(value, self._width)[self._cpu]
-        if self._width == self.spec.words:
+        if not self._has_mark:
             return words
-        self._is_used = self._is_used or words[-1] != 0
-        return words[: self.spec.words]
+        at = self.spec.words
+        self._is_used = self._is_used or words[at] != 0
+        return words[:at] + words[at + 1 :]
 
     def _visible(self, totals: dict[Key, Words]) -> dict[Key, Words]:
         values, subtract = {}, self._subtract
@@ -222,13 +224,16 @@ class AggregationStore:
         for store, part in zip(self._each, snapshot.cpus, strict=False):
             store.clear(part)
         zeros = dict.fromkeys(snapshot.values, self._zero)
-        if self._subtract is not None:
+        if self._subtract is not None and not snapshot.is_final:
             for key in zeros:
                 self._baseline[key] = snapshot.totals[key]
             return snapshot._replace(values=zeros, cpus=())
         self._keep_removed({key: snapshot.totals[key] for key in zeros})
         if snapshot.is_final:
+            # What is kept here has no extremes any more, which a baseline would leave there.
             self._retained.update(zeros)
+            for key in zeros:
+                self._baseline.pop(key, None)
         else:
             self._overwrite(zeros)
         return snapshot._replace(values=zeros, totals=snapshot.totals | zeros, cpus=())

@@ -10,7 +10,7 @@ from sonde.library.histograms import Histogram, LinearQuantize, LogLinearQuantiz
 from sonde.library.scalars import Average, Count, Deviation, Maximum, Minimum, Scalar, Sum
 from sonde.library.statement_values import plain_name
 from sonde.library.values import Values
-from sonde.model.aggregating import merging_of, zero_words
+from sonde.model.aggregating import extent_of, merging_of, without_extent, zero_words
 from sonde.model.aggregation_words import Words
 from sonde.model.records import AggregationSpec, ArraySpec, TypeSpec
 from sonde.model.spec import TracingSpec
@@ -33,11 +33,11 @@ VALUES: dict[str, type[Scalar] | type[Histogram]] = {
 
 def value_of(spec: AggregationSpec, words: Words, factor: int = 1) -> Scalar | Histogram:
     """What an aggregation has come to, by its words."""
-    words = words[: spec.words] or zero_words(spec)
-    made = VALUES[spec.function]
-    return (
-        made(words, spec.parameters, factor) if issubclass(made, Histogram) else made(words, factor, spec.is_unsigned)
-    )
+    words = words or zero_words(spec)
+    made, own = VALUES[spec.function], without_extent(spec, words)
+    if issubclass(made, Histogram):
+        return made(own, spec.parameters, factor, extent_of(spec, words))
+    return made(own, factor, spec.is_unsigned)
 
 
 def key_of(spec: AggregationSpec | ArraySpec, key: Key, values: Values) -> Key:

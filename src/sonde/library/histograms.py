@@ -24,16 +24,25 @@ class Histogram:
     """One value of a histogram: the counts of all buckets, over all CPUs.
 
     `parameters` are those of the aggregating function; `factor` is what normalize() set, by which the counts of
-    `buckets` are divided.
+    `buckets` are divided. `extent` is the least and the greatest value that were counted, those before a clear() among
+    them where the program has no trunc(); None if there were none, or in files of earlier versions. Histograms are
+    equal whose counts are, whatever their extents.
     """
 
-    __slots__ = ("factor", "parameters", "words")
+    __slots__ = ("extent", "factor", "parameters", "words")
     function = ""
 
-    def __init__(self, words: Words, parameters: tuple[int, ...] = (), factor: int = 1) -> None:
+    def __init__(
+        self,
+        words: Words,
+        parameters: tuple[int, ...] = (),
+        factor: int = 1,
+        extent: tuple[int, int] | None = None,
+    ) -> None:
         self.words = words
         self.parameters = parameters
         self.factor = factor
+        self.extent = extent
 
     def bounds(self) -> Sequence[tuple[int | None, int | None]]:
         """The least and the greatest value of each bucket, ascending."""
@@ -56,10 +65,12 @@ class Histogram:
         return sum(map(signed, self.words))
 
     def percentile(self, percent: float) -> float:
-        """A value below which `percent` of the values lie, as if those of a bucket were spread evenly over it.
+        """A value below which `percent` of the values lie, as if those of a bucket were spread evenly over as much of
+        it as is in the `extent`: from the least value (0) to the greatest (100).
 
-        In a bucket without a bound it is the bound there is. Raises ValueError for what is no percentage, or where
-        there are no values, or some have been taken away (negative counts).
+        Where there is no extent, it is the bound there is of a bucket without the other. It is an int where no float
+        is as near. Raises ValueError for what is no percentage, or where there are no values, or some have been taken
+        away (negative counts).
         """
         if not 0 <= percent <= 100:
             raise ValueError(f"a percentage is from 0 to 100, not {percent}")
@@ -67,16 +78,28 @@ class Histogram:
         total = sum(found)
         if total <= 0 or min(found) < 0:
             raise ValueError("there is no percentile of no values, or of negative counts")
+        *used, last = [
+            (self._narrowed(low, high), count) for (low, high), count in zip(self.bounds(), found, strict=True) if count
+        ]
+        if percent == 100:
+            return _within(*last[0], 1.0)
         wanted, before = total * percent / 100, 0
-        last = 0.0
-        for (low, high), count in zip(self.bounds(), found, strict=True):
-            if not count:
-                continue
-            last = _within(low, high, min(max(wanted - before, 0) / count, 1.0))
+        for ends, count in used:
+            if before + count >= wanted:
+                return _within(*ends, (wanted - before) / count)
             before += count
-            if before >= wanted:
-                break
-        return last
+        return _within(*last[0], (wanted - before) / last[1])
+
+    def _narrowed(self, low: int | None, high: int | None) -> tuple[int, int]:
+        """The ends of a bucket in which values can lie."""
+        if self.extent is None:
+            low = low if low is not None else high or 0
+            return low, high if high is not None else low
+        least, greatest = self.extent
+        return (
+            least if low is None else min(max(low, least), greatest),
+            greatest if high is None else min(max(high, least), greatest),
+        )
 
     def merge(self, other: Self) -> Self:
         """The histogram of what both have counted, as of two runs. Raises TypeError and ValueError where their buckets
@@ -96,7 +119,7 @@ class Histogram:
         if (other.parameters, other.factor) != (self.parameters, self.factor):
             raise ValueError("histograms with other parameters or factors cannot be merged")
         words = tuple([(a + sign * b) & MASK for a, b in zip(self.words, other.words, strict=True)])
-        return type(self)(words, self.parameters, self.factor)
+        return type(self)(words, self.parameters, self.factor, _joined(self, other))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Histogram):
@@ -147,10 +170,18 @@ class LogLinearQuantize(Histogram):
     function = "llquantize"
 
 
-def _within(low: int | None, high: int | None, part: float) -> float:
-    if low is None or high is None:
-        return float(low if low is not None else high or 0)
-    return low + (high - low) * part
+def _joined(one: Histogram, other: Histogram) -> tuple[int, int] | None:
+    """The extent of the values of both; None where one has values whose extent is not known."""
+    known = [each.extent for each in (one, other) if each.extent is not None]
+    if not known or any(each.extent is None and each for each in (one, other)):
+        return None
+    return min(least for least, _ in known), max(greatest for _, greatest in known)
+
+
+def _within(low: int, high: int, part: float) -> float:
+    """The number at that part of the way, at its ends exactly: floats that are as large may be beyond."""
+    found = low if part <= 0 else high if part >= 1 else min(max(low + (high - low) * part, low), high)
+    return float(found) if float(found) == found else found
 
 
 def _range(bucket: Bucket) -> str:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from sonde.model import buckets
 from sonde.model.aggregation_words import (
     ADDED,
+    ADDED_WITH_EXTENT,
     GREATEST,
     SQUARES_ADDED,
     Merging,
@@ -22,6 +23,7 @@ from sonde.model.aggregation_words import (
     average,
     average_unsigned,
     deviation,
+    extent,
     greatest,
     greatest_unsigned,
     least,
@@ -119,15 +121,20 @@ _UNSIGNED = {
 
 HISTOGRAMS = tuple(each.name for each in _ALL if each.buckets is not None)
 
+EXTENT_WORDS = 2
+"""INT64_MAX less the least value and the greatest less INT64_MIN, as min() and max() have theirs. Both are zero before
+there is a value, and only then."""
+
 
 def size_of(function: str, parameters: Sequence[int]) -> int:
     """The u64 words of a value."""
     return FUNCTIONS[function].size(*parameters)
 
 
-def element_size(function: str, parameters: Sequence[int], keys: int) -> int:
-    """The u64 words of an element of the map, for each CPU: those of a value and, perhaps, the mark of its use."""
-    return size_of(function, parameters) + has_mark(function, keys)
+def element_size(function: str, parameters: Sequence[int], keys: int, has_extent: bool) -> int:
+    """The u64 words of an element of the map, for each CPU: what a value is made of, perhaps the mark of its use, and
+    perhaps its extent."""
+    return size_of(function, parameters) + has_mark(function, keys) + EXTENT_WORDS * has_extent
 
 
 def has_mark(function: str, keys: int) -> bool:
@@ -137,12 +144,23 @@ def has_mark(function: str, keys: int) -> bool:
 
 def merging_of(spec: AggregationSpec) -> Merging:
     """How values of the aggregation become one."""
-    return FUNCTIONS[spec.function].merging
+    return ADDED_WITH_EXTENT if spec.has_extent else FUNCTIONS[spec.function].merging
 
 
 def zero_words(spec: AggregationSpec) -> Words:
     """The value of nothing."""
-    return (0,) * spec.words
+    return (0,) * (spec.words + EXTENT_WORDS * spec.has_extent)
+
+
+def without_extent(spec: AggregationSpec, words: Words) -> Words:
+    """The words that the function has by itself: of a histogram the counts of its buckets."""
+    return words[: spec.words]
+
+
+def extent_of(spec: AggregationSpec, words: Words) -> tuple[int, int] | None:
+    """The least and the greatest of the values that a histogram has counted, or bounds of them: those that were cleared
+    count as well, unless the map was replaced. None where there were none, or it is not known."""
+    return extent(*words[spec.words :]) if spec.has_extent else None
 
 
 def buckets_of(spec: AggregationSpec) -> tuple[BucketRange, ...]:

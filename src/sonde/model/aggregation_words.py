@@ -75,6 +75,20 @@ def _greatest(each: Sequence[Words]) -> Words:
     return sum(one[0] for one in each) & MASK, max(one[1] for one in each)
 
 
+def _add_with_extent(left: Words, right: Words) -> Words:
+    return *_add(left[:-2], right[:-2]), max(left[-2], right[-2]), max(left[-1], right[-1])
+
+
+def _total_with_extent(each: Sequence[Words]) -> Words:
+    *counted, least, greatest = zip(*each, strict=True)
+    return *[sum(column) & MASK for column in counted], max(least), max(greatest)
+
+
+def _subtract_with_extent(left: Words, right: Words) -> Words:
+    """What came after `right` is between the extremes of all."""
+    return *_subtract(left[:-2], right[:-2]), *left[-2:]
+
+
 ADDED = Merging(_add, _total, _subtract)
 """Each word is a sum."""
 
@@ -83,6 +97,9 @@ SQUARES_ADDED = Merging(_add_deviations, _total_deviations, _subtract_deviations
 
 GREATEST = Merging(_greater, _greatest)
 """The first word is a sum; the second one is the greatest of all."""
+
+ADDED_WITH_EXTENT = Merging(_add_with_extent, _total_with_extent, _subtract_with_extent)
+"""Each word is a sum, but for the last two, which are the greatest of all."""
 
 
 def instances(value: bytes, words: int) -> list[Words]:
@@ -174,6 +191,11 @@ def second_unsigned(words: Words) -> int:
 def second(words: Words) -> int:
     """The second word."""
     return signed(words[1])
+
+
+def extent(least: int, greatest: int) -> tuple[int, int] | None:
+    """The least and the greatest value by their words, which only grow from zero; None where there was no value."""
+    return (_INT64_MAX - least, greatest + _INT64_MIN) if least or greatest else None
 
 
 def counts(words: Words, factor: int = 1) -> list[int]:

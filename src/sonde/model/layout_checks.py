@@ -140,7 +140,9 @@ def _check_values(aggregation: AggregationSpec) -> None:
     if function is None:
         _damaged(f"an aggregation has the unknown function {aggregation.function!r}")
     _require(function.has_parameters(parameters), f"{function.name} has other parameters")
-    _require(aggregation.words == function.size(*parameters), f"aggregation @{aggregation.name} has other values")
+    has_others = aggregation.has_extent and function.buckets is None
+    is_whole = aggregation.words == function.size(*parameters) and not has_others
+    _require(is_whole, f"aggregation @{aggregation.name} has other values")
 
 
 def _check_keys(of: AggregationSpec | ArraySpec, spec: TracingSpec) -> None:

@@ -236,9 +236,10 @@ class AggregationSpec(NamedTuple):
     for each function is in `model/aggregating.py`.
     `replaceable`: the map is an element of an array of maps and may be replaced by an empty one as a whole.
     An aggregation without keys is an array of one element, which is there from the start. Where its words may all be
-    zero though it has been used, one more stands behind them, which is then not zero. `key_types` are indexes into
-    `TracingSpec.types`, where the keys' types are wanted, `key_names` the source texts of their parts, "" where it does
-    not say, none where they are not wanted. `title` is what it shows, in words, "" where the program does not say.
+    zero though it has been used, one more stands behind them, which is then not zero. What `has_extent`, a histogram,
+    ends in two words more, of its least and its greatest value. `key_types` are indexes into `TracingSpec.types`, where
+    the keys' types are wanted, `key_names` the source texts of their parts, "" where it does not say, none where they
+    are not wanted. `title` is what it shows, in words, "" where the program does not say.
     `is_unsigned`: it is of unsigned numbers, which tells for `sum`, `avg`, `min` and `max`.
     """
 
@@ -254,6 +255,7 @@ class AggregationSpec(NamedTuple):
     key_names: tuple[str, ...] = ()
     title: str = ""
     is_unsigned: bool = False
+    has_extent: bool = False
 
 
 class ArraySpec(NamedTuple):

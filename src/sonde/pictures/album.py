@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from sonde.consume.options import Options
 from sonde.consume.store import Key
 from sonde.formats.profile import Profile
+from sonde.model.aggregating import without_extent
 from sonde.model.aggregation_words import Words
 from sonde.model.known_options import default_number
 from sonde.model.records import AggregationSpec
@@ -102,7 +103,8 @@ class Album:
         """Whether looks ought to be half as frequent."""
         full = False
         for number, columns in self._columns.items():
-            counted = self._look(number)
+            spec = self._specs[number]
+            counted = {key: without_extent(spec, words) for key, words in self._look(number).items()}
             full = columns.look(time.time_ns() - self._began, counted) or full
         return full
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from sonde.consume.events import Value
 from sonde.formats.profile import Profile, ProfileFrames
-from sonde.model.aggregating import function_of
+from sonde.model.aggregating import function_of, without_extent
 from sonde.model.aggregation_words import Words
 from sonde.model.records import AggregationSpec
 from sonde.pictures.frames import STACKS, KeyFrames
@@ -32,7 +32,7 @@ def profile_of(
     left_out = 0
     cut: dict[int, int] = {}
     for key, words in values.items():
-        number = drawn.number(words)
+        number = drawn.number(without_extent(spec, words))
         if number <= 0:
             left_out += 1
             continue

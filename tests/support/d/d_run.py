@@ -156,7 +156,7 @@ class Run:
     def aggregation(self, name=""):
         """The words of each key, over all CPUs, of the aggregation of that name (the first)."""
         spec = next(a for a in self.spec.aggregations if a.name == (name or a.name))
-        words = element_size(spec.function, spec.parameters, len(spec.keys))
+        words = element_size(spec.function, spec.parameters, len(spec.keys), spec.has_extent)
         merge = merger(merging_of(spec), words)
         return {key: merge(value)[: spec.words] for key, value in self.tracing.read_map(spec.map)}
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from sonde.bpf import maps as kinds
 from sonde.codegen.basis.generation import Shared
 from sonde.model import aggregating
-from sonde.model.aggregating import size_of
+from sonde.model.aggregating import HISTOGRAMS, element_size, size_of
 from sonde.model.program import Aggregation, Variable
 from sonde.model.records import AggregationSpec
 from sonde.model.spec import MapSpec, element_name
@@ -30,6 +30,16 @@ def has_mark(aggregation: Aggregation, keys: int) -> bool:
     return aggregating.has_mark(aggregation.function, keys)
 
 
+def has_extent(aggregation: Aggregation) -> bool:
+    """Whether words at the end of an element say which values were the least and the greatest."""
+    return aggregation.function in HISTOGRAMS
+
+
+def element_words(aggregation: Aggregation, keys: int) -> int:
+    """The u64 words of an element, for each CPU."""
+    return element_size(aggregation.function, aggregation.parameters, keys, has_extent(aggregation))
+
+
 def describe(shared: Shared, aggregations: Sequence[Aggregation]) -> tuple[AggregationSpec, ...]:
     """The aggregations for the consumer; adds their maps. The variables have theirs already."""
     arrays = {shared.variables[owner][0] for owner in shared.keys if isinstance(owner, Variable)}
@@ -48,7 +58,7 @@ def _map(shared: Shared, aggregation: Aggregation, memory: int) -> MapSpec:
     """A map with as many elements as there is room for in `memory` bytes."""
     fields, key_size = shared.keys[aggregation]
     name = f"@{aggregation.id}_{aggregation.name}".replace("@", "agg")[:15]
-    value_size = 8 * (words(aggregation) + has_mark(aggregation, len(fields)))
+    value_size = 8 * element_words(aggregation, len(fields))
     if not fields:
         return MapSpec(name, kinds.PERCPU_ARRAY, 4, value_size, 1)
     if aggregation.kept is not None:
@@ -84,7 +94,7 @@ def _describe(shared: Shared, aggregation: Aggregation) -> AggregationSpec:
     return AggregationSpec(
         aggregation.name, aggregation.function, aggregation.parameters, fields, key_size if fields else 4,
         words(aggregation), element_name(name, index or 0), index is not None, title=aggregation.title,
-        is_unsigned=aggregation.is_unsigned,
+        is_unsigned=aggregation.is_unsigned, has_extent=has_extent(aggregation),
     )  # fmt: skip
 
 

@@ -9,13 +9,12 @@ from __future__ import annotations
 from sonde.bpf import maps as kinds
 from sonde.codegen.basis.generation import Generation
 from sonde.codegen.expressions.layout import key_memory
-from sonde.codegen.intermediate.ir import Atomic, Imm, Operand, Reg
-from sonde.codegen.records.aggregation_maps import has_mark, words
+from sonde.codegen.intermediate.ir import Imm, Operand, Reg
+from sonde.codegen.records.aggregation_maps import element_words, has_extent, has_mark, words
+from sonde.codegen.routines.extremes import raise_to
 from sonde.model import program as tree
+from sonde.model.aggregating import EXTENT_WORDS
 from sonde.model.program import Aggregation
-
-_TRIES = 4
-"""How often a compare-and-exchange can fail on one CPU: once for each firing nested in this one."""
 
 _INT64_MAX = (1 << 63) - 1
 
@@ -29,8 +28,11 @@ def aggregate(g: Generation, s: tree.Aggregate) -> None:
         return
     lost, end = g.b.label(), g.b.label()
     instance = _instance(g, s, lost)
+    keys = len(g.shared.keys[s.aggregation][0])
+    if has_extent(s.aggregation):
+        _widen(g, instance, 8 * (element_words(s.aggregation, keys) - EXTENT_WORDS), value, increment)
     UPDATES[s.aggregation.function](g, s.aggregation, instance, value, increment)
-    if has_mark(s.aggregation, len(g.shared.keys[s.aggregation][0])):
+    if has_mark(s.aggregation, keys):
         g.b.store(instance, 8 * words(s.aggregation), 8, Imm(1))
     g.b.jump(end)
     g.b.place(lost)
@@ -62,12 +64,29 @@ def _instance(g: Generation, s: tree.Aggregate, lost: int) -> Reg:
     g.b.branch("ne", result, Imm(0), found, absent if fields else lost)
     if fields:
         g.b.place(absent)
-        zeros = g.b.map_value(g.shared.maps.zeros(8 * words(s.aggregation)))
+        zeros = g.b.map_value(g.shared.maps.zeros(8 * element_words(s.aggregation, len(fields))))
         g.call("map_update_elem", map_, key, zeros, Imm(kinds.NOEXIST))
         g.b.move(result, g.call("map_lookup_elem", map_, key))
         g.b.branch("eq", result, Imm(0), lost, found)
     g.b.place(found)
     return result
+
+
+def _widen(g: Generation, at: Reg, offset: int, value: Operand, increment: Operand) -> None:
+    """Have the extent of a histogram include the value, unless that is not counted. Most values change nothing.
+
+    This is done before the value is counted: who copies the element from its beginning to its end and finds the count
+    finds the extent, too.
+    """
+    wider, end = g.b.label(), g.b.label()
+    g.b.branch("eq", g.b.unlinked(increment), Imm(0), end)
+    greatest = g.b.in_register(g.b.alu("xor", value, Imm(-1 << 63)))
+    g.b.branch("lt", g.b.load(at, offset + 8, 8), greatest, wider)
+    least = g.b.in_register(g.b.alu("xor", greatest, Imm(-1)))
+    g.b.branch("ge", g.b.load(at, offset, 8), least, end, wider)
+    g.b.place(wider)
+    g.routine("widen", g.b.in_register(g.b.alu("add", at, Imm(offset))), greatest)
+    g.b.place(end)
 
 
 def _count(g: Generation, a: Aggregation, at: Reg, value: Operand, increment: Operand) -> None:
@@ -94,15 +113,7 @@ def _max(g: Generation, a: Aggregation, at: Reg, value: Operand, increment: Oper
 
 def _raise_to(g: Generation, at: Reg, encoded: Operand) -> None:
     """Make the second word at least `encoded` (unsigned), and count."""
-    new = g.b.in_register(encoded)
-    done = g.b.label()
-    for _ in range(_TRIES):
-        old = g.b.in_register(g.b.load(at, 8, 8))
-        g.b.branch("ge", old, new, done)
-        seen = g.b.register()
-        g.b.emit(Atomic("cmpxchg", at, 8, 8, new, seen, old))
-        g.b.branch("eq", seen, old, done)
-    g.b.place(done)
+    raise_to(g.b, at, 8, g.b.in_register(encoded))
     g.b.atomic_add(at, 0, Imm(1))
 
 

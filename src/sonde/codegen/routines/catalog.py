@@ -10,6 +10,7 @@ from sonde.codegen.routines import (
     buckets,
     characters,
     components,
+    extremes,
     frame_descriptions,
     gathering,
     json_values,
@@ -34,6 +35,7 @@ _FIXED: dict[str, Callable[[], BpfFunction]] = {
     "quantize_bucket": buckets.quantize_bucket,
     "compare_strings": strings.compare_strings,
     "site_argument": sites.site_argument,
+    "widen": extremes.widen,
 }
 
 _TEXTS: dict[str, Callable[[str], BpfFunction]] = {

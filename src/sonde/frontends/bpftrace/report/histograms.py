@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sonde.model.aggregating import buckets_of
+from sonde.model.aggregating import buckets_of, without_extent
 from sonde.model.aggregation_words import counts
 from sonde.model.buckets import BucketRange
 from sonde.model.records import AggregationSpec
@@ -25,7 +25,7 @@ class Bar(NamedTuple):
 def bars(spec: AggregationSpec, words: Sequence[int], is_linear: bool, divisor: int = 1) -> list[Bar]:
     """The buckets from the first to the last that has counted anything; none if nothing has. Those of lhist() are not
     divided."""
-    values = counts(tuple(words))
+    values = counts(without_extent(spec, tuple(words)))
     used = [place for place, value in enumerate(values) if value]
     if not used:
         return []

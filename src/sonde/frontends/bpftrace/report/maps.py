@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from sonde.consume.events import Contents, ShownMap, Table, Value
 from sonde.frontends.bpftrace.report.histograms import bars, histogram
 from sonde.frontends.bpftrace.report.typed_values import LanguageTypes, value_text
-from sonde.model.aggregating import HISTOGRAMS, number_of, sum_of
+from sonde.model.aggregating import HISTOGRAMS, number_of, sum_of, without_extent
 from sonde.model.aggregation_words import divided
 from sonde.model.records import AggregationSpec, ArraySpec, Field
 from sonde.typed import TYPE_CHECKING, Any, NamedTuple
@@ -135,7 +135,7 @@ def _order(field: Field, data: bytes) -> Any:
 
 def _measure(spec: AggregationSpec, words: Sequence[int]) -> int:
     if spec.function in HISTOGRAMS:
-        return sum(words)
+        return sum(without_extent(spec, tuple(words)))
     return number_of(spec.function, tuple(words), 1, spec.is_unsigned)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from sonde.model.aggregating import buckets_of
+from sonde.model.aggregating import buckets_of, without_extent
 from sonde.model.aggregation_words import counts
 from sonde.model.buckets import BucketRange
 from sonde.model.records import AggregationSpec
@@ -19,7 +19,7 @@ def histogram(spec: AggregationSpec, words: Sequence[int], factor: int = 1, is_z
 
     Bars are parts of the sum of all counts or, zoomed, of the largest.
     """
-    values = counts(tuple(words))
+    values = counts(without_extent(spec, tuple(words)))
     first, last = range_of(spec, values)
     labels = labels_of(spec, first, last)
     total = max(map(abs, values), default=0) if is_zoomed else sum(map(abs, values))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from sonde.consume.events import Table, TableRow
 from sonde.consume.options import Options
 from sonde.frontends.d.report.histogram import bar, labels_of, range_of
-from sonde.model.aggregating import HISTOGRAMS, number_of, zero_words
+from sonde.model.aggregating import HISTOGRAMS, number_of, without_extent, zero_words
 from sonde.model.aggregation_words import counts
 from sonde.model.records import AggregationSpec
 from sonde.typed import Any
@@ -62,7 +62,7 @@ def _packed(
     spec: AggregationSpec, factor: int, rows: Sequence[TableRow], names: Sequence[bytes], width: int, is_zoomed: bool
 ) -> Iterator[bytes]:
     """Distributions as signs: a column for each bucket that any of them uses, the higher the larger its part."""
-    each = [counts(tuple(row.words[0] or zero_words(spec))) for row in rows]
+    each = [counts(without_extent(spec, row.words[0] or zero_words(spec))) for row in rows]
     ranges = [range_of(spec, values) for values in each]
     first, last = min(low for low, _ in ranges), max(high for _, high in ranges)
     shown = labels_of(spec, first, last)
@@ -75,7 +75,7 @@ def _packed(
     for name, row, values in zip(names, rows, each, strict=True):
         whole = max(map(abs, values)) if is_zoomed else sum(map(abs, values))
         columns = "".join(_sign(value, whole, signs) for value in values[first : last + 1]).encode()
-        total = sum(counts(tuple(row.words[0] or zero_words(spec)), factor))
+        total = sum(counts(without_extent(spec, row.words[0] or zero_words(spec)), factor))
         yield b"%*s  %*s :%s: %-*s | %d\n" % (
             width, name, max(len(low), 3), low, columns, max(len(high), 3), high, total
         )  # fmt: skip
