@@ -22,6 +22,10 @@ MASK = 2**64 - 1
 PARAMETERS = {"lquantize": "-50, 130, 20", "llquantize": "10, 0, 3, 20"}
 
 
+INCREMENTS = (None, 3, -2, 0)
+VARIABLES = {"zero": 0, "negative": -2}
+
+
 def literal(value):
     return f"((long){value & MASK:#x}UL)"
 
@@ -36,8 +40,12 @@ def words(function, numbers, keyed=False, increment=None):
         for i, n in enumerate(numbers)
         for value in [literal(n) if i % 3 == 0 else "x"]
     )
-    with Run(f"long x; BEGIN {{ {aggregate} }}") as program:
+    with Run(f"long x, zero, negative; BEGIN {{ negative = -2; {aggregate} }}") as program:
         (found,) = program.begin().aggregation().values()
+        if function in BUCKETS:
+            # What is not counted is not among the values.
+            wanted = None if increment in (0, "zero") else (min(numbers), max(numbers))
+            assert [*program.extents().values()] == [wanted]
         return found
 
 
@@ -85,13 +93,13 @@ BUCKETS = {"quantize": quantize_bucket, "lquantize": lquantize_bucket, "llquanti
 
 
 @relaxed
-@given(values, st.sampled_from(sorted(BUCKETS)), st.sampled_from((None, 3, -2)))
-def test_histograms(numbers, function, increment):
-    """Each value is in its bucket, with its increment."""
-    found = words(function, numbers, increment=increment)
+@given(values, st.booleans(), st.sampled_from(sorted(BUCKETS)), st.sampled_from((*INCREMENTS, *VARIABLES)))
+def test_histograms(numbers, keyed, function, increment):
+    """Each value is in its bucket, with its increment, and between the extremes that are kept beside the buckets."""
+    found = words(function, numbers, keyed, increment)
     wanted = [0] * len(found)
     for n in numbers:
-        wanted[BUCKETS[function](n)] += 1 if increment is None else increment
+        wanted[BUCKETS[function](n)] += 1 if increment is None else VARIABLES.get(increment, increment)
     assert list(found) == [n & MASK for n in wanted]
 
 
@@ -122,7 +130,7 @@ def test_a_full_map_loses_updates_and_counts_them():
 def test_several_cpus_add_up():
     """Every CPU has its own instance; the sum is exact."""
     before = os.sched_getaffinity(0)
-    with Run("int n; BEGIN { @ = sum(7); @m = max(n++); }") as program:
+    with Run("int n; BEGIN { @ = sum(7); @q = quantize(-n); @m = max(n++); }") as program:
         try:
             for cpu in sorted(before):
                 os.sched_setaffinity(0, {cpu})
@@ -130,4 +138,5 @@ def test_several_cpus_add_up():
         finally:
             os.sched_setaffinity(0, before)
         assert program.aggregation("_") == {bytes(4): (7 * len(before),)}
+        assert program.extents("q") == {bytes(4): (-(len(before) - 1), 0)}
         assert number_of("max", program.aggregation("m")[bytes(4)]) == len(before) - 1

@@ -11,7 +11,7 @@ from support.files.records import PROBES, FakeTracing, integer, record
 
 from sonde.consume.consumer import Consumer
 from sonde.consume.options import Options
-from sonde.model.aggregating import FUNCTIONS, element_size, number_of
+from sonde.model.aggregating import FUNCTIONS, element_size, extent_of, number_of
 from sonde.model.records import (
     AggregationSpec,
     ClearAction,
@@ -78,8 +78,11 @@ class Live(FakeTracing):
         start = cpu * self.width
         mine = slice(start, start + self.spec.words)
         words[mine] = update(self.spec.function, words[mine], value)
-        if self.width > self.spec.words:
+        if self.width > self.spec.words + 2 * self.spec.has_extent:
             words[start + self.spec.words] = 1
+        if self.spec.has_extent:
+            end = start + self.width
+            words[end - 2 : end] = max(words[end - 2], INT64_MAX - value), max(words[end - 1], value + INT64_MAX + 1)
         elements[raw] = struct.pack(f"<{len(words)}Q", *words)
 
     def _after_reading(self, name, contents):
@@ -160,17 +163,23 @@ def evaluate(function, values):
 def shown(table):
     function = table.aggregations[0].function
     return {
-        row.key[0] if row.key else 0: list(words) if function == "lquantize" else number_of(function, words)
+        row.key[0] if row.key else 0: list(words[:12]) if function == "lquantize" else number_of(function, words)
         for row in table.rows
         for words in row.words
     }
 
 
-def session(function, keyed, replaceable, words=None, kept_as=lambda number, key: key):
+def extents(table):
+    (spec,) = table.aggregations
+    return {row.key[0] if row.key else 0: extent_of(spec, row.words[0]) for row in table.rows}
+
+
+def session(function, keyed, replaceable, kept_as=lambda number, key: key, has_extent=False):
     keys = (Field(0, 8, "int", True),) if keyed else ()
     spec = AggregationSpec(
-        "a", function, PARAMETERS.get(function, ()), keys, 8 if keyed else 4, WORDS[function], "map", replaceable
-    )
+        "a", function, PARAMETERS.get(function, ()), keys, 8 if keyed else 4, WORDS[function], "map", replaceable,
+        has_extent=has_extent,
+    )  # fmt: skip
     printa = PrintaAction(None, (0,))
     layouts = (
         RecordLayout(CLEAR, 16, (printa, ClearAction(0))),
@@ -187,7 +196,7 @@ def seen(consumer, tracing, function):
     """All that has been counted, as a watcher sees it."""
     found = consumer.everything(0, tracing.maps.get("map", {}).items())
     return {
-        key[0] if key else 0: list(words) if function == "lquantize" else number_of(function, words)
+        key[0] if key else 0: list(words[:12]) if function == "lquantize" else number_of(function, words)
         for key, words in found.items()
     }
 
@@ -222,8 +231,10 @@ steps = st.lists(
 )
 
 
-def play(function, keyed, replaceable, plan, racing=True):
-    tracing, sink, consumer = session(function, keyed, replaceable)
+def play(function, keyed, replaceable, plan, racing=True, has_extent=False):
+    """Returns pairs of extents: those that a table had, and those of all that was counted since the map was new."""
+    tracing, sink, consumer = session(function, keyed, replaceable, has_extent=has_extent)
+    pairs = []
     model, whole = Model({}), Model({})
     for step in plan:
         if step[0] == "count":
@@ -238,7 +249,10 @@ def play(function, keyed, replaceable, plan, racing=True):
         tracing.feed(record(clause, struct.pack("<q", keep) if clause == KEEP else b""))
         consumer.poll()
         assert tracing.readings == 1
-        assert shown(sink.tables.pop()) == {key: evaluate(function, values) for key, values in model.values.items()}
+        table = sink.tables.pop()
+        assert shown(table) == {key: evaluate(function, values) for key, values in model.values.items()}
+        since = model if replaceable else whole
+        pairs.append((extents(table), {key: extremes(since.values[key]) for key in model.values}))
         apply(model, function, clause, keep)
         for key, _, value in tracing.late:
             model.count(key if keyed else 0, value)
@@ -251,6 +265,11 @@ def play(function, keyed, replaceable, plan, racing=True):
     tracing.feed(record(PRINT))
     consumer.finish()
     assert shown(sink.tables[0]) == {key: evaluate(function, values) for key, values in model.values.items()}
+    return pairs
+
+
+def extremes(values):
+    return (min(values), max(values)) if values else None
 
 
 def test_what_was_removed_is_kept_as_a_watcher_tells_keys_apart():
@@ -297,6 +316,17 @@ def test_extremes_in_a_map_that_cannot_be_replaced(function, plan):
 @given(plan=steps)
 def test_aggregations_without_a_key(function, replaceable, plan):
     play(function, False, replaceable, plan)
+
+
+@pytest.mark.share(1)
+@settings(max_examples=40)
+@pytest.mark.parametrize("replaceable", [True, False])
+@pytest.mark.parametrize("keyed", [True, False])
+@given(plan=steps)
+def test_extents_are_of_the_values_since_the_map_was_new(keyed, replaceable, plan):
+    """A map that is replaced is new after each clear and trunc."""
+    for found, wanted in play("lquantize", keyed, replaceable, plan, has_extent=True):
+        assert found == wanted
 
 
 def test_values_wrap_at_64_bits():

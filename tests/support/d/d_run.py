@@ -11,7 +11,7 @@ from sonde.engines.kernel.features import detect
 from sonde.frontends.d.source import ProgramSource
 from sonde.machine.system import current_target
 from sonde.model.aggregating import element_size, merging_of
-from sonde.model.aggregation_words import merger
+from sonde.model.aggregation_words import extent, merger
 from sonde.model.named_maps import ACTIVE, COUNTERS, DRAINING
 from sonde.model.records import FAULT_CLAUSE, PrintfAction, TraceAction
 from sonde.model.types import is_signed, size_of
@@ -155,10 +155,19 @@ class Run:
 
     def aggregation(self, name=""):
         """The words of each key, over all CPUs, of the aggregation of that name (the first)."""
+        spec, found = self._element_words(name)
+        return {key: words[: spec.words] for key, words in found.items()}
+
+    def extents(self, name=""):
+        """The least and the greatest value of each key of a histogram."""
+        _, found = self._element_words(name)
+        return {key: extent(*words[-2:]) for key, words in found.items()}
+
+    def _element_words(self, name):
         spec = next(a for a in self.spec.aggregations if a.name == (name or a.name))
         words = element_size(spec.function, spec.parameters, len(spec.keys), spec.has_extent)
         merge = merger(merging_of(spec), words)
-        return {key: merge(value)[: spec.words] for key, value in self.tracing.read_map(spec.map)}
+        return spec, {key: merge(value) for key, value in self.tracing.read_map(spec.map)}
 
     def elements(self, variable):
         """The contents of an associative array."""
