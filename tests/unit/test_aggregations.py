@@ -329,6 +329,20 @@ def test_extents_are_of_the_values_since_the_map_was_new(keyed, replaceable, pla
         assert found == wanted
 
 
+def test_what_was_taken_back_is_nothing_though_it_has_an_extent():
+    tracing, _, consumer = session("lquantize", True, False, has_extent=True)
+    tracing.count(0, 0, 5)
+    ((key, value),) = tracing.maps["map"].items()
+    taken_back = struct.pack("<28Q", *[word if place % 14 > 11 else 0 for place, (word,) in each(value)])
+    assert seen(consumer, tracing, "lquantize")
+    tracing.maps["map"] = {key: taken_back}
+    assert not seen(consumer, tracing, "lquantize")
+
+
+def each(value):
+    return enumerate(struct.iter_unpack("<Q", value))
+
+
 def test_values_wrap_at_64_bits():
     tracing, sink, consumer = session("sum", True, False)
     tracing.count(0, 0, INT64_MAX)

@@ -124,6 +124,15 @@ def test_all_percentiles_of_one_value_are_that_value(kind):
     assert [kind.percentile(percent) for percent in (0, 50, 99, 100)] == [20400] * 4
 
 
+def test_counts_and_values_that_no_float_has():
+    weighted = LinearQuantize((1 << 53, 0, 0, 1), (0, 2, 1), extent=(-9, 7))
+    assert (weighted.percentile(0), weighted.percentile(100)) == (-9, 7)
+    least, greatest = (1 << 53) + 1, (1 << 53) + 3
+    large = Quantize((0,) * 117 + (2,) + (0,) * 9, extent=(least, greatest))
+    assert [large.percentile(percent) for percent in (0, 100)] == [least, greatest]
+    require_within(large, least, greatest, range(101))
+
+
 def test_nothing_that_was_counted_has_no_extent():
     for histogram in (("quantize", ()), ("lquantize", (0, 10, 1))):
         spec = described(histogram)

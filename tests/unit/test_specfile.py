@@ -205,6 +205,7 @@ def test_every_value_is_checked():
         (("spec", "aggregations", 0, "keys", 0, "size"), 3),
         (("spec", "aggregations", 0, "function"), "evil"),
         (("spec", "aggregations", 0, "words"), 1 << 40),
+        (("spec", "aggregations", 0, "has_extent"), True),
         (("spec", "aggregations", 3, "parameters"), []),
         (("spec", "aggregations", 3, "parameters"), [0, 10, 0]),
         (("spec", "aggregations", 3, "parameters"), [0, 1 << 60, 1]),

@@ -230,10 +230,8 @@ class AggregationStore:
             return snapshot._replace(values=zeros, cpus=())
         self._keep_removed({key: snapshot.totals[key] for key in zeros})
         if snapshot.is_final:
-            # What is kept here has no extremes any more, which a baseline would leave there.
+            # Not as a baseline, which would leave their extents to what is counted from here on.
             self._retained.update(zeros)
-            for key in zeros:
-                self._baseline.pop(key, None)
         else:
             self._overwrite(zeros)
         return snapshot._replace(values=zeros, totals=snapshot.totals | zeros, cpus=())
