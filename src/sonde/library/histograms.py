@@ -68,9 +68,9 @@ class Histogram:
         """A value below which `percent` of the values lie, as if those of a bucket were spread evenly over as much of
         it as is in the `extent`: from the least value (0) to the greatest (100).
 
-        Where there is no extent, it is the bound there is of a bucket without the other. It is an int where no float
-        is as near. Raises ValueError for what is no percentage, or where there are no values, or some have been taken
-        away (negative counts).
+        Where there is no extent, it is the bound there is of a bucket without the other. It is an int where the float
+        would be beyond the values. Raises ValueError for what is no percentage, or where there are no values, or some
+        have been taken away (negative counts).
         """
         if not 0 <= percent <= 100:
             raise ValueError(f"a percentage is from 0 to 100, not {percent}")
