@@ -64,7 +64,11 @@ def test_samples_come_from_proc_where_each_thread_cannot_have_an_event(most, thr
 
 
 @pytest.mark.long
-def test_stacks_are_refused_where_each_thread_cannot_have_an_event(threads):
-    done = limited(40, "-n", "profile-997 { @[ustack()] = count(); }", "-p", str(threads.pid))
+def test_stacks_are_had_by_stops_or_refused_where_each_thread_cannot_have_an_event(threads):
+    text = "profile-997 { @[ustack()] = count(); } tick-1s { exit(0); }"
+    done = limited(40, "-n", text, "-p", str(threads.pid))
+    assert done.returncode == 0, done.stderr
+    assert "`main+" in done.stdout
+    done = limited(40, "-xsampling=running", "-n", text, "-p", str(threads.pid))
     assert done.returncode == 1
     assert "`ulimit -n`" in done.stderr
