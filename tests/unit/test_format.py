@@ -43,7 +43,6 @@ def test_percent_signs_are_text() -> None:
         ("%wc", Conversion("", letters="wc")),
         ("%Y", Conversion("", letters="Y")),
         ("%I", Conversion("", letters="I")),
-        ("%P", Conversion("", letters="P")),
         ("%0000000001048576.01d", Conversion("", "0", 1048576, 1, "d")),
     ],
 )

@@ -11,7 +11,7 @@ from sonde.report.escaping import Escaping, escaped_by, mappings
 from sonde.report.number import as_real, c_integer, wide_character
 from sonde.report.stack import Addresses
 from sonde.typed import Any, NamedTuple
-from sonde.visible import visible, visible_lines
+from sonde.visible import visible_lines
 
 
 class FormatPiece(NamedTuple):
@@ -74,7 +74,6 @@ def environment(addresses: Addresses) -> dict[str, Any]:
         "kernel": addresses.kernel,
         "kernel_stack": addresses.kernel_stack,
         "limited": limited_dump,
-        "service": _service,
         "user": addresses.user,
         "user_stack": addresses.user_stack,
         "wide": wide_character,
@@ -101,16 +100,6 @@ def _escaped_in_octal(characters: bytes) -> bytes:
     from sonde.report.escape import escaped_in_octal
 
     return escaped_in_octal(characters)
-
-
-def _service(port: int) -> bytes:
-    """The name of a port by services(5), its number if it has none."""
-    import socket
-
-    try:
-        return visible(socket.getservbyport(port)).encode()
-    except (OSError, OverflowError):
-        return b"%d" % port
 
 
 def _dump(data: bytes) -> bytes:

@@ -10,7 +10,7 @@ from sonde.typed import NoReturn
 _FLAGS = "#-+ ',?@"
 _MODIFIERS = "hlLw"
 _LETTER_LIST = (
-    "a A c C d e E f g G hd hi ho hu hx hX i I k lc ld li lo ls lu lx lX lld lli llo llu llx llX Le LE Lf Lg LG o p P "
+    "a A c C d e E f g G hd hi ho hu hx hX i I k lc ld li lo ls lu lx lX lld lli llo llu llx llX Le LE Lf Lg LG o p "
     "s S T u wc ws x X Y"
 )
 _LETTERS = frozenset(_LETTER_LIST.split())

@@ -61,7 +61,7 @@ _ADDRESS = (_is_address, "pointer or integer")
 _USER_ADDRESS = (_is_address, "pointer or integer (with -p/-c) or _usymaddr (without -p/-c)")
 
 _BY_LAST_LETTER: dict[str, tuple[Callable[[Type], bool], str]] = {
-    **dict.fromkeys("diouxXP", _INTEGER),
+    **dict.fromkeys("diouxX", _INTEGER),
     **dict.fromkeys("eEfgG", _FLOATING),
     **dict.fromkeys("sSI", _TEXT),
     **dict.fromkeys("cC", _CHARACTER),

@@ -170,8 +170,6 @@ def _text(letters: str, argument: ConversionArgument) -> GeneratedExpression:
             return _address(letters, argument)
         case "Y":
             return code("date_and_time({})", _number(argument))
-        case "P":
-            return code("service({})", _number(argument))
         case "T":
             return code("full_date({})", _number(argument))
         case "C":
