@@ -64,19 +64,28 @@ def origin(mapping: Mapping) -> tuple[str, int, int] | None:
 
 def directories(pid: int, proc: str = "/proc") -> Iterator[str]:
     """Those in which /proc tells of a process: its own, and, as that of a process whose first thread has ended has no
-    more of its memory, those of its threads. Raises OSError."""
+    more of its memory, those of its threads."""
     yield f"{proc}/{pid}"
-    for tid in sorted(map(int, os.listdir(f"{proc}/{pid}/task"))):
+    try:
+        threads = os.listdir(f"{proc}/{pid}/task")
+    except OSError:
+        # It has ended altogether.
+        return
+    for tid in sorted(map(int, threads)):
         yield f"{proc}/{pid}/task/{tid}"
 
 
 def maps_text(pid: int, proc: str = "/proc") -> str:
     """The text of a process's maps file, "" of one that has no memory any more. Raises OSError."""
-    text = ""
-    for directory in directories(pid, proc):
+    own, *others = directories(pid, proc)
+    try:
+        text = kernel_text(f"{own}/maps")
+    except ProcessLookupError:
+        text = ""
+    for each in others if not text else ():
         # A thread may have ended since it was listed.
-        with suppress(ProcessLookupError) if directory.endswith(f"/{pid}") else suppress(OSError):
-            text = kernel_text(f"{directory}/maps")
+        with suppress(OSError):
+            text = kernel_text(f"{each}/maps")
         if text:
             break
     return text

@@ -65,11 +65,19 @@ def _require_first_threads(probes: Iterable[ProbeSpec]) -> None:
     """The kernel looks for the memory of a process in its first thread, which has none after its end
     (uprobe_multi_link_filter, kernel/trace/bpf_trace.c). Raises EngineError."""
     for pid in dict.fromkeys(each.probe.firing.pid for each in probes if isinstance(each.probe.firing, Uprobe)):
-        if pid and maps_text(pid) and not kernel_text(f"/proc/{pid}/maps"):
+        if pid and _has_memory_elsewhere(pid):
             raise EngineError(
                 f"process {pid}: its first thread has ended, and the kernel probes no process without it; "
                 "--engine embedded does, and a probe of the file fires in all processes: uprobe:FILE:FUNCTION"
             )
+
+
+def _has_memory_elsewhere(pid: int) -> bool:
+    try:
+        return not kernel_text(f"/proc/{pid}/maps") and bool(maps_text(pid))
+    except OSError:
+        # It has ended, or may not be looked at: attaching says so.
+        return False
 
 
 @contextmanager
