@@ -49,6 +49,19 @@ TEXTS = {
         ["--engine", "embedded", "--record", "it", "--record-reads", "-qn",
          'syscall::openat:entry { n++; } END { printf("%d opened", n); }', "-c", "cat /dev/null"], "opened",
     ),
+    **dict.fromkeys(
+        ("arch.x86_64.perf_registers", "engines.embedded.sources.sampling"),
+        (["--engine", "embedded", "-xsampling=running", "-qn",
+          'profile-997 /arg1/ { @[ustack(1)] = count(); } END { trace("sampled"); }', "-c",
+          "sh -c 'i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done'"], "sampled"),
+    ),
+    "codegen.expressions.kept_stacks": (
+        ["--record", "it", "--record-stacks", "4096", "-qn",
+         'syscall::openat:entry { @[ustack(2)] = count(); } END { trace("kept"); }', "-c", "cat /dev/null"], "kept",
+    ),
+    "frontends.bpftrace.check.header_constants": (
+        ["bt", "-q", "-e", "#include <net/sock.h>\nbegin { print(DT_REG); exit(); }"], "8",
+    ),
     "codegen.firings.widening": (
         ["--record", "it", "--record-reads", "-qn",
          'syscall::openat:entry { n++; } END { printf("%d opened", n); }', "-c", "cat /dev/null"], "opened",

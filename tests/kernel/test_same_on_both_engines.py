@@ -16,7 +16,7 @@ def compiled(tmp_path_factory):
     return programs(tmp_path_factory.mktemp("programs"))
 
 
-@pytest.mark.share(0, 25)
+@pytest.mark.long
 @pytest.mark.parametrize("script", SCRIPTS, ids=[script.path.stem for script in SCRIPTS])
 def test_engines_agree(script, compiled, tmp_path):
     kernel, embedded = (outcome(script, engine, compiled, tmp_path) for engine in ("kernel", "embedded"))
