@@ -27,6 +27,7 @@ _RUST = "names and conventions of Rust programs, for which the tests need no com
 LEFT_OUT = {
     "arch.x86_64.convention": _FUNCTIONS,
     "arch.x86_64.rust_convention": _RUST,
+    "bpf.maps": "messages about types of maps",
     "cli.module_bundle": "installations, and the first use of one",
     "cli.manual.man": "tools/manual.py writes docs/sonde.1 by it",
     "codegen.firings.attachment": _FUNCTIONS,
