@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,15 @@ def test_user_addresses_have_names_in_a_namespace():
     text = "syscall::openat:entry /pid == $target/ { @[ustack(1)] = count(); @s[umod(ucaller)] = count(); }"
     out = in_namespace(f"\"$0\" -qc 'cat /etc/hostname' -n '{text}'; true", "--mount-proc")
     assert "libc" in out or "ld-linux" in out
+
+
+def test_numbers_of_a_namespace_have_no_generations():
+    """Events of mappings have other numbers there than the slots that programs look at."""
+    program = "import sonde; made = sonde.compile('syscall::openat:entry { @[ustack(2)] = count(); }')"
+    program += "; print(any(each.name == 'generations' for each in made.spec.maps))"
+    here = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    there = in_namespace(f'{sys.executable} -c "{program}"', "--mount-proc")
+    assert (here, there) == ("True\n", "False\n")
 
 
 def test_functions_of_a_process_in_a_namespace():

@@ -5,6 +5,7 @@ import struct
 
 import pytest
 
+from sonde.engines.kernel.generations import Change, Numbering
 from sonde.symbols.images import Images, mark_of
 from sonde.symbols.mappings import VDSO, Mapping, MappingTable, origin
 from sonde.symbols.perf_map import Home, PerfMap
@@ -145,3 +146,16 @@ def test_the_map_of_compiled_code_keeps_what_code_was_called(tmp_path):
     assert found.symbolize(0x2004, moved) == found.symbolize(0x2004) == ("other", 4)
     assert not found.refresh()
     found.close()
+
+
+def test_generations_whose_beginning_is_not_known_are_counted():
+    """Numbers of a slot follow each other, but for those that were begun by hand."""
+    numbering = Numbering()
+    first = numbering.number([Change(10, 7, 1), Change(30, 7, 2)], [Mapped(20, 7, code("a")), Mapped(25, 8, code("b"))])
+    assert [each.generation for each in first] == [1, 0]
+    assert [each.generation for each in numbering.number([Change(35, 7, 3)], [Executed(40, 7)])] == [3]
+    assert numbering.lost == 0
+    numbering.skipped[7] += 1
+    later = numbering.number([Change(50, 7, 5), Change(60, 7, 9)], [Mapped(70, 7 + (1 << 16), code("c"))])
+    assert [each.generation for each in later] == [9]
+    assert numbering.lost == 3

@@ -41,7 +41,9 @@ def image(g: Generation) -> Operand:
 
 def _counts_generations(g: Generation) -> bool:
     """Whether an engine may count them; has it do so. The kernel tells of each change of mappings since Linux 6.1
-    (maple_tree:ma_write)."""
+    (maple_tree:ma_write). In a pid namespace events of mappings have other numbers than slots."""
+    if not g.shared.target.initial_namespace:
+        return False
     offsets = (
         member_offset(g, "task_struct", "mm"),
         member_offset(g, "mm_struct", "mm_mt"),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import struct
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from sonde.bpf import instructions as i
@@ -25,6 +26,7 @@ from sonde.model.errors import EngineError
 from sonde.model.named_maps import GENERATION_OFFSETS, GENERATION_PLACES, GENERATION_SLOTS, GENERATIONS
 from sonde.model.spec import MapSpec, TracingSpec
 from sonde.symbols.process_events import Executed, Forked, Mapped, ProcessEvent
+from sonde.typed import NamedTuple
 
 _TRACEPOINT = "btf_trace_ma_write"
 _TREE_ARGUMENT, _ENTRY_ARGUMENT = 8, 24
@@ -43,14 +45,60 @@ _ROOM = 1 << 18
 """Bytes for records: 10,000 of them between two looks."""
 
 
+class Change(NamedTuple):
+    """A generation that has begun: when, in ns of CLOCK_MONOTONIC, the slot, and its number."""
+
+    time: int
+    slot: int
+    generation: int
+
+
+class Numbering:
+    """Gives events of mappings the generations of their processes. `lost` counts generations whose beginning is not
+    known: numbers of a slot follow each other, but for those in `skipped`, which were begun by hand."""
+
+    def __init__(self) -> None:
+        self.lost = 0
+        self.skipped: Counter[int] = Counter()
+        self._present: dict[int, int] = {}
+        """By slot."""
+        self._early: Sequence[Change] = ()
+
+    def number(self, changes: Sequence[Change], events: Sequence[ProcessEvent]) -> list[ProcessEvent]:
+        """The events, which are in the order of time; changes that are later than all of them wait for others."""
+        waiting, at, numbered = sorted((*self._early, *changes)), 0, []
+        for event in events:
+            while at < len(waiting) and waiting[at].time <= event.time:
+                self._begin(waiting[at])
+                at += 1
+            match event:
+                case Mapped(pid=pid) | Executed(pid=pid) | Forked(pid=pid):
+                    event = event._replace(generation=self._present.get(pid % GENERATION_SLOTS, 0))
+            numbered.append(event)
+        self._early = waiting[at:]
+        return numbered
+
+    def _begin(self, change: Change) -> None:
+        _, slot, generation = change
+        present = self._present.get(slot, 0)
+        if generation <= present:
+            # Of another process of the slot, on another CPU: it was taken for missing.
+            self.lost -= 1
+            return
+        missing = generation - present - 1
+        by_hand = min(missing, self.skipped[slot])
+        self.skipped[slot] -= by_hand
+        self.lost += missing - by_hand
+        self._present[slot] = generation
+
+
 class Generations:
     """The program, attached, and its ring. Raises OSError or EngineError where the kernel does not have it."""
 
     def __init__(self, generations: KernelMap, offsets: Sequence[int]) -> None:
         self._descriptors: list[int] = []
         self._ring: KernelRing | None = None
-        self._present: dict[int, int] = {}
-        """By slot."""
+        self._numbering = Numbering()
         try:
             records = KernelMap(MapSpec("generation.ring", maps.RINGBUF, 0, 0, _ROOM), 1)
             self._descriptors.append(records.descriptor)
@@ -82,38 +130,32 @@ class Generations:
 
     def advance(self, pid: int) -> int:
         """Begin another generation of a process and give its number. Raises OSError."""
-        context = bytearray(struct.pack("=II", pid % GENERATION_SLOTS, 0))
+        slot = pid % GENERATION_SLOTS
+        context = bytearray(struct.pack("=II", slot, 0))
         commands.run_syscall_program(self._advancing, context)
+        self._numbering.skipped[slot] += 1
         return int(struct.unpack_from("=I", context, 4)[0])
 
     def number(self, events: Sequence[ProcessEvent]) -> list[ProcessEvent]:
         """The events, which are in the order of time, with the generations of their processes by then."""
-        changes, at, numbered = self._read(), 0, []
-        for event in events:
-            while at < len(changes) and changes[at][0] <= event.time:
-                _, slot, self._present[slot] = changes[at]
-                at += 1
-            match event:
-                case Mapped(pid=pid) | Executed(pid=pid) | Forked(pid=pid):
-                    event = event._replace(generation=self._present.get(pid % GENERATION_SLOTS, 0))
-            numbered.append(event)
-        self._early = changes[at:]
-        return numbered
+        return self._numbering.number(self._read(), events)
 
-    _early: Sequence[tuple[int, int, int]] = ()
+    @property
+    def lost(self) -> int:
+        """Mappings of which it is not known when they were counted, as the ring was full."""
+        return self._numbering.lost
 
-    def _read(self) -> list[tuple[int, int, int]]:
-        """What has been counted and not been used yet, by time."""
-        found = list(self._early)
+    def _read(self) -> list[Change]:
+        """What has been counted since the last time."""
+        found: list[Change] = []
         if self._ring is not None:
             data, at = self._ring.read(), 0
             while at < len(data):
                 (head,) = struct.unpack_from("=I", data, at)
                 if not head & DISCARD:
-                    found.append(_RECORD.unpack_from(data, at + RING_HEADER))
+                    found.append(Change(*_RECORD.unpack_from(data, at + RING_HEADER)))
                 at += record_size(head)
             self._ring.advance(at)
-        found.sort()
         return found
 
     def close(self) -> None:
@@ -130,9 +172,14 @@ class NumberedSideBand(SideBand):
     def __init__(self, generations: Generations) -> None:
         super().__init__()
         self._generations = generations
+        self._counted = 0
+        """Of what was lost, as much as `lost` has."""
 
     def read(self) -> list[ProcessEvent]:
-        return self._generations.number(super().read())
+        numbered = self._generations.number(super().read())
+        self.lost += self._generations.lost - self._counted
+        self._counted = self._generations.lost
+        return numbered
 
     def advance(self, pid: int) -> int | None:
         """Begin another generation of a process and give its number. Raises OSError."""
