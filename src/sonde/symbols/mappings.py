@@ -77,17 +77,15 @@ def directories(pid: int, proc: str = "/proc") -> Iterator[str]:
 
 def maps_text(pid: int, proc: str = "/proc") -> str:
     """The text of a process's maps file, "" of one that has no memory any more. Raises OSError."""
-    own, *others = directories(pid, proc)
+    places = directories(pid, proc)
     try:
-        text = kernel_text(f"{own}/maps")
+        text = kernel_text(f"{next(places)}/maps")
     except ProcessLookupError:
         text = ""
-    for each in others if not text else ():
+    while not text and (other := next(places, None)) is not None:
         # A thread may have ended since it was listed.
         with suppress(OSError):
-            text = kernel_text(f"{each}/maps")
-        if text:
-            break
+            text = kernel_text(f"{other}/maps")
     return text
 
 

@@ -14,7 +14,7 @@ import time
 from array import array
 from bisect import bisect_right
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from io import FileIO
 
@@ -50,6 +50,9 @@ _SHORTEST_LOOK = 0.2
 _MOST_HOMES, _MOST_MAPS = 4096, 200
 _NEIGHBOURS = 64
 """How many entries before an address are tried: code that starts nearer may end before it."""
+
+_MOST_COMPARED = 2048
+"""Lines of a read that are compared with those before."""
 
 _PLACE = 32
 _PLACES = (1 << _PLACE) - 1
@@ -191,8 +194,11 @@ class PerfMap:
             self._places = array("I", [key & _PLACES for key in keys])
         return bool(added)
 
-    def _is_moved(self, added: Iterable[int]) -> bool:
-        """Whether lines that are not sorted in yet give code other names than it had before."""
+    def _is_moved(self, added: Sequence[int]) -> bool:
+        """Whether lines that are not sorted in yet give code other names than it had before, or may: of many at once
+        that is assumed, as comparing takes some 50 us a line."""
+        if self._starts and len(added) > _MOST_COMPARED:
+            return True
         for key in added if self._starts else ():
             line = self._line(key & _PLACES)
             if line is None:
