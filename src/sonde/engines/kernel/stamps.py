@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable
 
 from sonde.machine import system
-from sonde.machine.system import realtime_offset
 from sonde.model.errors import EngineError
 from sonde.model.spec import Stamp
 
@@ -40,7 +39,7 @@ class StampValues:
     def _find(self, stamp: Stamp) -> int:
         match stamp.kind:
             case "realtime_offset":
-                return realtime_offset()
+                return system.realtime_offset()
             case "namespace_device" | "namespace_inode":
                 device, inode = system.pid_namespace() or (0, 0)
                 return device if stamp.kind == "namespace_device" else inode
