@@ -1,6 +1,7 @@
 """In a new pid namespace pid, tid, ppid and $target are those of that namespace."""
 
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -74,7 +75,7 @@ def test_numbers_of_a_namespace_have_no_generations():
     program = "import sonde; made = sonde.compile('syscall::openat:entry { @[ustack(2)] = count(); }')"
     program += "; print(any(each.name == 'generations' for each in made.spec.maps))"
     here = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
-    there = in_namespace(f'{sys.executable} -c "{program}"', "--mount-proc")
+    there = in_namespace(shlex.join([sys.executable, "-c", program]), "--mount-proc")
     assert (here, there) == ("True\n", "False\n")
 
 
