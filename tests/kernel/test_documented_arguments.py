@@ -50,7 +50,7 @@ def test_documented_arguments_are_kept(tmp_path):
     program = tmp_path / "work.py"
     program.write_text(WORK)
     text = f"{', '.join(PROBES)} /pid == $target || ppid == $target/ {{ n++; }}"
-    command = f"{sys.executable} {program} {tmp_path}/written"
+    command = f"'{sys.executable}' {program} {tmp_path}/written"
     sonde("-q", "-b", "64m", "--record-reads", "--record", path, "-n", text, "-c", command)
     script = "".join(
         f'{probe} /pid == $target || ppid == $target/ {{ printf("{probe} {form}\\n", {arguments}); }}\n'

@@ -137,6 +137,18 @@ def test_what_traces_the_whole_machine_is_one_group():
     assert scheduling.group_of("tests/unit/test_suite.py::test_a") == "tests/unit/test_suite.py"
 
 
+def test_the_path_of_the_interpreter_is_quoted_in_commands():
+    """It has a blank where the directory of a checkout has one."""
+    unquoted = re.compile(r"""f"+([^'"\n]*[^'"\n])?\{(sys\.executable|SONDE)\}[^"]""")
+    found = [
+        f"{path.relative_to(TESTS)}: {line.strip()}"
+        for path in TESTS.rglob("*.py")
+        for line in path.read_text().splitlines()
+        if unquoted.search(line)
+    ]
+    assert found == []
+
+
 def test_the_readme_has_the_command_of_the_short_suite():
     (command,) = re.findall(r"^    (.*bin/python tests)$", Path(ROOT, "README.md").read_text(), re.MULTILINE)
     assert "pip install -q -e '.[test]'" in command
