@@ -115,10 +115,14 @@ def test_an_exception_of_a_signal_handler_while_a_run_begins_leaves_nothing(engi
     def fail():
         raise KeyError("of the handler")
 
+    def run():
+        alarm(fail, 0.005)
+        with sonde.trace(TICKS * 20, "sleep 60", engine=engine):
+            threading.Event().wait()
+
     before = children()
-    alarm(fail, 0.005)
-    with pytest.raises(KeyError), sonde.trace(TICKS * 20, "sleep 60", engine=engine):
-        threading.Event().wait()
+    with pytest.raises(KeyError):
+        run()
     assert ends(lambda: "sonde" not in threads() and children() <= before)
 
 

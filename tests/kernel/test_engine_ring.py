@@ -163,7 +163,7 @@ def test_a_signal_ends_waiting():
     tracing = KernelEngine().load(tracing_spec(map_specs=(RING,)))
     previous = signal.signal(signal.SIGALRM, lambda *_: None)
     try:
-        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05)
         assert tracing.wait(3600) == []
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
