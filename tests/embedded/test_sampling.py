@@ -1,5 +1,6 @@
 """profile-n over the kernel's own samples: nothing of the target is stopped or fails; each tick is there or told."""
 
+import os
 import re
 import shlex
 import struct
@@ -15,7 +16,11 @@ from test_below_filters import PERF_EVENT_OPEN, below
 
 from sonde.engines.embedded.sources.sampling import SampledMemory
 from sonde.engines.embedded.sources.task_events import ClockSample, TaskEvents, WantedEvent, WantedEvents
+from sonde.engines.kernel.perf_events import TYPE_SOFTWARE, Opening, attributes, enable
+from sonde.engines.kernel.syscalls import perf_event_open
+from sonde.formats.perf_events import SAMPLE_TID, SAMPLE_TIME
 from sonde.formats.perf_ring import PerfRecord
+from sonde.machine.system import online_cpus
 
 ENGINE = ["--engine", "embedded", "-q"]
 RUNNING = ["-xsampling=running"]
@@ -215,16 +220,61 @@ def test_the_stack_is_as_it_was_and_its_rest_is_refused():
     assert memory.read(0, 1008, 1) == b"\0"
 
 
-def test_ticks_that_the_kernel_dropped_are_counted():
+TOUCHING = """
+#include <sys/mman.h>
+int main(void) {
+    for (int i = 0; i < 4000; i++) {
+        char *page = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        *page = 1;
+        munmap(page, 4096);
+    }
+    return 0;
+}
+"""
+PAGE_FAULTS = 2
+"""PERF_COUNT_SW_PAGE_FAULTS."""
+
+
+@pytest.mark.parametrize("is_watched", [False, True])
+def test_events_of_one_kind_are_counted_apart(is_watched):
+    """Two clauses count one event to other numbers, and perhaps somebody else counts it with another clock."""
+    opening = Opening(TYPE_SOFTWARE, (PAGE_FAULTS, 0, 0), 1, SAMPLE_TID | SAMPLE_TIME, samples=False)
+    made = attributes(opening)
+    others = [perf_event_open(made, -1, cpu, -1, 0) for cpu in online_cpus()] if is_watched else []
+    text = """perf:::page-faults-1 { one++; last = timestamp; } perf:::page-faults-4 { four++; }
+              END { printf("%d %d %d %d", one, four, last, timestamp); }"""
+    try:
+        for each in others:
+            enable(each)
+        done = sonde(*ENGINE, "-n", text, "-c", program(TOUCHING))
+    finally:
+        for each in others:
+            os.close(each)
+    assert done.stderr == ""
+    one, four, last, end = map(int, done.stdout.split())
+    assert one // 4 == four >= 1000
+    assert end - 10**10 < last <= end
+
+
+def test_lost_samples_are_counted_to_the_last():
+    """The stacks of all of them have no room, and behind the last that has one nothing is written."""
+    kept, dropped_samples = [], []
+    for what in ("", "@stacks[ustack()] = count();"):
+        done = sonde(
+            *ENGINE, *RUNNING, "-n", f"perf:::page-faults-1 {{ {what} @ = count(); }}", "-c", program(TOUCHING)
+        )
+        kept.append(int(re.findall(r"^ +(\d+)$", done.stdout, re.MULTILINE)[-1]))
+        dropped_samples.append(dropped(done.stderr))
+    assert dropped_samples[0] == 0 < dropped_samples[1]
+    assert abs(sum((*kept[1:], *dropped_samples[1:])) - kept[0]) <= 16
+
+
+def test_throttled_ticks_are_counted():
     events = TaskEvents(WantedEvents((WantedEvent(0, 1000, True, False),), False, False), [])
     found = []
-    for kind, body in (
-        (2, struct.pack("=QQ", 1, 17)),
-        (5, struct.pack("=QQQ", 5000, 1, 1)),
-        (6, struct.pack("=QQQ", 12500, 1, 1)),
-    ):
-        events._take_up(PerfRecord(kind, 0, memoryview(body)), found)
-    assert (events.lost, found) == (17 + 7, [])
+    for kind, body in ((5, struct.pack("=QQQ", 5000, 1, 1)), (6, struct.pack("=QQQ", 12500, 1, 1))):
+        events._take_up(PerfRecord(kind, 0, memoryview(body)), 0, found)
+    assert (events.lost, found) == (7, [])
     events.close()
 
 

@@ -49,6 +49,9 @@ MAX_RECORD = 0xFFF8
 ATTRIBUTES_SIZE = 112
 """PERF_ATTR_SIZE_VER5, which every kernel with BPF on perf events knows."""
 
+FORMAT_LOST = 1 << 4
+"""PERF_FORMAT_LOST of attr.read_format, since Linux 6.0."""
+
 FLAG_TASK, FLAG_SAMPLE_ID_ALL, FLAG_COMM_EXEC, FLAG_CONTEXT_SWITCH = 1 << 13, 1 << 18, 1 << 24, 1 << 26
 """Of the bits behind attr.read_format."""
 

@@ -14,7 +14,14 @@ from collections.abc import Callable, Iterable, Sequence
 from time import CLOCK_MONOTONIC
 
 from sonde.engines.kernel.syscalls import address_of, perf_event_open
-from sonde.formats.perf_events import ATTRIBUTES_SIZE, SAMPLE_RAW, SAMPLE_TIME, SOFTWARE_BPF_OUTPUT, SOFTWARE_DUMMY
+from sonde.formats.perf_events import (
+    ATTRIBUTES_SIZE,
+    FORMAT_LOST,
+    SAMPLE_RAW,
+    SAMPLE_TIME,
+    SOFTWARE_BPF_OUTPUT,
+    SOFTWARE_DUMMY,
+)
 from sonde.machine.system import online_cpus
 from sonde.typed import NamedTuple
 from sonde.untrusted import read_kernel
@@ -36,8 +43,6 @@ _DISABLED, _INHERIT, _EXCLUDE_USER, _EXCLUDE_KERNEL, _EXCLUDE_HYPERVISOR = 1 << 
 _MMAP, _COMM, _TASK, _WATERMARK, _SAMPLE_ID_ALL = 1 << 8, 1 << 9, 1 << 13, 1 << 14, 1 << 18
 _MMAP2, _COMM_EXEC, _USE_CLOCKID = 1 << 23, 1 << 24, 1 << 25
 _SIDE_BAND = _MMAP | _COMM | _TASK | _MMAP2 | _COMM_EXEC
-_FORMAT_LOST = 1 << 4
-"""PERF_FORMAT_LOST, since Linux 6.0."""
 _READ_FORMAT, _BREAKPOINT, _CONFIG1, _CLOCKID = 32, 52, 56, 92
 """Offsets of attr.read_format, of what a breakpoint watches for, of config1, where it has its address, and clockid."""
 
@@ -85,7 +90,7 @@ def attributes(opening: Opening) -> bytearray:
     watches = opening.type == TYPE_BREAKPOINT
     config = 0 if watches else opening.config[0]
     struct.pack_into("=IIQQQQQ", made, 0, opening.type, ATTRIBUTES_SIZE, config, opening.period,
-                     opening.sample_type, _FORMAT_LOST if opening.samples else 0, flags)  # fmt: skip
+                     opening.sample_type, FORMAT_LOST if opening.samples else 0, flags)  # fmt: skip
     if watches:
         struct.pack_into("=I", made, _BREAKPOINT, opening.config[0])
     struct.pack_into("=QQ", made, _CONFIG1, *opening.config[1:])
@@ -96,11 +101,11 @@ def attributes(opening: Opening) -> bytearray:
 
 def open_overflow(opening: Opening, process: int, cpu: int) -> int:
     """An event of a thread, or of all if that is -1, on a CPU, not yet enabled."""
-    return _open_telling_losses(attributes(opening), process, cpu)
+    return open_reporting_losses(attributes(opening), process, cpu)
 
 
-def _open_telling_losses(made: bytearray, process: int, cpu: int) -> int:
-    """An event, which tells how many of its records were lost if the kernel knows how to."""
+def open_reporting_losses(made: bytearray, process: int, cpu: int) -> int:
+    """An event of a thread, or of all if `process` is -1; it counts its lost records if the kernel knows how to."""
     try:
         return perf_event_open(made, process, cpu, -1, FLAG_CLOSE_ON_EXEC)
     except OSError as error:
@@ -117,7 +122,7 @@ def side_band(sample_type: int, watermark: int) -> bytearray:
     made = bytearray(ATTRIBUTES_SIZE)
     flags = _DISABLED | _EXCLUDE_KERNEL | _EXCLUDE_HYPERVISOR | _WATERMARK | _SAMPLE_ID_ALL | _USE_CLOCKID | _SIDE_BAND
     struct.pack_into("=IIQQQQQI", made, 0, TYPE_SOFTWARE, ATTRIBUTES_SIZE, SOFTWARE_DUMMY, 0, sample_type,
-                     _FORMAT_LOST, flags, watermark)  # fmt: skip
+                     FORMAT_LOST, flags, watermark)  # fmt: skip
     struct.pack_into("=I", made, _CLOCKID, CLOCK_MONOTONIC)
     return made
 
@@ -134,7 +139,7 @@ def ring_holder(watermark: int) -> bytearray:
 
 def open_on_cpu(made: bytearray, cpu: int) -> int:
     """An event with these attributes for all that runs on a CPU, not yet enabled."""
-    return _open_telling_losses(made, -1, cpu)
+    return open_reporting_losses(made, -1, cpu)
 
 
 def set_output(event: int, other: int) -> None:
@@ -173,7 +178,7 @@ def open_output(cpu: int) -> int:
     """An event whose ring takes what programs on `cpu` write with bpf_perf_event_output, with their times by
     CLOCK_MONOTONIC; each record wakes readers."""
     made = _output(SAMPLE_TIME | SAMPLE_RAW, _DISABLED | _USE_CLOCKID, 1)
-    struct.pack_into("=Q", made, _READ_FORMAT, _FORMAT_LOST)
+    struct.pack_into("=Q", made, _READ_FORMAT, FORMAT_LOST)
     return open_on_cpu(made, cpu)
 
 

@@ -2,8 +2,10 @@
 processes map, execute and start. Other events of that CPU write to it as well (PERF_EVENT_IOC_SET_OUTPUT).
 
 Where several events count the same software event, whoever has opened them, the kernel gives the samples of all the
-identifier of the first: they share one struct perf_sample_data, in which it counts as filled (do_perf_sw_event and
-perf_prepare_sample, kernel/events/core.c). Such an event has rings of its own, which tell whose its samples are.
+identifier and the time of the first: they share one struct perf_sample_data, in which both count as filled
+(do_perf_sw_event and perf_prepare_sample, kernel/events/core.c). Such an event has rings of its own, which tell whose
+its samples are. The time may be of another clock: one outside of the interval in which the sample was taken is replaced
+by the interval's nearer end.
 """
 
 from __future__ import annotations
@@ -34,18 +36,25 @@ class OwnRing:
         self.ring = ring
         self.identifier = 0
 
-    def take(self) -> list[tuple[int, bytes]]:
-        """All records that are there with their times, samples with the event's identifier."""
+    def take(self, since: int) -> list[tuple[int, bytes]]:
+        """All records that were written since that time, each with its time; samples with the event's identifier."""
         data = self.ring.reader.unread()
-        found = [(_time_of(each), self._identified(each)) for each in _records(data)]
+        until = monotonic_ns()
+        found = [self._own(each, since, until) for each in _records(data)]
         data.release()
         self.ring.reader.advance()
         return found
 
-    def _identified(self, record: memoryview) -> bytes:
+    def _own(self, record: memoryview, since: int, until: int) -> tuple[int, bytes]:
         kind, _, _ = _HEADER.unpack_from(record)
-        at = _HEADER.size if kind == perf.RECORD_SAMPLE else len(record) - _WORD.size
-        return b"".join((record[:at], _WORD.pack(self.identifier), record[at + _WORD.size :]))
+        is_sample = kind == perf.RECORD_SAMPLE
+        made = bytearray(record)
+        _WORD.pack_into(made, _HEADER.size if is_sample else len(made) - _WORD.size, self.identifier)
+        moment = _time_of(record)
+        if is_sample and not since <= moment <= until:
+            moment = min(max(moment, since), until)
+            _WORD.pack_into(made, _SAMPLE_TIME, moment)
+        return moment, bytes(made)
 
 
 class SampleRings:
@@ -54,6 +63,7 @@ class SampleRings:
     def __init__(self, cpus: Sequence[int], size: int) -> None:
         self.lost = 0
         self._is_over = False
+        self._drained = monotonic_ns()
         self._size = size
         self._rings: dict[int, EventRing] = {}
         self._own: dict[tuple[int, int], OwnRing] = {}
@@ -123,11 +133,12 @@ class SampleRings:
                 take(cpu, data)
                 data.release()
             ring.reader.advance()
+        self._drained = now
 
     def _drain_several(self, cpu: int, shared: memoryview, until: int, take: Take) -> None:
         found = [*self._early[cpu], *((_time_of(each), bytes(each)) for each in _records(shared))]
         for (of, _), own in self._own.items():
-            found += own.take() if of == cpu else ()
+            found += own.take(self._drained) if of == cpu else ()
         # Sorting is stable: records of a ring stay as they are where their times are equal.
         found.sort(key=_moment)
         due = [record for moment, record in found if moment <= until or self._is_over]

@@ -8,23 +8,30 @@ from __future__ import annotations
 
 import errno
 import resource
+import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 
 from sonde.engines.kernel import perf_events
 from sonde.engines.kernel.event_ring import EventRing
+from sonde.formats import perf_events as perf
 from sonde.formats.perf_ring import BrokenRingError, PerfRecord
 from sonde.machine.system import setting
 
 RING = 4 << 20
 """Bytes of a CPU's ring, if so much memory may be locked."""
+_LOST = struct.Struct("=QQ")
+"""PERF_RECORD_LOST: identifier, count."""
 
 
 class InheritedEvents:
-    """`descriptors` are readable when a ring has filled in part. `broken` counts rings whose content was lost."""
+    """`descriptors` are readable when a ring has filled in part."""
 
-    def __init__(self) -> None:
-        self.broken = 0
+    def __init__(self, size: int = RING) -> None:
+        """Rings of `size` bytes, a power of 2 of pages."""
+        self._size = size
+        self._broken = self._reported = self._final = 0
+        """Rings whose content was lost, records that the kernel reported as lost, and `lost` once all is closed."""
         self._rings: dict[int, EventRing] = {}
         self._events: list[int] = []
         _raise_limit()
@@ -39,41 +46,57 @@ class InheritedEvents:
             self._events.append(event)
             perf_events.set_output(event, self._rings[cpu].descriptor)
         else:
-            self._rings[cpu] = EventRing(event, RING)
-
-    def add_each(self, tids: Iterable[int], add: Callable[[int], None]) -> None:
-        """Have the events of each thread added; where that fails all are closed. Raises OSError."""
-        try:
-            for tid in tids:
-                # A thread that has ended meanwhile is no loss.
-                with suppress(ProcessLookupError):
-                    add(tid)
-        except BaseException:
-            self.close()
-            raise
+            self._rings[cpu] = EventRing(event, self._size)
 
     def enable(self) -> None:
         """Begin: for what has inherited them as well."""
         for event in (*self.descriptors, *self._events):
             perf_events.enable(event)
 
+    @property
+    def lost(self) -> int:
+        """Records that found a ring full, and rings that could not be read. Before Linux 6.0 the kernel reports those
+        alone that another record of the ring came after."""
+        if not self._rings:
+            return self._final
+        counted = perf_events.lost_records((*self.descriptors, *self._events))
+        return self._broken + (self._reported if counted is None else counted)
+
     def read(self) -> Iterator[PerfRecord]:
-        """All records that are there, of each CPU in the order of time; one is valid until the next."""
+        """All records that are there but for those of losses, of each CPU in the order of time; one is valid until the
+        next."""
         for ring in self._rings.values():
             try:
-                yield from ring.reader.read()
+                for record in ring.reader.read():
+                    if record.type == perf.RECORD_LOST:
+                        self._reported += _LOST.unpack_from(record.body)[1]
+                    else:
+                        yield record
             except BrokenRingError:
-                self.broken += 1
+                self._broken += 1
                 ring.reader.skip()
                 continue
             ring.reader.advance()
 
     def close(self) -> None:
         """Closing twice is harmless."""
+        self._final = self.lost
         perf_events.close_all(self._events)
         for ring in self._rings.values():
             ring.close()
         self._events, self._rings = [], {}
+
+
+def open_for_each(tids: Iterable[int], open_events: Callable[[int], None], close: Callable[[], None]) -> None:
+    """Open the events of each thread; close all of them where that fails. Raises OSError."""
+    try:
+        for tid in tids:
+            # A thread that has ended meanwhile is no loss.
+            with suppress(ProcessLookupError):
+                open_events(tid)
+    except BaseException:
+        close()
+        raise
 
 
 _OWN = 2

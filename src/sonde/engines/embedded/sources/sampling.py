@@ -102,7 +102,6 @@ def open_events(
     wanted = WantedEvents(
         tuple(dict.fromkeys(map(_event, sampled))), registers or keeps_stacks, stack or keeps_stacks
     )  # fmt: skip
-    _require_apart(wanted.events, sampled)
     try:
         return TaskEvents(wanted, tids())
     except OSError as error:
@@ -118,16 +117,6 @@ def open_events(
 
 def _event(clock: Clock) -> WantedEvent:
     return WantedEvent(clock.config, clock.period, clock.in_kernel, clock.is_counted)
-
-
-def _require_apart(events: Iterable[WantedEvent], clocks: Sequence[Clock]) -> None:
-    """Raises EngineError for two events of one kind: where both overflow at once, the samples of both have the
-    identifier of one (perf_prepare_sample, kernel/events/core.c)."""
-    counted = [each.config for each in events if each.is_counted]
-    twice = next((each for each in counted if counted.count(each) > 1), None)
-    if twice is not None:
-        names = " and ".join(dict.fromkeys(clock.name for clock in clocks if clock.config == twice))
-        raise EngineError(f"{names}: the kernel does not tell apart what counts the same; have one of them")
 
 
 class Sampling:

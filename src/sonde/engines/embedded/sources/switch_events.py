@@ -10,9 +10,8 @@ import struct
 from collections.abc import Iterable, Sequence
 from time import CLOCK_MONOTONIC
 
-from sonde.engines.embedded.sources.inherited_events import RING, InheritedEvents
+from sonde.engines.embedded.sources.inherited_events import RING, InheritedEvents, open_for_each
 from sonde.engines.kernel import perf_events
-from sonde.engines.kernel.syscalls import perf_event_open
 from sonde.formats import perf_events as perf
 from sonde.machine.system import online_cpus
 from sonde.typed import NamedTuple
@@ -28,7 +27,6 @@ _ATTRIBUTES = struct.Struct("=IIQQQQQI40xi")
 
 _IDENTITY = struct.Struct("=IIQ")
 """Behind each record, as sample_type says: process, thread, time."""
-_LOST = struct.Struct("=QQ")
 
 
 class Switch(NamedTuple):
@@ -45,19 +43,19 @@ class SwitchEvents:
 
     def __init__(self, tids: Iterable[int]) -> None:
         """Events of these threads and of all that they make, not yet enabled. Raises OSError."""
-        self._lost = 0
         self._events = InheritedEvents()
-        self._events.add_each(tids, self._open)
+        open_for_each(tids, self._open, self.close)
 
     def _open(self, tid: int) -> None:
         attributes = bytearray(perf.ATTRIBUTES_SIZE)
         kinds = perf.SAMPLE_TID | perf.SAMPLE_TIME
         _ATTRIBUTES.pack_into(
-            attributes, 0, perf.TYPE_SOFTWARE, len(attributes), perf.SOFTWARE_DUMMY, 0, kinds, 0, _FLAGS, RING // 64,
+            attributes, 0, perf.TYPE_SOFTWARE, len(attributes), perf.SOFTWARE_DUMMY, 0, kinds, perf.FORMAT_LOST,
+            _FLAGS, RING // 64,
             CLOCK_MONOTONIC,
         )  # fmt: skip
         for cpu in online_cpus():
-            self._events.add(perf_event_open(attributes, tid, cpu, -1, perf_events.FLAG_CLOSE_ON_EXEC), cpu)
+            self._events.add(perf_events.open_reporting_losses(attributes, tid, cpu), cpu)
 
     @property
     def descriptors(self) -> Sequence[int]:
@@ -65,7 +63,7 @@ class SwitchEvents:
 
     @property
     def lost(self) -> int:
-        return self._lost + self._events.broken
+        return self._events.lost
 
     def enable(self) -> None:
         """Begin: for what has inherited them as well."""
@@ -79,8 +77,6 @@ class SwitchEvents:
                 _, tid, time = _IDENTITY.unpack_from(record.body)
                 out, runnable = record.misc & perf.MISC_SWITCH_OUT, record.misc & perf.MISC_SWITCH_OUT_PREEMPT
                 found.append(Switch(time, tid, bool(out), bool(runnable)))
-            elif record.type == perf.RECORD_LOST:
-                self._lost += _LOST.unpack_from(record.body)[1]
         return found
 
     def close(self) -> None:

@@ -3,6 +3,9 @@
 The kernel takes a sample where a thread runs, with its registers and the top of its stack, and nothing stops. Everybody
 may sample his own processes outside of the kernel (kernel.perf_event_paranoid up to 2); where it permits more, the time
 they are in the kernel is sampled too, with the registers that they have entered it with.
+
+Each event has rings of its own. Where several events count the same software event, whoever has opened them, the kernel
+gives the samples of all the identifier and the time of the first (perf_prepare_sample, kernel/events/core.c).
 """
 
 from __future__ import annotations
@@ -12,12 +15,11 @@ from collections.abc import Iterable, Sequence
 from time import CLOCK_MONOTONIC
 
 from sonde.arch import perf_registers, registers
-from sonde.engines.embedded.sources.inherited_events import RING, InheritedEvents
+from sonde.engines.embedded.sources.inherited_events import RING, InheritedEvents, open_for_each
 from sonde.engines.kernel import perf_events
-from sonde.engines.kernel.syscalls import perf_event_open
 from sonde.formats import perf_events as perf
 from sonde.formats.perf_ring import PerfRecord
-from sonde.machine.system import online_cpus
+from sonde.machine.system import monotonic_ns, online_cpus
 from sonde.typed import NamedTuple
 
 STACK_SIZE = 16 << 10
@@ -31,9 +33,8 @@ _ATTRIBUTES = struct.Struct("=IIQQQQQI28xQIi")
 """struct perf_event_attr: type, size, config, period, sample_type, read_format, flags, wakeup, then at 80
 sample_regs_user, sample_stack_user, clockid."""
 
-_HEAD = struct.Struct("=QIIQ")
-"""The identifier, process, thread, time."""
-_LOST = struct.Struct("=QQ")
+_HEAD = struct.Struct("=IIQ")
+"""Process, thread, time."""
 _STATE = struct.Struct("=QQ")
 """PERF_RECORD_THROTTLE and _UNTHROTTLE: time, identifier of the event, or of the one it was inherited from."""
 _WORD = struct.Struct("=Q")
@@ -87,46 +88,48 @@ class TaskEvents:
         self.wanted = wanted
         self._is_counting = any(each.is_counted for each in wanted.events)
         self._lost = 0
-        self._events = InheritedEvents()
-        self._clock_of: dict[int, int] = {}
-        self._throttled: dict[int, int] = {}
-        self._events.add_each(tids, self._open)
+        # All of them together take as much memory as one would.
+        size = RING >> (len(wanted.events) - 1).bit_length()
+        self._events = tuple(InheritedEvents(size) for _ in wanted.events)
+        self._throttled: dict[tuple[int, int], int] = {}
+        """By event and identifier, the times since when samples are left out."""
+        self._taken_until = monotonic_ns()
+        open_for_each(tids, self._open, self.close)
 
     @property
     def descriptors(self) -> Sequence[int]:
-        return self._events.descriptors
+        return [each for events in self._events for each in events.descriptors]
 
     @property
     def lost(self) -> int:
-        return self._lost + self._events.broken
+        return self._lost + sum(events.lost for events in self._events)
 
     def _open(self, tid: int) -> None:
-        for clock, wanted in enumerate(self.wanted.events):
+        for wanted, events in zip(self.wanted.events, self._events, strict=True):
             for cpu in online_cpus():
-                event = self._open_one(wanted, tid, cpu)
-                self._clock_of[perf_events.identifier(event)] = clock
-                self._events.add(event, cpu)
+                events.add(self._open_one(wanted, tid, cpu), cpu)
 
     def _open_one(self, wanted: WantedEvent, tid: int, cpu: int) -> int:
         if wanted.in_kernel and self.sees_kernel:
             try:
-                return perf_event_open(self._attributes(wanted, 0), tid, cpu, -1, perf_events.FLAG_CLOSE_ON_EXEC)
+                return perf_events.open_reporting_losses(self._attributes(wanted, 0), tid, cpu)
             except PermissionError:
                 if wanted.config in OF_KERNEL:
                     raise
                 self.sees_kernel = False
         made = self._attributes(wanted, _EXCLUDE_KERNEL)
-        return perf_event_open(made, tid, cpu, -1, perf_events.FLAG_CLOSE_ON_EXEC)
+        return perf_events.open_reporting_losses(made, tid, cpu)
 
     def _attributes(self, wanted: WantedEvent, flags: int) -> bytearray:
-        kinds = perf.SAMPLE_IDENTIFIER | perf.SAMPLE_TID | perf.SAMPLE_TIME
+        kinds = perf.SAMPLE_TID | perf.SAMPLE_TIME
         kinds |= perf.SAMPLE_ADDR if self._is_counting else 0
         kinds |= perf.SAMPLE_REGS_USER if self.wanted.registers else 0
         kinds |= _SAMPLE_STACK_USER if self.wanted.stack else 0
         flags |= _DISABLED | _INHERIT | _EXCLUDE_HYPERVISOR | _WATERMARK | _USE_CLOCKID
         made = bytearray(perf.ATTRIBUTES_SIZE)
         _ATTRIBUTES.pack_into(
-            made, 0, perf.TYPE_SOFTWARE, len(made), wanted.config, wanted.period, kinds, 0, flags, RING // 64,
+            made, 0, perf.TYPE_SOFTWARE, len(made), wanted.config, wanted.period, kinds,
+            perf.FORMAT_LOST, flags, RING // 64,
             perf_registers.REGISTERS if self.wanted.registers else 0, STACK_SIZE if self.wanted.stack else 0,
             CLOCK_MONOTONIC,
         )  # fmt: skip
@@ -134,32 +137,34 @@ class TaskEvents:
 
     def enable(self) -> None:
         """Begin: for what has inherited them as well."""
-        self._events.enable()
+        for events in self._events:
+            events.enable()
 
     def take(self) -> list[ClockSample]:
-        """All samples that are there, of each CPU in the order of time."""
+        """All samples that are there, of each event and CPU in the order of time."""
         found: list[ClockSample] = []
-        for record in self._events.read():
-            self._take_up(record, found)
-        return found
+        begin, end = self._taken_until, monotonic_ns()
+        for clock, events in enumerate(self._events):
+            for record in events.read():
+                self._take_up(record, clock, found)
+        self._taken_until = end
+        return [_within(each, begin, monotonic_ns()) for each in found]
 
-    def _take_up(self, record: PerfRecord, found: list[ClockSample]) -> None:
+    def _take_up(self, record: PerfRecord, clock: int, found: list[ClockSample]) -> None:
         if record.type == perf.RECORD_SAMPLE:
-            found.append(self._sample(record.body))
-        elif record.type == perf.RECORD_LOST:
-            self._lost += _LOST.unpack_from(record.body)[1]
+            found.append(self._sample(record.body, clock))
         elif record.type == _THROTTLE:
             time, identifier = _STATE.unpack_from(record.body)
-            self._throttled.setdefault(identifier, time)
+            self._throttled.setdefault((clock, identifier), time)
         elif record.type == _UNTHROTTLE:
             time, identifier = _STATE.unpack_from(record.body)
-            begin = self._throttled.pop(identifier, time)
-            wanted = self.wanted.events[self._clock_of.get(identifier, 0)]
+            begin = self._throttled.pop((clock, identifier), time)
+            wanted = self.wanted.events[clock]
             # Of other events nobody knows how many there were.
             self._lost += 1 if wanted.is_counted else (time - begin) // wanted.period
 
-    def _sample(self, body: memoryview) -> ClockSample:
-        identifier, _, tid, time = _HEAD.unpack_from(body)
+    def _sample(self, body: memoryview, clock: int) -> ClockSample:
+        _, tid, time = _HEAD.unpack_from(body)
         place, address, taken, sp, stack = _HEAD.size, 0, b"", 0, b""
         if self._is_counting:
             (address,) = _WORD.unpack_from(body, place)
@@ -178,8 +183,14 @@ class TaskEvents:
             if size:
                 (filled,) = _WORD.unpack_from(body, place + _WORD.size + size)
                 stack = bytes(body[place + _WORD.size : place + _WORD.size + filled])
-        return ClockSample(time, tid, self._clock_of.get(identifier, 0), address, taken, sp, stack)
+        return ClockSample(time, tid, clock, address, taken, sp, stack)
 
     def close(self) -> None:
         """Closing twice is harmless."""
-        self._events.close()
+        for events in self._events:
+            events.close()
+
+
+def _within(sample: ClockSample, begin: int, end: int) -> ClockSample:
+    """The sample with a time between those: another may be one of another clock, of an event that counts the same."""
+    return sample if begin <= sample.time <= end else sample._replace(time=min(max(sample.time, begin), end))
