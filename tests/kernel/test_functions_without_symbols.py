@@ -50,8 +50,8 @@ def test_names_are_starts_in_text_and_pictures(tmp_path):
     assert ";".join(f"{module}`{names[each]}" for each in ("main", "outer", "inner")) in calls
 
 
-def test_bpftraces_programs_have_addresses_as_there():
-    """Which is what scripts expect that read its output."""
-    program, _ = built()
-    done = sonde("bt", "-e", "t:syscalls:sys_enter_getppid /pid == cpid/ { @[ustack(2)] = count(); }", "-c", program)
-    assert re.search(r"\n +getppid\+\d+\n +0x[0-9a-f]+\n\]: 2", done.stdout), done.stdout
+def test_bpftraces_programs_have_the_same_names():
+    program, names = built()
+    text = "t:syscalls:sys_enter_getppid /pid == cpid/ { @[ustack(2)] = count(); }"
+    done = sonde("bt", "-e", text, "-c", program)
+    assert re.search(rf"\n +getppid\+\d+\n +{re.escape(names['inner'])}\+\d+\n\]: 2", done.stdout), done.stdout

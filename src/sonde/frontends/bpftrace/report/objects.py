@@ -103,8 +103,7 @@ class ObjectText:
         if word is not None:
             return self._names.python(word)
         found = user_place(self._symbolizer, process, address, is_call)
-        if found is None or not found.function or found.is_made:
-            # bpftrace has no names for what has no symbol.
+        if found is None or not found.function:
             name = b"0x%x" % address
         else:
             name = self._names.encoded(found.function) + (b"+%d" % found.offset if shows_offset else b"")
