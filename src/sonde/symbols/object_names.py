@@ -12,6 +12,7 @@ from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sonde.symbols.dwarf.function_starts import FunctionStarts
+    from sonde.symbols.elf.go_functions import GoFunctions
 
 _MOST, _MOST_INLINED = 1 << 14, 1 << 12
 """Answers kept of one object."""
@@ -35,6 +36,7 @@ class ObjectNames:
         self._symbols = tuple(symbols)
         self._file = file
         self._frames: FunctionStarts | None = None
+        self._go: tuple[GoFunctions | None] | None = None
         self._starts: Recent[int, tuple[int | None]] = Recent(_MOST)
         self._known: Recent[int, tuple[tuple[str, int] | None]] = Recent(_MOST)
 
@@ -94,4 +96,16 @@ class ObjectNames:
             # A mark without a size names no function that begins behind it.
             if symbol is not None and (symbol.size or (self.start(address) or 0) <= symbol.address):
                 return symbol.name.partition("@")[0], address - symbol.address
-        return found
+        return found or self._of_go(address)
+
+    def _of_go(self, address: int) -> tuple[str, int] | None:
+        """By the table of Go's runtime, for programs that were linked without symbols."""
+        try:
+            if self._go is None:
+                from sonde.symbols.elf.go_functions import go_functions  # an import that most runs do without
+
+                self._go = (go_functions(self._file),)
+            found = self._go[0].around(address) if self._go[0] is not None else None
+        except ElfError:
+            return None
+        return (found[0], address - found[1]) if found is not None else None

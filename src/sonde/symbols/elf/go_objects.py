@@ -8,6 +8,7 @@ leads from one stack to the other, to lower addresses as well as to higher ones.
 from __future__ import annotations
 
 from sonde.symbols.elf.file import ElfFile
+from sonde.symbols.elf.go_functions import go_functions
 
 _SECTIONS = frozenset((".gopclntab", ".data.rel.ro.gopclntab", ".note.go.buildid"))
 
@@ -26,6 +27,9 @@ def is_go(file: ElfFile) -> bool:
 
 
 def outermost(file: ElfFile) -> tuple[int, ...]:
-    """The link-time addresses of the functions that goroutines and threads begin in, as far as there are symbols.
-    Raises ElfError."""
-    return tuple(sorted(set(file.table.addresses(_OUTERMOST).values()))) if is_go(file) else ()
+    """The link-time addresses of the functions that goroutines and threads begin in. Raises ElfError."""
+    if not is_go(file):
+        return ()
+    found = set(file.table.addresses(_OUTERMOST).values())
+    functions = go_functions(file) if not found else None
+    return tuple(sorted(found or (functions.addresses(_OUTERMOST) if functions is not None else ())))
