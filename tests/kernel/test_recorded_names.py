@@ -1,6 +1,7 @@
 """However a description spells a place in a process, a replay finds it where the session found it, on both engines: a
 function by each of its names, the file by each of its own, an offset in each notation."""
 
+import os
 import re
 import shutil
 from pathlib import Path
@@ -133,3 +134,24 @@ def test_a_list_has_the_probes_of_processes(tmp_path, program):
         assert sonde("--replay", path, "-l", each).stdout.splitlines() == rows
     for word in ("other", "item-sold", "libodd.so.1.2"):
         assert len(sonde("--replay", path, "-l", word).stdout.splitlines()) == 2, word
+
+
+def test_a_file_that_was_written_to_since_gives_no_names(tmp_path):
+    """It has the inode still, and no build id that would tell."""
+    flags = ["-O0", "-w", "-Wl,--build-id=none"]
+    source = "#include <unistd.h>\nint NAME(void) { return getppid(); }\nint main(void) { return !NAME(); }\n"
+    first, second = (
+        compilers.built("written.c", source, "gcc", *flags, f"-DNAME={name}") for name in ("first", "second")
+    )
+    program, recording = tmp_path / "written", str(tmp_path / "it.rec")
+    shutil.copy(first, program)
+    text = "syscall::getppid:entry { @[ustack(3)] = count(); }"
+    words = ["-qn", "syscall::getppid:entry /pid == $target/ { ustack(); }", "-o", "/dev/null"]
+    sonde("--engine", "embedded", *words, "-c", str(program), "--record", recording)
+    assert "written`first+" in sonde("-q", "--replay", recording, "-n", text).stdout
+    shutil.copyfile(second, program)
+    os.utime(program, ns=(0, os.stat(recording).st_mtime_ns + 1))
+    later = sonde("-q", "--replay", recording, "-n", text).stdout
+    assert "getppid" in later
+    assert "first" not in later
+    assert "second" not in later

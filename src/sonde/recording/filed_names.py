@@ -1,15 +1,18 @@
 """Names for the addresses of a file that another machine may have written, or this one long ago.
 
 A file that a process had mapped gives names if it has the build id that was recorded, or, where none was, is still the
-same one. The running kernel gives names if it has the recorded build id, or, where none was recorded, stands where the
-recorded one stood; it may be elsewhere in memory by now. What runs here is not asked: its processes are others.
+same one: it has the inode, and has not been written to since. The running kernel gives names if it has the recorded
+build id, or, where none was recorded, stands where the recorded one stood; it may be elsewhere in memory by now. What
+runs here is not asked: its processes are others.
 """
 
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Mapping as Table
 
+from sonde import others
 from sonde.recording.running import KERNEL
 from sonde.symbols.build_ids import build_id, notes_of_kernel
 from sonde.symbols.elf.file import ElfError, ElfFile
@@ -18,6 +21,7 @@ from sonde.symbols.mappings import VDSO, Mapping
 from sonde.symbols.objects import Objects, is_inode
 from sonde.symbols.process import ProcessNames
 from sonde.symbols.symbolizer import SymbolsOfKernel, SystemSymbolizer
+from sonde.typed import BinaryIO
 
 _NO_PROCESSES = os.devnull
 """In the place of /proc: below it there is nothing."""
@@ -61,14 +65,24 @@ class RecordedKernel:
         return distance if build_id(notes_of_kernel()) == self._build_id.hex() else None
 
 
-def filed_objects(build_ids: Table[str, bytes], kernel: str) -> Objects:
+def last_written(file: BinaryIO) -> int | None:
+    """When a recording was written, in ns since 1970; None for one that comes through a pipe."""
+    try:
+        found = os.fstat(file.fileno())
+    except (OSError, ValueError):
+        return None
+    return found.st_mtime_ns if stat.S_ISREG(found.st_mode) else None
+
+
+def filed_objects(build_ids: Table[str, bytes], kernel: str, written: int | None = None) -> Objects:
     """The files that are still those that were mapped. `build_ids` are theirs, by their paths; more may be told
-    later. `kernel` is that of the kernel in hexadecimal, whose vdso is this one's where the same one runs."""
+    later. `kernel` is that of the kernel in hexadecimal, whose vdso is this one's where the same one runs. `written`:
+    when the recording was, in ns since 1970."""
 
     def is_file(path: str, mapping: Mapping) -> bool:
         wanted = build_ids.get(mapping.path)
         if wanted is None:
-            return is_inode(path, mapping.inode)
+            return is_inode(path, mapping.inode) and (written is None or _changed(path) <= written)
         try:
             file = ElfFile.open(path)
             with file.costs:
@@ -83,6 +97,14 @@ def filed_objects(build_ids: Table[str, bytes], kernel: str) -> Objects:
         return file.build_id == wanted.hex()
 
     return Objects(_NO_PROCESSES, is_file, is_vdso=is_vdso)
+
+
+def _changed(path: str) -> int:
+    """When the content of a file was last written, in ns since 1970."""
+    try:
+        return others.stat(path).st_mtime_ns
+    except OSError:
+        return 0
 
 
 def names_of(kernel: SymbolsOfKernel, objects: Objects, demangles: bool = True) -> SystemSymbolizer:

@@ -318,9 +318,9 @@ class RecordedFirings:
         return self._early.popleft() if self._early else None
 
     def _objects(self) -> Objects:
-        from sonde.recording.filed_names import filed_objects  # replays without addresses need none
+        from sonde.recording.filed_names import filed_objects, last_written  # replays without addresses need none
 
-        return filed_objects(self._build_ids, self.head.build_id)
+        return filed_objects(self._build_ids, self.head.build_id, last_written(self._file))
 
     def close(self) -> None:
         self._file.close()

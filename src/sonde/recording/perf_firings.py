@@ -24,7 +24,7 @@ from sonde.formats.perf_side_band import (
     ThreadNamed,
 )
 from sonde.recording.file_progress import progress_of
-from sonde.recording.filed_names import RecordedKernel, filed_objects, names_of
+from sonde.recording.filed_names import RecordedKernel, filed_objects, last_written, names_of
 from sonde.recording.perf_probes import FiledProbes
 from sonde.recording.running import KERNEL
 from sonde.symbols.mappings import Mapping
@@ -57,7 +57,7 @@ class PerfFirings:
         kernels = (each.id for each in self._input.build_ids if each.is_kernel and each.path.startswith(KERNEL))
         kernel = next(kernels, b"")
         self._kernel = RecordedKernel(kernel)
-        self._objects = filed_objects(self._build_ids, kernel.hex())
+        self._objects = filed_objects(self._build_ids, kernel.hex(), last_written(file))
         self._stacks = KeptStacks(self._objects)
         self._probes = FiledProbes(self._input, self._stacks)
         why = _why_nothing_fires(self._input, self._probes)
