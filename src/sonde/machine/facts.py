@@ -6,6 +6,7 @@ A process that is gone has no facts. All functions raise OSError where sonde has
 from __future__ import annotations
 
 import errno
+import os
 import signal
 import struct
 
@@ -14,8 +15,9 @@ from sonde.untrusted import read_kernel
 
 
 class Facts(NamedTuple):
-    """A thread: `pid` is its process, `arguments` and `environment` are where these begin and end in its memory,
-    `stack` is where that began, `vdso` where the kernel has put it; 0 where that is hidden."""
+    """A thread: `pid` is its process, `is_over` that it has ended and is still there, `arguments` and `environment` are
+    where these begin and end in its memory, `stack` is where that began, `vdso` where the kernel has put it; 0 where
+    that is hidden."""
 
     tid: int
     pid: int
@@ -32,10 +34,13 @@ class Facts(NamedTuple):
     environment: tuple[int, int] = (0, 0)
     stack: int = 0
     vdso: int = 0
+    is_over: bool = False
 
 
 _AT_SYSINFO_EHDR = 33
 _PAIR = struct.Struct("=QQ")
+_OVER = ("Z", "X", "")
+"""States of threads that have ended."""
 
 _PGRP, _SESSION, _THREADS, _STACK, _ARGUMENTS, _ENVIRONMENT = 2, 3, 17, 25, 45, 47
 """Places in /proc/TID/stat, counted from the state, which is behind the name in parentheses."""
@@ -57,18 +62,35 @@ def facts(tid: int) -> Facts | None:
         return None
     try:
         stat = _read(f"/proc/{tid}/stat")
+        words = _words(stat)
         comm = _read(f"/proc/{tid}/comm")[:-1]
+        holder = tid if words[_STACK] or words[_THREADS] < 2 else _holder(tid)
+        memory = words if holder == tid else _words(_read(f"/proc/{holder}/stat"))
     except OSError as error:
         _require_means(error)
         return None
-    words = [int(word) if word.lstrip(b"-").isdigit() else 0 for word in stat[stat.rindex(b")") + 2 :].split()]
     uid, euid, *_ = map(int, lines[b"Uid"].split())
     gid, egid, *_ = map(int, lines[b"Gid"].split())
     return Facts(
         tid, int(lines[b"Tgid"]), int(lines[b"PPid"]), comm, uid, euid, gid, egid, words[_PGRP], words[_SESSION],
-        words[_THREADS], (words[_ARGUMENTS], words[_ARGUMENTS + 1]), (words[_ENVIRONMENT], words[_ENVIRONMENT + 1]),
-        words[_STACK], _vdso(tid),
+        words[_THREADS], (memory[_ARGUMENTS], memory[_ARGUMENTS + 1]), (memory[_ENVIRONMENT], memory[_ENVIRONMENT + 1]),
+        memory[_STACK], _vdso(holder), _state(stat) in _OVER,
     )  # fmt: skip
+
+
+def _words(stat: bytes) -> list[int]:
+    """The numbers of a line of /proc/TID/stat from the state on, 0 for that."""
+    return [int(word) if word.lstrip(b"-").isdigit() else 0 for word in stat[stat.rindex(b")") + 2 :].split()]
+
+
+def _holder(tid: int) -> int:
+    """A thread that has the memory of its process: another one where the first has ended before the others."""
+    try:
+        others = [int(name) for name in os.listdir(f"/proc/{tid}/task") if name != str(tid)]
+    except OSError as error:
+        _require_means(error)
+        return tid
+    return next((each for each in others if state(each) not in _OVER), tid)
 
 
 def _vdso(tid: int) -> int:
@@ -89,6 +111,10 @@ def state(tid: int) -> str:
     except OSError as error:
         _require_means(error)
         return ""
+    return _state(stat)
+
+
+def _state(stat: bytes) -> str:
     at = stat.rindex(b")") + 2
     return stat[at : at + 1].decode()
 

@@ -31,6 +31,8 @@ class Followed:
         self.descriptor = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         self.group = group
         self.is_command = is_command
+        self.lacks_first = not is_command and proc.stat(pid).state in "ZX"
+        """The first thread has ended before the others."""
         self.has_ended = False
         self._status: int | None = None
         self._is_left = False
@@ -114,9 +116,10 @@ class FollowedGroup:
             self.tracees.go()
 
     def ended(self, tid: int) -> None:
-        """A thread is gone; with the first thread of a process the process is."""
-        for member in self.members:
-            if member.pid == tid and not self.follow_all:
+        """A thread is gone; with the first thread of a process the process is, since the kernel keeps that to the
+        end."""
+        for member in () if self.follow_all else self.members:
+            if member.pid == tid or (member.lacks_first and not member.has_ended and member.pid not in self.traced()):
                 member.ended()
         if self.follow_all and not self.traced():
             for member in self.members:

@@ -47,10 +47,10 @@ class Threads:
         """The last ones that have ended, whose structures are still there."""
 
     def adopt(self, tid: int) -> TracedTask | None:
-        """A thread whose making was not seen; None if it is gone already."""
+        """A thread whose making was not seen; None if it is gone or has ended already."""
         known = self.by_tid.get(tid)
         found = None if known else proc.facts(tid)
-        if found is None:
+        if found is None or found.is_over:
             return known
         task = self._add(tid, self._process(found), found.comm)
         task.cpu_before = self.cpu_used(tid)
