@@ -103,6 +103,7 @@ def test_programs_at_the_same_addresses(tmp_path, engine):
 
 
 COMPILING = r"""
+#define _GNU_SOURCE
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -122,7 +123,9 @@ int main(void) {
     char path[64];
     snprintf(path, sizeof path, "/tmp/perf-%d.map", getpid());
     map = fopen(path, "w");
-    char *place = mmap(0, 1 << 16, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    int file = memfd_create("code", 0), flags[] = {MAP_PRIVATE | MAP_ANONYMOUS, MAP_SHARED | MAP_ANONYMOUS, MAP_SHARED};
+    if (ftruncate(file, 1 << 16)) return 1;
+    char *place = mmap(0, 1 << 16, PROT_READ | PROT_WRITE | PROT_EXEC, flags[MEMORY], MEMORY == 2 ? file : -1, 0);
     compile(place, "first"); run(place, 30);
     compile(place + 4096, "first"); compile(place, "second"); run(place, 20); run(place + 4096, 5);
     compile(place, "third"); run(place, 10);
@@ -134,8 +137,11 @@ int main(void) {
 @packages.needs("gcc")
 @pytest.mark.long
 @pytest.mark.parametrize("engine", ENGINES)
-def test_compiled_code_that_moves(tmp_path, engine):
-    command = build(tmp_path, "compiling", COMPILING, "-O1")
+@pytest.mark.parametrize("memory", ["private", "shared", "file"])
+def test_compiled_code_that_moves(tmp_path, engine, memory):
+    """In each kind of memory that compilers put code into."""
+    number = ["private", "shared", "file"].index(memory)
+    command = build(tmp_path, "compiling", COMPILING, "-O1", f"-DMEMORY={number}")
     program = (
         "syscall::getppid:entry /pid == $target/ { @[ufunc(ucaller), ucaller] = count(); @s[ustack(2)] = count(); }"
     )

@@ -50,6 +50,12 @@ class Mapping(NamedTuple):
         """Whether there may be an ELF file behind it."""
         return self.path.startswith("/") or self.path == VDSO
 
+    @property
+    def may_be_compiled(self) -> bool:
+        """True if a process may have written code there: anonymous memory, and what the kernel shows as a deleted file,
+        as shared anonymous memory and that of memfd_create(2)."""
+        return not self.path or self.path.endswith(DELETED)
+
 
 def differ(one: Mapping, other: Mapping) -> bool:
     """Whether an address in both is in different files, or elsewhere in one."""

@@ -57,13 +57,13 @@ class ProcessNames:
         self._images.take(event)
         if isinstance(event, Mapped):
             self._objects.keep(event.pid, event.mapping)
-            if not event.mapping.is_object:
+            if event.mapping.may_be_compiled or not event.mapping.is_object:
                 self._compiled.expect(event.pid)
         elif isinstance(event, MappingsSnapshot):
             if event.mark:
                 # By an engine that looks at what it traces.
                 self._keep(event.pid, event.mappings)
-            if any(each.executable and not each.path for each in event.mappings):
+            if any(each.executable and each.may_be_compiled for each in event.mappings):
                 self._compiled.expect(event.pid)
         elif isinstance(event, Exited):
             self._read_again.pop(event.pid, None)
@@ -92,7 +92,9 @@ class ProcessNames:
         """What names an address in an image."""
         mapping = image.find(address)
         found = origin(mapping) if mapping is not None else None
-        return found or self._compiled.symbolize(image.base << 32 | pid, address, image.named)
+        if found is not None and mapping is not None and not mapping.may_be_compiled:
+            return found
+        return self._compiled.symbolize(image.base << 32 | pid, address, image.named) or found
 
     def close(self) -> None:
         """Close files."""
