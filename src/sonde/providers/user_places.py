@@ -93,7 +93,7 @@ class NamedProbes:
             return
         if exact:
             offset = int(exact, 16)
-            error = obstacle(place, offset, f"offset 0x{offset:x}")
+            error = self._at_offset(place) or obstacle(place, offset, f"offset 0x{offset:x}")
             if error is None:
                 yield f"{offset:x}", offset
             elif self._is_exact:
@@ -103,6 +103,8 @@ class NamedProbes:
         for kind in (_ENTRY, _RETURN):
             if test(kind) and self._error(place, kind) is None:
                 yield kind, 0
+        if self._obstacle(place) is not None:
+            return
         for offset, instruction in place.object.instructions(place.function).items():
             if instruction.is_probeable and test(f"{offset:x}"):
                 yield f"{offset:x}", offset
@@ -117,12 +119,23 @@ class NamedProbes:
 
     def _error(self, place: FunctionPlace, kind: str) -> SourceError | None:
         """Why a function cannot have its `entry` or `return` probe, None if it can."""
-        found = self._return_obstacle(place) if kind == _RETURN else _at_first(place)
+        found = self._obstacle(place) or (self._return_obstacle(place) if kind == _RETURN else _at_first(place))
         if found is None:
             return None
         self.left_out[kind][found.of_several] += 1
         text = f"function '{place.function.name}' has no {kind} probe: {found.cause}"
         return SourceError(NOT_PROBEABLE, text, hint=found.remedy)
+
+    def _at_offset(self, place: FunctionPlace) -> SourceError | None:
+        found = self._obstacle(place)
+        if found is None:
+            return None
+        text = f"function '{place.function.name}' has no probes: {found.cause}"
+        return SourceError(NOT_PROBEABLE, text, hint=found.remedy)
+
+    def _obstacle(self, place: FunctionPlace) -> ReturnObstacle | None:
+        """What is in the way of each probe of a function."""
+        return return_obstacles.WRITABLE if place.object.is_writable and not self._looks_at_calls else None
 
     def _return_obstacle(self, place: FunctionPlace) -> ReturnObstacle | None:
         found = _at_first(place) or place.object.return_obstacle(place.function, self._looks_at_calls)

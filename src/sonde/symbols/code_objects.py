@@ -173,7 +173,8 @@ class CodeObjects:
             return None
         name = PROGRAM if is_program else os.path.basename(mapping.path.removesuffix(" (deleted)"))
         found = root + mapping.path if is_inode(root + mapping.path, mapping.inode) else path
-        return CodeObject(name, path, loaded, with_symbols(file, found, root), found, root)
+        is_writable = mapping.is_writable or mapping.is_shared
+        return CodeObject(name, path, loaded, with_symbols(file, found, root), found, root, is_writable=is_writable)
 
     def _file(self, pid: int, mapping: Mapping, path: str) -> ElfFile | None:
         """The file of a mapping, if it is the one at a path."""

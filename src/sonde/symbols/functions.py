@@ -79,14 +79,16 @@ class CodeObject:
         found: str = "",
         root: str = "",
         open_information: Callable[[], DebugInformation] | None = None,
+        is_writable: bool = False,
     ) -> None:
         """`symbols` are the files that have its symbols, the best first; `found` is where the file lies, beginning with
         `root`, the directory that is / for the process: there its separate debug information is looked for, unless
-        `open_information` does that."""
+        `open_information` does that. `is_writable`: the process may write to the code, or shares it with who may."""
         file = loaded.file
         self.loaded = loaded
         self.name = name
         self.path = path
+        self.is_writable = is_writable
         self._found = found or path
         self._root = root
         self._open_information = open_information

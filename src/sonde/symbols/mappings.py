@@ -28,7 +28,8 @@ _MOST = 1 << 18
 class Mapping(NamedTuple):
     """Addresses `start` to `end` hold the file's bytes from `offset` on; `path` is "" for anonymous memory and in
     brackets for what the kernel made. `generation` tells files apart that had the same inode one after the other,
-    0 if it is not known. `is_shared`: what is written there is written into the file, or seen by others."""
+    0 if it is not known. `is_shared`: what is written there is written into the file, or seen by others; `is_writable`:
+    the process may write there as it runs."""
 
     start: int
     end: int
@@ -39,6 +40,7 @@ class Mapping(NamedTuple):
     executable: bool
     generation: int = 0
     is_shared: bool = False
+    is_writable: bool = False
 
     @property
     def file(self) -> tuple[str, int]:
@@ -124,10 +126,10 @@ def _parse(line: str, names: dict[str, str]) -> Mapping | None:
         start, _, end = addresses.partition("-")
         name = path[0].lstrip(" ").replace("\\012", "\n") if path else ""
         name = names.setdefault(name, name)
-        executable, is_shared = "x" in permissions, "s" in permissions
         return Mapping(
-            int(start, 16), int(end, 16), int(offset, 16), device, int(inode), name, executable, 0, is_shared
-        )
+            int(start, 16), int(end, 16), int(offset, 16), device, int(inode), name, "x" in permissions, 0,
+            "s" in permissions, "w" in permissions,
+        )  # fmt: skip
     except ValueError:
         return None
 

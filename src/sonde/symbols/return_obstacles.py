@@ -1,4 +1,4 @@
-"""Why functions have no return probes, for people."""
+"""Why functions have no entry or return probes, for people."""
 
 from __future__ import annotations
 
@@ -56,6 +56,11 @@ UNDESCRIBED = ReturnObstacle(
     "no unwinding table (.eh_frame, .debug_frame) says where its return address is",
     "that no unwinding table describes, of which the embedded engine tells with each call",
     "the embedded engine (--engine embedded, with -c or -p) looks at each call",
+)
+WRITABLE = ReturnObstacle(
+    "its process may write to the code there, which the kernel does not probe (valid_vma, kernel/events/uprobes.c)",
+    "in memory that the process may write to, which the kernel does not probe",
+    "the embedded engine (--engine embedded, with -c or -p) does",
 )
 NOT_PROBEABLE = ReturnObstacle(
     "it begins with an instruction that the kernel cannot probe",
