@@ -110,6 +110,13 @@ def test_a_setting_counts_each_time_or_is_a_mistake(name):
         option_table(found)
 
 
+def test_the_last_value_counts_as_in_dtrace():
+    """For the command of that name."""
+    words = ["-b", "1k", "-x", "bufsize=2m", "-o", "one", "-b", "2k", "-o", "other"]
+    found = arguments.parse(words, last_counts=True)
+    assert (found.output, option_table(found).number("bufsize")) == ("other", 2048)
+
+
 def test_short_and_long_forms_are_one_option():
     with pytest.raises(FatalError, match="-b is given twice, as -x bufsize=1m and -b 2m"):
         option_table(arguments.parse(["-x", "bufsize=1m", "-b", "2m"]))

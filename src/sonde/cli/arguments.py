@@ -92,6 +92,8 @@ class Arguments(NamedTuple):
     """Options such as `flame`, and their values."""
     choices: tuple[tuple[str, str], ...] = ()
     """Likewise `map`, `program` and `attach`, of an object."""
+    last_counts: bool = False
+    """Of two values of an option the later one counts, as in dtrace(1), and is no mistake."""
 
     def chosen(self, name: str) -> list[str]:
         """The values of one of the options `choices`, in their order."""
@@ -117,10 +119,11 @@ class Arguments(NamedTuple):
 
 
 class _Collected:
-    """What has been read so far."""
+    """What has been read so far; `last_counts` as in Arguments."""
 
-    def __init__(self, flags: Mapping[str, str]) -> None:
+    def __init__(self, flags: Mapping[str, str], last_counts: bool) -> None:
         self._flags = flags
+        self._last_counts = last_counts
         self.programs: list[GivenProgram] = []
         self.settings: list[Setting] = []
         self.operands: list[str] = []
@@ -161,23 +164,26 @@ class _Collected:
 
     def keep(self, option: str, name: str, value: str) -> None:
         """The value of an option that has one. Raises FatalError for another one."""
-        if self.values.setdefault(name, value) != value:
+        if self._last_counts:
+            self.values[name] = value
+        elif self.values.setdefault(name, value) != value:
             raise given_twice(option, self.values[name], value)
 
     def finished(self) -> Arguments:
         return Arguments(
             tuple(self.programs), tuple(self.settings), tuple(self.operands), tuple(self.commands), tuple(self.pids),
             frozenset(self.flags), pictures=tuple(self.pictures), choices=tuple(self.choices), export=None,
-            **self.values,
+            last_counts=self._last_counts, **self.values,
         )  # fmt: skip
 
 
-def parse(words: Sequence[str], more: Mapping[str, str] = _NONE) -> Arguments:
-    """Read the words behind the program's name. Raises UsageError, and FatalError for two values of an option.
+def parse(words: Sequence[str], more: Mapping[str, str] = _NONE, last_counts: bool = False) -> Arguments:
+    """Read the words after the program's name. Raises UsageError, and FatalError for two values of an option, unless
+    the last one counts.
 
     `more` are options without a value that a command has besides the usual ones: letters, and names for `flags`.
     """
-    collected = _Collected({**_FLAGS, **more})
+    collected = _Collected({**_FLAGS, **more}, last_counts)
     remaining = list(reversed(words))
     while remaining:
         word = remaining.pop()

@@ -181,7 +181,7 @@ def _command(words: list[str], messages: Messages) -> int:
         refuse_foreign(words)
     from sonde.cli.arguments import parse
 
-    arguments = parse(words)
+    arguments = parse(words, last_counts=messages.program == "dtrace")
     if "help" in arguments.flags:
         from sonde.cli.help import show_manual
 

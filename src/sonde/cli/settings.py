@@ -30,7 +30,7 @@ def option_table(arguments: Arguments) -> OptionTable:
             if given.startswith("DTRACE_OPT_"):
                 raise FatalError(what, hint=hint) from None
             raise ValueOfOptionError(what, hint) from None
-        if given not in _WEAK and not given.startswith("DTRACE_OPT_"):
+        if not arguments.last_counts and given not in _WEAK and not given.startswith("DTRACE_OPT_"):
             _require_once(given, name, text, options, seen)
     return options
 
