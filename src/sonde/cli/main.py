@@ -181,7 +181,8 @@ def _command(words: list[str], messages: Messages) -> int:
         refuse_foreign(words)
     from sonde.cli.arguments import parse
 
-    arguments = parse(words, last_counts=messages.program == "dtrace")
+    as_dtrace = messages.program == "dtrace" or not messages.has_hints
+    arguments = parse(words, last_counts=as_dtrace)
     if "help" in arguments.flags:
         from sonde.cli.help import show_manual
 
