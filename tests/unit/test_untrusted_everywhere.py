@@ -147,7 +147,7 @@ OWN = {
     "providers.pid.check": "a directory of /proc alone",
     "providers.static_files.StaticFiles.processes": "a directory of /proc alone",
     "symbols.process.ProcessNames._running": "the directory of /proc itself",
-    "symbols.mappings.directories": "a directory of /proc alone",
+    "machine.facts._holder": "a directory of /proc alone", "symbols.mappings.directories": "a directory of /proc alone",
     "symbols.kernel_objects": "/sys", "symbols.perf_map.home_of": "a directory of /proc alone",
     "symbols.objects.root_of": "sonde's own root",
     "symbols.unwinding.kept_rows": "the cache of this user",
