@@ -82,6 +82,23 @@ def test_a_failure_of_any_process_is_that_of_the_suite(tmp_path, one, two, statu
     assert (done, output.splitlines()[-1].partition(" in ")[0]) == (status, counts), output
 
 
+LAST = "def test_last(): open('done', 'w').close()\n"
+DIES_AFTER_IT = """
+import os, signal, time
+def test_dies():
+    while not os.path.exists("done"): time.sleep(0.01)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_the_work_of_a_worker_that_ends_last_is_done(tmp_path):
+    """It has one test left besides the one that ends it, when nobody else has any."""
+    (tmp_path / "test_first.py").write_text(DIES_AFTER_IT)
+    files = dict.fromkeys(("middle", "other", "second", "third"), "def test_it(): pass\n")
+    done, output = run(tmp_path, "-p", "support.suite.scheduling", **files, z_last=LAST)
+    assert (done, output.splitlines()[-1].partition(" in ")[0]) == (1, "1 failed, 5 passed"), output
+
+
 @pytest.mark.long
 def test_the_long_suite_has_the_other_tests_and_lists_second_runs(tmp_path):
     disturbed = DISTURBED.format("@pytest.mark.long")

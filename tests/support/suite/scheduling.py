@@ -31,10 +31,36 @@ def group_of(test):
 
 
 class GroupScheduling(LoadScopeScheduling):
-    """xdist's distribution by groups."""
+    """xdist's distribution by groups, which also ends where a worker does.
+
+    A worker begins a test when it knows the next one, or that there is none. xdist gives the worker that takes another
+    one's place a single unit of work, for one test of which it would wait for ever, and the test that ended the other
+    worker once more.
+    """
 
     def _split_scope(self, nodeid):
         return group_of(nodeid)
+
+    def _reschedule(self, node):
+        super()._reschedule(node)
+        while not node.shutting_down and self._pending_of(self.assigned_work[node]) < 2:
+            if self.workqueue:
+                self._assign_work_unit(node)
+            else:
+                node.shutdown()
+
+    def remove_node(self, node):
+        """The test that ended the worker, None if that had none left."""
+        units = self.assigned_work.pop(node)
+        left = [(unit, test) for unit in units.values() for test, is_complete in unit.items() if not is_complete]
+        if not left:
+            return None
+        unit, ending = left[0]
+        unit[ending] = True
+        self.workqueue.update({scope: each for scope, each in units.items() if not all(each.values())})
+        for each in self.assigned_work:
+            self._reschedule(each)
+        return ending
 
 
 @pytest.hookimpl(optionalhook=True)
