@@ -269,6 +269,17 @@ def test_lost_samples_are_counted_to_the_last():
     assert abs(sum((*kept[1:], *dropped_samples[1:])) - kept[0]) <= 16
 
 
+@pytest.mark.parametrize("lockable", ["64", "unlimited"])
+def test_rings_share_the_memory_that_may_be_locked(lockable):
+    """Those of each event have room, whatever the first could take."""
+    text = """perf:::page-faults-1 { one++; } perf:::page-faults-4 { four++; } sched:::off-cpu { off++; }
+              END { printf("%d %d", four, off > 0); }"""
+    words = shlex.join([*without_privileges(), SONDE, *ENGINE, *RUNNING, "-n", text, "-c", program(TOUCHING)])
+    done = subprocess.run(["sh", "-c", f"ulimit -l {lockable}; {words}"], capture_output=True, text=True)
+    four, off = done.stdout.split()
+    assert (int(four) >= 1000, off) == (True, "1"), done.stderr
+
+
 def test_throttled_ticks_are_counted():
     events = TaskEvents(WantedEvents((WantedEvent(0, 1000, True, False),), False, False), [])
     found = []

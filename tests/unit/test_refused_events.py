@@ -5,6 +5,7 @@ import errno
 import pytest
 
 from sonde.engines.embedded.sources import inherited_events
+from sonde.engines.kernel.event_ring import LockedMemoryError
 
 
 @pytest.mark.parametrize(
@@ -18,3 +19,7 @@ from sonde.engines.embedded.sources import inherited_events
 def test_the_remedy_is_none_that_is_there_already(monkeypatch, level, said):
     monkeypatch.setattr(inherited_events, "setting", lambda path: level)
     assert said in inherited_events.why_not(PermissionError(errno.EACCES, "Permission denied"))
+
+
+def test_memory_that_may_not_be_locked_has_its_own_remedy():
+    assert "`ulimit -l`" in inherited_events.why_not(LockedMemoryError(errno.EPERM, "Operation not permitted"))

@@ -13,7 +13,9 @@ from sonde.untrusted import kernel_lines, kernel_text, read_kernel
 INITIAL_PID_NAMESPACE = 0xEFFFFFFC
 """The inode of the first pid namespace (PROC_PID_INIT_INO, include/linux/proc_ns.h)."""
 
-CAPABILITIES = {"sys_ptrace": 19, "sys_admin": 21, "sys_resource": 24, "syslog": 34, "perfmon": 38, "bpf": 39}
+CAPABILITIES = {
+    "ipc_lock": 14, "sys_ptrace": 19, "sys_admin": 21, "sys_resource": 24, "syslog": 34, "perfmon": 38, "bpf": 39,
+}  # fmt: skip
 """Bits of the capabilities that matter to tracing (include/uapi/linux/capability.h)."""
 
 

@@ -99,7 +99,7 @@ class LiveSources:
             callees, is_recorded = TailCallees(world.spec), world.samples is not None
             events = open_events(
                 [clocks[n] for n in sampled], callees, lambda: present_threads(self._followed), is_recorded,
-                access.reads_more,
+                access.reads_more, int(firings.has_switches(world.spec)),
             )  # fmt: skip
         self._timers = TimerSource(
             clocks, access.threads, world.environment, world.buffers, sampled if events is not None else (),
@@ -132,7 +132,8 @@ class LiveSources:
         if firings.has_switches(world.spec):
             from sonde.engines.embedded.sources.switching import Switching, open_switches  # most runs do without
 
-            switches = open_switches(world.spec, present_threads(followed))
+            others = len(self._sampling.events.wanted.events) if self._sampling is not None else 0
+            switches = open_switches(world.spec, present_threads(followed), others)
             self._switching = Switching(switches, access.threads.by_tid, stops.fire)
             self._switching.watch(stops.handlers)
             self._plan = self._plan._replace(events=self._plan.events | {FORK})

@@ -12,11 +12,12 @@ import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 
+from sonde.arch import pages
 from sonde.engines.kernel import perf_events
-from sonde.engines.kernel.event_ring import EventRing
+from sonde.engines.kernel.event_ring import EventRing, LockedMemoryError
 from sonde.formats import perf_events as perf
 from sonde.formats.perf_ring import BrokenRingError, PerfRecord
-from sonde.machine.system import setting
+from sonde.machine.system import capabilities, online_cpus, setting
 
 RING = 4 << 20
 """Bytes of a CPU's ring, if so much memory may be locked."""
@@ -24,12 +25,31 @@ _LOST = struct.Struct("=QQ")
 """PERF_RECORD_LOST: identifier, count."""
 
 
+_LEAST = 1 << 16
+"""Bytes of a ring at least: a sample with its stack takes a fourth."""
+
+
+def ring_size(rings: int) -> int:
+    """Bytes of a ring, a power of 2, of which each CPU has so many: as much for each as the limit on locked memory
+    allows (perf_mmap, kernel/events/core.c), since the first ones would take all of it."""
+    size = max(RING >> (rings - 1).bit_length(), _LEAST)
+    each_cpu = setting("kernel/perf_event_mlock_kb")
+    lockable, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)
+    if each_cpu is None or lockable == resource.RLIM_INFINITY or "ipc_lock" in capabilities():
+        return size
+    cpus = len(online_cpus())
+    allowed = (each_cpu * 1024 * cpus + lockable) // (cpus * rings) - pages.PAGE
+    while size > max(allowed, _LEAST):
+        size //= 2
+    return size
+
+
 class InheritedEvents:
     """`descriptors` are readable when a ring has filled in part."""
 
-    def __init__(self, size: int = RING) -> None:
-        """Rings of `size` bytes, a power of 2 of pages."""
-        self._size = size
+    def __init__(self, sharing: int = 1) -> None:
+        """`sharing`: how many such rings each CPU will have."""
+        self._size = ring_size(sharing)
         self._broken = self._reported = self._final = 0
         """Rings whose content was lost, records that the kernel reported as lost, and `lost` once all is closed."""
         self._rings: dict[int, EventRing] = {}
@@ -114,6 +134,11 @@ def why_not(error: OSError) -> str:
     """Why there are no such events, and what would help."""
     if error.errno == errno.EMFILE:
         return "an event for each thread and CPU takes more descriptors than `ulimit -n` allows"
+    if isinstance(error, LockedMemoryError):
+        return (
+            "the rings of its events, one for each CPU, are more memory than this user may lock: "
+            "`ulimit -l` or sysctl kernel.perf_event_mlock_kb allows more"
+        )
     if error.errno in (errno.EPERM, errno.EACCES, errno.ENOSYS):
         level = setting("kernel/perf_event_paranoid")
         refused = f"perf_event_open(2) is refused ({error.strerror})"

@@ -85,11 +85,11 @@ def require_running(probe: str, program: ProgramSpec) -> None:
 
 def open_events(
     clocks: Sequence[Clock], callees: TailCallees, tids: Callable[[], Iterable[int]],
-    is_recorded: bool, keeps_stacks: bool = False,
+    is_recorded: bool, keeps_stacks: bool = False, others: int = 0,
 ) -> TaskEvents | None:  # fmt: skip
     """Events of the threads for the clocks that have samples, which are recorded, too, if `is_recorded`. `callees` may
-    run where one is fired. `keeps_stacks`: they have the stack whether programs look at it or not. None where the
-    kernel gives none and programs can do without. Raises EngineError."""
+    run where one is fired. `keeps_stacks`: they have the stack whether programs look at it or not. `others` as in
+    TaskEvents. None where the kernel gives none and programs can do without. Raises EngineError."""
     sampled = [clock for clock in clocks if clock.samples]
     programs = []
     for clock in sampled:
@@ -103,7 +103,7 @@ def open_events(
         tuple(dict.fromkeys(map(_event, sampled))), registers or keeps_stacks, stack or keeps_stacks
     )  # fmt: skip
     try:
-        return TaskEvents(wanted, tids())
+        return TaskEvents(wanted, tids(), others)
     except OSError as error:
         counted = next((clock for clock in sampled if clock.is_counted), None)
         if counted is not None:

@@ -41,9 +41,10 @@ class Switch(NamedTuple):
 class SwitchEvents:
     """`descriptors` are readable when a ring has filled in part. `lost` counts what found no room in it."""
 
-    def __init__(self, tids: Iterable[int]) -> None:
-        """Events of these threads and of all that they make, not yet enabled. Raises OSError."""
-        self._events = InheritedEvents()
+    def __init__(self, tids: Iterable[int], others: int = 0) -> None:
+        """Events of these threads and of all that they make, not yet enabled; `others`: rings that each CPU has
+        besides. Raises OSError."""
+        self._events = InheritedEvents(1 + others)
         open_for_each(tids, self._open, self.close)
 
     def _open(self, tid: int) -> None:

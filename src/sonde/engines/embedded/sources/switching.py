@@ -43,8 +43,8 @@ Fire = Callable[..., None]
 """(tracepoint, thread, time, arguments ...)"""
 
 
-def open_switches(spec: TracingSpec, tids: Iterable[int]) -> SwitchEvents:
-    """The events that the spec's programs fire with. Raises EngineError."""
+def open_switches(spec: TracingSpec, tids: Iterable[int], others: int) -> SwitchEvents:
+    """The events that the spec's programs fire with; `others` as in SwitchEvents. Raises EngineError."""
     fired = [
         (str(probe), probe.firing.name, program) for program in spec.programs for probe, _ in program.probes
         if isinstance(probe.firing, RawTracepoint) and probe.firing.name in SWITCHES
@@ -52,7 +52,7 @@ def open_switches(spec: TracingSpec, tids: Iterable[int]) -> SwitchEvents:
     for probe, tracepoint, program in fired:
         _require_told(probe, tracepoint, program)
     try:
-        return SwitchEvents(tids)
+        return SwitchEvents(tids, others)
     except OSError as error:
         raise EngineError(f"{fired[0][0]}: the kernel does not tell of switches: {why_not(error)}") from None
 

@@ -82,15 +82,14 @@ class TaskEvents:
     """`descriptors` are readable when a ring has filled in part. `lost` counts the ticks that found it full, or that
     the kernel left out since they came too fast. `sees_kernel`: whether time in the kernel is sampled."""
 
-    def __init__(self, wanted: WantedEvents, tids: Iterable[int]) -> None:
-        """Events of these threads and of all that they make, not yet enabled. Raises OSError."""
+    def __init__(self, wanted: WantedEvents, tids: Iterable[int], others: int = 0) -> None:
+        """Events of these threads and of all that they make, not yet enabled; `others`: rings that each CPU will have
+        besides. Raises OSError."""
         self.sees_kernel = True
         self.wanted = wanted
         self._is_counting = any(each.is_counted for each in wanted.events)
         self._lost = 0
-        # All of them together take as much memory as one would.
-        size = RING >> (len(wanted.events) - 1).bit_length()
-        self._events = tuple(InheritedEvents(size) for _ in wanted.events)
+        self._events = tuple(InheritedEvents(len(wanted.events) + others) for _ in wanted.events)
         self._throttled: dict[tuple[int, int], int] = {}
         """By event and identifier, the times since when samples are left out."""
         self._taken_until = monotonic_ns()
