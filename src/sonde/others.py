@@ -360,7 +360,7 @@ def held(path: str) -> tuple[int, os.stat_result]:
         descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
         return descriptor, os.fstat(descriptor)
     value, descriptor = _readers.ask(_about(path), "place", os.path.abspath(path))
-    return descriptor, os.stat_result(value)
+    return descriptor, os.stat_result(*value)
 
 
 def stat(path: str, follows: bool = True) -> os.stat_result:
@@ -368,7 +368,7 @@ def stat(path: str, follows: bool = True) -> os.stat_result:
     if not may_wait(path):
         return os.stat(path, follow_symlinks=follows)
     value, _ = _readers.ask(_about(path), "stat", os.path.abspath(path), follows)
-    return os.stat_result(value)
+    return os.stat_result(*value)
 
 
 def executable(tid: int) -> os.stat_result:

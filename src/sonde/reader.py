@@ -100,7 +100,7 @@ class AbandonableReader:
         self._operations: dict[str, Callable[..., tuple[object, int]]] = {
             "data": lambda *words: (self._data(*words), -1),
             "memory": lambda *words: (self._memory(*words), -1),
-            "stat": lambda path, follows: (tuple(os.stat(path, follow_symlinks=follows)), -1),
+            "stat": lambda path, follows: (described(os.stat(path, follow_symlinks=follows)), -1),
             "list": lambda path: (os.listdir(path), -1),
             "real": lambda path, root: (path_inside(root, path) if root else os.path.realpath(path), -1),
             "open": self._open,
@@ -272,11 +272,20 @@ def _lock(pids: Sequence[int]) -> tuple[object, int]:
     return None, -1
 
 
+_FURTHER = ("st_atime_ns", "st_mtime_ns", "st_ctime_ns", "st_blksize", "st_blocks", "st_rdev")
+"""Fields of os.stat_result beside the ten of its tuple, which have the times in seconds alone."""
+
+
+def described(status: os.stat_result) -> tuple[tuple[Any, ...], dict[str, int]]:
+    """What os.stat_result() takes to make an equal one."""
+    return tuple(status), {name: getattr(status, name) for name in _FURTHER}
+
+
 def _place(path: str) -> tuple[object, int]:
     """The place of whatever there is, and what it is. Raises OSError."""
     place = os.open(path, os.O_PATH | os.O_CLOEXEC)
     try:
-        return tuple(os.fstat(place)), place
+        return described(os.fstat(place)), place
     except OSError:
         os.close(place)
         raise

@@ -15,6 +15,7 @@ from support.files.served_files import serving
 from support.machine.access import missing
 
 from sonde import others, reader, untrusted
+from sonde.reader import described
 
 FEW_SECONDS = 20
 """Far more than reads take that do not hang: without the deadline they take for ever."""
@@ -127,7 +128,7 @@ def test_all_is_as_without_the_reader(tmp_path, content, monkeypatch):
     missing_file, fifo = tmp_path / "missing", tmp_path / "fifo"
     os.mkfifo(fifo)
     monkeypatch.setattr(others, "may_wait", lambda _: True)
-    assert others.stat(str(content)) == os.stat(content)
+    assert described(others.stat(str(content))) == described(os.stat(content))
     assert others.listed(str(tmp_path)) == os.listdir(tmp_path)
     assert others.real_path(f"{tmp_path}/../{tmp_path.name}/content") == str(content)
     assert others.is_file(str(content))
