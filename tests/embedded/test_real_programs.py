@@ -11,7 +11,7 @@ sys.path.append(str(Path(__file__).parents[2] / "tools"))
 import real_programs
 
 
-@pytest.mark.share(0, 3)
+@pytest.mark.share(0, 2)
 @pytest.mark.parametrize("name", real_programs.SHARE)
 def test_a_program_is_the_same_when_traced(name, tmp_path):
     script = real_programs.Script(real_programs.SCRIPTS / f"{name}.sh")

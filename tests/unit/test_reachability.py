@@ -81,6 +81,10 @@ def entries(sources):
     return [*ENTRIES, *public, *methods, *folders]
 
 
+pytestmark = pytest.mark.long
+"""The graph of all functions takes ten seconds."""
+
+
 @pytest.fixture(scope="module")
 def sources():
     return Sources(ROOT, "sonde")
@@ -96,7 +100,6 @@ def unreached(reachability):
     return reachability.unreached()
 
 
-@pytest.mark.long
 def test_nothing_is_called_by_tests_alone(unreached):
     """Functions that nothing calls, classes of which nothing makes an object, modules that nothing imports."""
     assert unreached == []
@@ -124,7 +127,6 @@ PROGRAMS = [
 ]
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("words", PROGRAMS, ids=["stacks", "slots", "list", "verify"])
 def test_what_a_command_calls_is_reached(sources, reachability, words):
     """Else the graph has no edge where there is one, and would have used code deleted."""

@@ -9,10 +9,10 @@ from hypothesis import HealthCheck, settings
 
 SUITE = "SONDE_SUITE"
 SHORT, LONG, WHOLE = "short", "long", "whole"
-SHARES = {SHORT: 5, LONG: 3, WHOLE: 1}
+SHARES = {SHORT: 5, LONG: 4, WHOLE: 1}
 """A suite has one example of so many."""
 
-USUAL = {SHORT: 30, LONG: 50, WHOLE: 100}
+USUAL = {SHORT: 30, LONG: 40, WHOLE: 100}
 """Examples of a test that does not say how many."""
 
 
