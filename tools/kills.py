@@ -64,6 +64,12 @@ PYTHON_ITSELF = re.compile(r"Fatal Python error: init_|(?s:\ATraceback(?!.*sonde
 """What Python says of a SIGINT before the first line of sonde."""
 
 
+def as_by_default():
+    """A shell's background ignores SIGINT and SIGQUIT, nohup SIGHUP, and so would all that they start."""
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
 class Run:
     """One run in a directory of its own, whose name its processes have in their environment."""
 
@@ -103,10 +109,9 @@ class Run:
         else:
             self.reader, end = os.pipe()
         session = {} if self.kind == "terminal" else {"start_new_session": True}
-        # A shell's background ignores SIGINT, and so would all that it starts.
         self.sonde = subprocess.Popen(
             words, stdin=end if self.kind == "terminal" else subprocess.DEVNULL, stdout=end, stderr=errors,
-            env=self.environment, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL), **session,
+            env=self.environment, preexec_fn=as_by_default, **session,
         )  # fmt: skip
         os.close(end)
         errors.close()
@@ -181,7 +186,7 @@ class Run:
             return "before sonde"
         allowed = STATUSES[self.kind] | {0} | ({0, -15} if self.kind in ("guardian", "target") else set())
         has_come_late = (self.is_attached or self.kind == "target") and re.search(
-            "failed to (grab|trace|run)|has ended", errors
+            "failed to (grab|trace|run)|has ended|no such process|failed to set the controlling terminal", errors
         )
         if status not in allowed and not has_come_late:
             self.problems.append(f"status {status}: {errors!r}")
