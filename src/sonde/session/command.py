@@ -36,7 +36,8 @@ class StartedProcess:
         if evaluation in (_BEFORE, _IN_EXEC):
             self.pid, self._pipe = _fork_stopped(launch.words(text))
             if evaluation == _IN_EXEC:
-                _run_to_exec(self.pid)
+                with suppress(ProcessLookupError):
+                    _run_to_exec(self.pid)
         else:
             self.pid = _start(launch.words(text))
         self._held = True
@@ -46,6 +47,13 @@ class StartedProcess:
             self._run_to_entry()
 
     def _run_to_entry(self) -> None:
+        try:
+            self._stop_at_entry()
+        except ProcessLookupError:
+            # Somebody has killed it while it stood.
+            self._ended(None)
+
+    def _stop_at_entry(self) -> None:
         entry = proc.entry_point(self.pid)
         if entry is None:
             return
@@ -75,7 +83,9 @@ class StartedProcess:
         if self._pipe < 0 or not self._held:
             return
         pipe, self._pipe = self._pipe, -1
-        ptrace.call(ptrace.CONT, self.pid)
+        # One that was killed while it stood is found to have ended.
+        with suppress(ProcessLookupError):
+            ptrace.call(ptrace.CONT, self.pid)
         _require_exec(self.pid, pipe, launch.words(self._text)[0])
         if self._evaluation == _BEFORE:
             self._run_to_entry()
@@ -84,7 +94,9 @@ class StartedProcess:
         """Let it run; from here on nothing holds it."""
         if self._held:
             self._held = False
-            ptrace.call(ptrace.DETACH, self.pid)
+            # Somebody may have killed it while it stood.
+            with suppress(ProcessLookupError):
+                ptrace.call(ptrace.DETACH, self.pid)
 
     def collect(self) -> int | None:
         """Its status as wait(2) gives it, if it has ended."""
