@@ -86,7 +86,11 @@ class StartedProcess:
         # One that was killed while it stood is found to have ended.
         with suppress(ProcessLookupError):
             ptrace.call(ptrace.CONT, self.pid)
-        _require_exec(self.pid, pipe, launch.words(self._text)[0])
+        try:
+            _require_exec(self.pid, pipe, launch.words(self._text)[0])
+        except CommandError:
+            self._ended(None)
+            raise
         if self._evaluation == _BEFORE:
             self._run_to_entry()
 
