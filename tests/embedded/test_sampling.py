@@ -276,6 +276,10 @@ def test_rings_share_the_memory_that_may_be_locked(lockable):
               END { printf("%d %d", four, off > 0); }"""
     words = shlex.join([*without_privileges(), SONDE, *ENGINE, *RUNNING, "-n", text, "-c", program(TOUCHING)])
     done = subprocess.run(["sh", "-c", f"ulimit -l {lockable}; {words}"], capture_output=True, text=True)
+    if "more memory than this user may lock" in " ".join(done.stderr.split()):
+        # What others of this user have locked at the same time counts as well.
+        assert lockable != "unlimited"
+        return
     four, off = done.stdout.split()
     assert (int(four) >= 1000, off) == (True, "1"), done.stderr
 
