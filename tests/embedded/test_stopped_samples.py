@@ -123,7 +123,7 @@ def test_nor_where_sonde_is_killed():
     assert said.endswith("\n0 kinds wrong\n"), said
 
 
-@pytest.mark.share(1)
+@pytest.mark.long
 @pytest.mark.parametrize("how", HOW)
 def test_signals_interrupt_what_they_would_interrupt(how, tmp_path):
     words = [program(SIGNALLED), "1"]
