@@ -252,12 +252,14 @@ def test_events_of_one_kind_are_counted_apart(is_watched):
             os.close(each)
     assert done.stderr == ""
     one, four, last, end = map(int, done.stdout.split())
-    assert one // 4 == four >= 1000
+    # Each CPU counts by itself: what it has of four at the end is nowhere.
+    assert one // 4 - len(online_cpus()) < four <= one // 4
+    assert four >= 1000
     assert end - 10**10 < last <= end
 
 
 def test_lost_samples_are_counted_to_the_last():
-    """The stacks of all of them have no room, and behind the last that has one nothing is written."""
+    """The ring has no room for all stacks, and no record of the loss follows, as nothing else is written."""
     kept, dropped_samples = [], []
     for what in ("", "@stacks[ustack()] = count();"):
         done = sonde(

@@ -64,7 +64,7 @@ def facts(tid: int) -> Facts | None:
         stat = _read(f"/proc/{tid}/stat")
         words = _words(stat)
         comm = _read(f"/proc/{tid}/comm")[:-1]
-        holder = tid if words[_STACK] or words[_THREADS] < 2 else _holder(tid)
+        holder = _holder(tid) if _state(stat) in _OVER and words[_THREADS] > 1 else tid
         memory = words if holder == tid else _words(_read(f"/proc/{holder}/stat"))
     except OSError as error:
         _require_means(error)

@@ -11,7 +11,7 @@ from contextlib import suppress
 from sonde import children
 from sonde.engines.embedded.remarks import Remarks
 from sonde.engines.embedded.tracer.tracees import Tracees
-from sonde.machine import proc
+from sonde.machine import facts, proc
 from sonde.machine.program_files import is_32_bit
 from sonde.model.errors import EngineError
 from sonde.typed import TYPE_CHECKING
@@ -31,7 +31,7 @@ class Followed:
         self.descriptor = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         self.group = group
         self.is_command = is_command
-        self.lacks_first = not is_command and proc.stat(pid).state in "ZX"
+        self.lacks_first = not is_command and facts.state(pid) in ("Z", "X")
         """The first thread has ended before the others."""
         self.has_ended = False
         self._status: int | None = None

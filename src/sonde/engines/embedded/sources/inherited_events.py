@@ -24,7 +24,6 @@ RING = 4 << 20
 _LOST = struct.Struct("=QQ")
 """PERF_RECORD_LOST: identifier, count."""
 
-
 _LEAST = 1 << 16
 """Bytes of a ring at least: a sample with its stack takes a fourth."""
 
@@ -55,6 +54,11 @@ class InheritedEvents:
         self._rings: dict[int, EventRing] = {}
         self._events: list[int] = []
         _raise_limit()
+
+    @property
+    def watermark(self) -> int:
+        """Bytes in a ring after which readers are woken: attr.wakeup_watermark of its events."""
+        return min(RING // 64, self._size // 4)
 
     @property
     def descriptors(self) -> Sequence[int]:

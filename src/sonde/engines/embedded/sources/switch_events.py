@@ -10,7 +10,7 @@ import struct
 from collections.abc import Iterable, Sequence
 from time import CLOCK_MONOTONIC
 
-from sonde.engines.embedded.sources.inherited_events import RING, InheritedEvents, open_for_each
+from sonde.engines.embedded.sources.inherited_events import InheritedEvents, open_for_each
 from sonde.engines.kernel import perf_events
 from sonde.formats import perf_events as perf
 from sonde.machine.system import online_cpus
@@ -52,7 +52,7 @@ class SwitchEvents:
         kinds = perf.SAMPLE_TID | perf.SAMPLE_TIME
         _ATTRIBUTES.pack_into(
             attributes, 0, perf.TYPE_SOFTWARE, len(attributes), perf.SOFTWARE_DUMMY, 0, kinds, perf.FORMAT_LOST,
-            _FLAGS, RING // 64,
+            _FLAGS, self._events.watermark,
             CLOCK_MONOTONIC,
         )  # fmt: skip
         for cpu in online_cpus():

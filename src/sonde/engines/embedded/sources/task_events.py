@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from time import CLOCK_MONOTONIC
 
 from sonde.arch import perf_registers, registers
-from sonde.engines.embedded.sources.inherited_events import RING, InheritedEvents, open_for_each
+from sonde.engines.embedded.sources.inherited_events import InheritedEvents, open_for_each
 from sonde.engines.kernel import perf_events
 from sonde.formats import perf_events as perf
 from sonde.formats.perf_ring import PerfRecord
@@ -106,20 +106,20 @@ class TaskEvents:
     def _open(self, tid: int) -> None:
         for wanted, events in zip(self.wanted.events, self._events, strict=True):
             for cpu in online_cpus():
-                events.add(self._open_one(wanted, tid, cpu), cpu)
+                events.add(self._open_one(wanted, tid, cpu, events.watermark), cpu)
 
-    def _open_one(self, wanted: WantedEvent, tid: int, cpu: int) -> int:
+    def _open_one(self, wanted: WantedEvent, tid: int, cpu: int, watermark: int) -> int:
         if wanted.in_kernel and self.sees_kernel:
             try:
-                return perf_events.open_reporting_losses(self._attributes(wanted, 0), tid, cpu)
+                return perf_events.open_reporting_losses(self._attributes(wanted, 0, watermark), tid, cpu)
             except PermissionError:
                 if wanted.config in OF_KERNEL:
                     raise
                 self.sees_kernel = False
-        made = self._attributes(wanted, _EXCLUDE_KERNEL)
+        made = self._attributes(wanted, _EXCLUDE_KERNEL, watermark)
         return perf_events.open_reporting_losses(made, tid, cpu)
 
-    def _attributes(self, wanted: WantedEvent, flags: int) -> bytearray:
+    def _attributes(self, wanted: WantedEvent, flags: int, watermark: int) -> bytearray:
         kinds = perf.SAMPLE_TID | perf.SAMPLE_TIME
         kinds |= perf.SAMPLE_ADDR if self._is_counting else 0
         kinds |= perf.SAMPLE_REGS_USER if self.wanted.registers else 0
@@ -128,7 +128,7 @@ class TaskEvents:
         made = bytearray(perf.ATTRIBUTES_SIZE)
         _ATTRIBUTES.pack_into(
             made, 0, perf.TYPE_SOFTWARE, len(made), wanted.config, wanted.period, kinds,
-            perf.FORMAT_LOST, flags, RING // 64,
+            perf.FORMAT_LOST, flags, watermark,
             perf_registers.REGISTERS if self.wanted.registers else 0, STACK_SIZE if self.wanted.stack else 0,
             CLOCK_MONOTONIC,
         )  # fmt: skip
@@ -146,8 +146,8 @@ class TaskEvents:
         for clock, events in enumerate(self._events):
             for record in events.read():
                 self._take_up(record, clock, found)
-        self._taken_until = end
-        return [_within(each, begin, monotonic_ns()) for each in found]
+        self._taken_until, now = end, monotonic_ns()
+        return [_within(each, begin, now) for each in found]
 
     def _take_up(self, record: PerfRecord, clock: int, found: list[ClockSample]) -> None:
         if record.type == perf.RECORD_SAMPLE:
