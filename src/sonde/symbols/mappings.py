@@ -14,6 +14,9 @@ from sonde.untrusted import kernel_text, lines
 VDSO = "[vdso]"
 DELETED = " (deleted)"
 
+_MADE_IN = ("/memfd:", "/dev/zero", "/SYSV", "/dev/shm/", "/run/shm/", "/tmp/", "/var/tmp/")
+"""Where compilers put code: memfd_create(2), shared anonymous memory, shmget(2), and files that they have removed."""
+
 _ADDRESSES = re.compile(r"^([0-9a-f]+)-([0-9a-f]+) ", re.MULTILINE)
 
 _WRITTEN = re.compile(r"^([0-9a-f]+)-[0-9a-f]+ .w.p ", re.MULTILINE)
@@ -54,9 +57,9 @@ class Mapping(NamedTuple):
 
     @property
     def may_be_compiled(self) -> bool:
-        """True if a process may have written code there: anonymous memory, and what the kernel shows as a deleted file,
-        as shared anonymous memory and that of memfd_create(2)."""
-        return not self.path or self.path.endswith(DELETED)
+        """True if a process may have written code there: memory without a file, also if the kernel shows that as a
+        deleted file. A library that an upgrade has replaced is deleted, too, and has its own symbols."""
+        return not self.path or (self.path.endswith(DELETED) and self.path.startswith(_MADE_IN))
 
 
 def differ(one: Mapping, other: Mapping) -> bool:
