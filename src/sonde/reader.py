@@ -277,7 +277,7 @@ _FURTHER = ("st_atime_ns", "st_mtime_ns", "st_ctime_ns", "st_blksize", "st_block
 
 
 def described(status: os.stat_result) -> tuple[tuple[Any, ...], dict[str, int]]:
-    """What os.stat_result() takes to make an equal one."""
+    """The arguments of os.stat_result() that make an equal one."""
     return tuple(status), {name: getattr(status, name) for name in _FURTHER}
 
 

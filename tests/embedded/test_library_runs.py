@@ -220,7 +220,7 @@ def resources():
 
 
 def exceed(before):
-    """Whether more resources are held than before; a thread that has been joined may still be ending."""
+    """True if more resources are held than before. Joined threads get time to end."""
     end = time.monotonic() + 5
     while (more := any(map(operator.gt, resources(), before))) and time.monotonic() < end:
         time.sleep(0.01)

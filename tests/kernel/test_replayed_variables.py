@@ -98,7 +98,7 @@ def command(tmp_path_factory):
 
 
 def by_frame_pointers_alone(message):
-    """Whether nothing is said but that the kernel engine keeps no stacks without being asked."""
+    """True if the only message, if any, is about stacks by frame pointers in recordings of the kernel engine."""
     return re.fullmatch(r"(sonde: stacks of processes are by frame pointers here, .*--record-stacks 8192\n)?", message)
 
 

@@ -119,7 +119,7 @@ class Arguments(NamedTuple):
 
 
 class _Collected:
-    """What has been read so far; `last_counts` as in Arguments."""
+    """The options read up to a word of the command line; `last_counts` as in Arguments."""
 
     def __init__(self, flags: Mapping[str, str], last_counts: bool) -> None:
         self._flags = flags

@@ -134,7 +134,7 @@ class NamedProbes:
         return SourceError(NOT_PROBEABLE, text, hint=found.remedy)
 
     def _obstacle(self, place: FunctionPlace) -> ReturnObstacle | None:
-        """What is in the way of each probe of a function."""
+        """The cause for which no instruction of a function can be probed; None without one."""
         return return_obstacles.WRITABLE if place.object.is_writable and not self._looks_at_calls else None
 
     def _return_obstacle(self, place: FunctionPlace) -> ReturnObstacle | None:

@@ -31,8 +31,11 @@ _LARGEST_RELOCATIONS = 16 << 20
 
 
 class _Layout(NamedTuple):
-    """Where a table has its parts: `functions` counts entries of the form `entry`, address and offset of a _func from
-    `base`, whose `name` bytes after its start has the offset of the name from `names`. Addresses are from `text`."""
+    """The parts of a table, by their offsets in it.
+
+    `first` is the first of `functions` entries of the form `entry`: an address, counted from `text`, and the offset of
+    a _func, counted from `base`. A _func has the offset of its name, counted from `names`, `name` bytes after its
+    start. After the entries stands the end of the last function."""
 
     functions: int
     entry: struct.Struct
@@ -44,7 +47,7 @@ class _Layout(NamedTuple):
 
 
 class GoFunctions:
-    """Those of a file with such a table."""
+    """The functions of one file, looked up by binary search."""
 
     def __init__(self, table: Part, layout: _Layout, costs: Costs) -> None:
         self._table, self._layout, self._costs = table, layout, costs
@@ -53,7 +56,6 @@ class GoFunctions:
         """The name and the start of the function that has a link-time address in it. Raises CostError."""
         wanted = address - self._layout.text
         low, high = 0, self._layout.functions
-        # The entry behind the last one has the end of the last function.
         if not self._entry(0)[0] <= wanted < self._entry(high)[0]:
             return None
         while high - low > 1:
@@ -67,7 +69,7 @@ class GoFunctions:
         return (name, start + self._layout.text) if name else None
 
     def addresses(self, names: Collection[str]) -> Iterator[int]:
-        """Where functions of these names begin. Raises CostError."""
+        """The start addresses of the functions with these names. Raises CostError."""
         wanted = {place for name in names for place in self._places(name.encode())}
         if not wanted:
             return
@@ -84,8 +86,7 @@ class GoFunctions:
             yield place + 1
 
     def _entry(self, number: int) -> tuple[int, int]:
-        """The address, from `text`, and the place of the _func of a function; (0, 0) beyond the end of the file. The
-        entry after the last function has an address alone."""
+        """The address, counted from `text`, and the offset of the _func; zeros beyond the end of the file."""
         form = self._layout.entry
         at = self._layout.first + number * form.size
         data = self._table[at : at + form.size]
@@ -137,8 +138,8 @@ class _Table:
         return found if 0 < found.functions <= _MOST else None
 
     def _text(self) -> int:
-        """Where the addresses count from, if a relocation gives that or nothing does: Go's own linker puts all code
-        that it links at the beginning of the section."""
+        """The start of the code: from the relocation of the header's word, else that of the section, at whose beginning
+        Go's own linker puts all code."""
         wanted = self._section.address + _START.size + 2 * self._size
         data = self._file.section(".rela.dyn", _LARGEST_RELOCATIONS) or b""
         for place, _, addend in _RELOCATION.iter_unpack(data[: len(data) // _RELOCATION.size * _RELOCATION.size]):
@@ -149,7 +150,7 @@ class _Table:
 
 
 def go_functions(file: ElfFile) -> GoFunctions | None:
-    """Those of the file's table, None where it has none that can be read. Raises ElfError."""
+    """The functions of a file; None without a table of a known layout. Raises ElfError."""
     section = next(filter(None, map(file.find_section, _NAMES)), None)
     if section is None:
         return None
