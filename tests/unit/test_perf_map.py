@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sonde.symbols import perf_map
+from sonde.symbols.mappings import Mapping
 from sonde.symbols.perf_map import CompiledCode, Home, PerfMap, home_of
 
 ME = os.getuid()
@@ -180,3 +181,17 @@ def test_a_user_has_few_maps_of_too_much(root, monkeypatch):
         found = [number for number in range(1, 8) if code.symbolize(number, 0x1000) is not None]
         assert found == list(range(1, read + 1))
         assert any("of its user" in reason for _, reason in code.refused()) == (tracer != user)
+
+
+@pytest.mark.parametrize(
+    ("path", "is_so"),
+    [
+        ("", True), ("/memfd:doublemapper (deleted)", True), ("/dev/zero (deleted)", True),
+        ("/SYSV00000000 (deleted)", True), ("/tmp/jit-7 (deleted)", True),
+        ("/usr/lib/libc.so.6 (deleted)", False), ("/usr/lib/libc.so.6", False), ("/tmp/libown.so", False),
+        ("[vdso]", False),
+    ],
+)  # fmt: skip
+def test_memory_that_may_hold_compiled_code(path, is_so):
+    """Not the libraries that an upgrade has replaced, which all long-lived processes have mapped."""
+    assert Mapping(0, 4096, 0, "00:01", 5, path, True).may_be_compiled == is_so
