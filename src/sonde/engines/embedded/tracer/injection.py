@@ -33,7 +33,7 @@ class ThreadEndedError(Exception):
 
 def step(tid: int) -> None:
     """Have the thread execute one instruction. Raises OSError, ThreadEndedError."""
-    mask = _exchange_mask(tid, _WORD.pack(_BLOCKED))
+    mask = exchange_mask(tid, _WORD.pack(_BLOCKED))
     again = False
     while True:
         ptrace.call(ptrace.SINGLESTEP, tid, 0, 0)
@@ -44,7 +44,7 @@ def step(tid: int) -> None:
             break
         # Asked for by the guardian, or job control's: it comes again.
         again = again or status >> 16 == ptrace.EVENT_STOP
-    _exchange_mask(tid, mask)
+    exchange_mask(tid, mask)
     if again:
         ptrace.call(ptrace.INTERRUPT, tid, 0, 0)
 
@@ -66,7 +66,7 @@ def quiet_system_call(tid: int, at: int, number: int, *arguments: int) -> int:
     """The same, for a thread that is in no system call: by stops at the call's entry and exit, as a step sends SIGTRAP,
     which is not ignored afterwards."""
     before, changed = _registers_for(tid, at, number, arguments)
-    mask = _exchange_mask(tid, _WORD.pack(_ALL))
+    mask = exchange_mask(tid, _WORD.pack(_ALL))
     again, left = False, 2
     ptrace.call(ptrace.SETREGS, tid, 0, ctypes.addressof(changed))
     try:
@@ -81,7 +81,7 @@ def quiet_system_call(tid: int, at: int, number: int, *arguments: int) -> int:
     finally:
         with suppress(ProcessLookupError):
             ptrace.call(ptrace.SETREGS, tid, 0, ctypes.addressof(before))
-    _exchange_mask(tid, mask)
+    exchange_mask(tid, mask)
     if again:
         ptrace.call(ptrace.INTERRUPT, tid, 0, 0)
     return result
@@ -117,8 +117,13 @@ def system_call_place(mappings: Sequence[Mapping], read: Callable[[int, int], by
 MAP, UNMAP = system_calls.MMAP, system_calls.MUNMAP
 
 
-def _exchange_mask(tid: int, mask: bytes) -> bytes:
-    """Give the thread another mask of blocked signals: the former one."""
+def mask_of_all_but(signals: int) -> bytes:
+    """The mask that blocks all signals but those of these bits."""
+    return _WORD.pack(_ALL & ~signals)
+
+
+def exchange_mask(tid: int, mask: bytes) -> bytes:
+    """Give the stopped thread another mask of blocked signals: the former one. Raises OSError."""
     kept = ctypes.create_string_buffer(mask, _MASK_SIZE)
     former = ctypes.create_string_buffer(_MASK_SIZE)
     ptrace.call(ptrace.GETSIGMASK, tid, _MASK_SIZE, ctypes.addressof(former))

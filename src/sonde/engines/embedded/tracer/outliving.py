@@ -18,6 +18,7 @@ from sonde.engines.embedded.tracer import (
     injection,
     interruptions,
     own_filters,
+    pending_traps,
     ptrace,
     samples,
     seccomp,
@@ -120,7 +121,7 @@ def _stopped(threads: TracedThreads, tid: int, status: int) -> None:
     with suppress(OSError):
         if not event and number == signal.SIGTRAP and samples.is_clock(threads, tid):
             number = 0
-        is_asked = threads.is_free(tid) or _has_slots(threads, tid)
+        is_asked = threads.is_free(tid) or _has_slots(threads, tid) or threads.traps is not None
         is_ours = event == ptrace.EVENT_STOP and number == signal.SIGTRAP and is_asked
         if is_ours and interruptions.begin_again(threads, tid) < 0 and not _has_slots(threads, tid):
             samples.go_on(threads, tid)
@@ -214,11 +215,27 @@ def _let_go(threads: TracedThreads, tid: int, deliver: int, is_at_rest: bool = F
         if _has_slots(threads, tid) and not _unmapped(threads, tid, is_at_rest):
             threads.ptrace(ptrace.CONT, tid, 0, deliver)
             return
-    if threads.traps is not None and interruptions.has_trap(tid):
-        # Its clock has sent a signal that it must not get: if it blocks that, as long as it does.
-        threads.ptrace(ptrace.CONT, tid, 0, deliver)
-    elif tid == threads.notifications.awaited or tid in threads.installing or tid in threads.unfinished:
+    must_stop = threads.traps is not None and not _is_without_trap(threads, tid, is_at_rest)
+    if tid == threads.notifications.awaited or tid in threads.installing or tid in threads.unfinished:
         # It may have got its filter, and wait for ever if nobody reads the listener.
         threads.ptrace(ptrace.SYSCALL, tid, 0, deliver)
     else:
-        threads.ptrace(ptrace.DETACH if threads.is_free(tid) else ptrace.CONT, tid, 0, deliver)
+        is_free = threads.is_free(tid) and not must_stop
+        threads.ptrace(ptrace.DETACH if is_free else ptrace.CONT, tid, 0, deliver)
+
+
+def _is_without_trap(threads: TracedThreads, tid: int, is_at_rest: bool) -> bool:
+    """Whether the stopped thread has no signal of a clock left to get: such a one is taken out if the thread is at
+    rest, else the thread stops again."""
+    if not interruptions.has_trap(tid):
+        return True
+    if not is_at_rest:
+        threads.ptrace(ptrace.INTERRUPT, tid, 0, 0)
+        return False
+    try:
+        pending_traps.take_out(tid, lambda each: samples.is_clock(threads, each))
+    except injection.ThreadEndedError as error:
+        threads.ended_early.append((tid, error.args[0]))
+    except OSError:
+        return True
+    return True
