@@ -1,5 +1,6 @@
 """Threads that block SIGTRAP, by which their clocks would stop them: nothing of that is left when sonde has ended."""
 
+import re
 import subprocess
 import time
 from contextlib import contextmanager
@@ -77,3 +78,59 @@ def test_a_clock_leaves_no_signal_and_takes_none(where, own, left):
         child.stdin.close()
         assert child.stdout.read() == f"{left}\nsurvived\n"
     assert child.returncode == 0
+
+
+BURNING = r"""
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static void *burns(void *milliseconds) {
+    struct timespec now;
+    do {
+        for (volatile int turn = 0; turn < 50000; turn++);
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    } while (now.tv_sec * 1000 + now.tv_nsec / 1000000 < (long)milliseconds);
+    return NULL;
+}
+
+int main(int count, char **words) {
+    void *milliseconds = (void *)atol(words[2]);
+    pthread_t other;
+    if (words[1][0] == 'b') {
+        sigset_t all;
+        sigfillset(&all);
+        sigprocmask(SIG_BLOCK, &all, NULL);
+    }
+    for (int turn = 0; turn < atoi(words[3]); turn++) {
+        pthread_create(&other, NULL, burns, milliseconds);
+        pthread_join(other, NULL);
+        if (!fork()) {
+            burns(milliseconds);
+            _exit(0);
+        }
+        wait(NULL);
+    }
+    return 0;
+}
+"""
+
+
+@pytest.mark.share(2)
+@pytest.mark.parametrize("action", ["@[ustack(1)] = count(); @n = count();", "@n = count();"])
+@pytest.mark.parametrize("words", ["blocks 150 1", "none 5 30", "blocks 5 30"])
+def test_each_period_of_cpu_time_has_a_sample_or_is_told_as_lost(words, action, tmp_path):
+    """300 ms in all."""
+    out, milliseconds = tmp_path / "out", int(words.split()[1])
+    command = f"{program(BURNING, '-pthread')} {words}"
+    done = sonde(*ENGINE, "-n", f"profile-97 {{ {action} }}", "-o", str(out), "-c", command)
+    assert done.returncode == 0, done.stderr
+    samples = int((re.findall(r"^ +(\d+)$", out.read_text(), re.MULTILINE) or ["0"])[-1])
+    dropped = sum(int(each) for each in re.findall(r"(\d+) tick drop", done.stderr))
+    assert 14 <= samples + dropped <= 60, (samples, done.stderr)
+    if "ustack" in action and milliseconds > 10:
+        assert samples >= 14, done.stderr

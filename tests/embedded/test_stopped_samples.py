@@ -17,6 +17,7 @@ from support.places import PROGRAMS
 from test_below_filters import PERF_EVENT_OPEN, below
 
 from sonde.arch import registers, system_calls
+from sonde.engines.embedded.sources.sampling import UnsampledTime
 from sonde.engines.embedded.sources.stopped_samples import Periods
 from sonde.engines.embedded.tracer import unfinished
 from sonde.engines.embedded.tracer.running_threads import RunningThreads
@@ -241,6 +242,43 @@ def test_each_period_is_fired_once_or_lost(seed):
     begins = (used - begin) // period
     assert begins <= fired + periods.lost <= begins + 1
     assert periods.due(8, 0, period, 0) == 1
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_each_period_of_a_clock_is_fired_once_or_lost(seed):
+    """A clock that comes late, or not at all for some periods, and one that never came before its thread's end."""
+    drawn = random.Random(seed)
+    periods, period, fired = Periods(), 1000, 0
+    begin = used = drawn.randrange(10**6)
+    periods.start({7: used})
+    for _ in range(200):
+        used += drawn.choice((1, 1, 1, 5, 40)) * period + drawn.randrange(20)
+        fired += periods.met(7, 0, period, used, True)
+    used += 20 * period
+    periods.end_with_clock(7, 0, period, used, False)
+    assert abs((used - begin) // period - fired - periods.lost) <= 5
+    lost = periods.lost
+    periods.end_with_clock(8, 0, period, 900, False)
+    assert periods.lost == lost
+    periods.end_with_clock(9, 0, period, 900, True)
+    assert periods.lost == lost + 1
+    assert periods.met(8, 0, period, 70 * period, False) == 1
+
+
+def test_time_behind_last_samples_is_added_up():
+    unsampled = UnsampledTime()
+    unsampled.start({1: 5000})
+    for tid in range(1, 11):
+        unsampled.end(tid, 0, 1000, 500 + 5000 * (tid == 1), True)
+    assert unsampled.lost == 5
+    for _ in range(3):
+        unsampled.sampled(20, 0)
+    unsampled.end(20, 0, 1000, 100_000, True)
+    assert unsampled.lost == 5
+    unsampled.end(21, 0, 1000, 7001, True)
+    assert unsampled.lost == 13
+    unsampled.end(22, 0, 1000, 7001, False)
+    assert unsampled.lost == 13
 
 
 def test_a_thread_that_has_waited_is_known_by_its_turns():

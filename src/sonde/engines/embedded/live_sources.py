@@ -113,6 +113,7 @@ class LiveSources:
             self._sampling = Sampling(
                 events, access.sampled, world.environment, world.buffers, self._timers, stops.running_task
             )
+            self._sampling.watch(stops.handlers)
         if stopped:
             from sonde.engines.embedded.sources.stopped_samples import Periods, StoppedSamples  # likewise
 
@@ -175,10 +176,14 @@ class LiveSources:
             except GuardianError as error:
                 raise AbortedError(str(error)) from None
         self._timers.start()
-        if self._periods is not None:
+        if self._periods is not None or self._sampling is not None:
             from sonde.engines.embedded import cpu_times  # likewise
 
-            self._periods.start({tid: cpu_times.used(tid) for tid in present_threads(self._followed)})
+            used = {tid: cpu_times.used(tid) for tid in present_threads(self._followed)}
+            if self._periods is not None:
+                self._periods.start(used)
+            if self._sampling is not None:
+                self._sampling.begin(used)
         for each in (self._sampling, self._switching, self.packets):
             if each is not None:
                 each.start()

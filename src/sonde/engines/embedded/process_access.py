@@ -48,10 +48,11 @@ class ProcessAccess:
 
             self.stops_samples = followed.stops_samples and (self.reads_more or look_at_threads(spec))
             if self.stops_samples:
-                self.plan = self.plan._replace(registers=True, events=self.plan.events | {EXIT})
+                self.plan = self.plan._replace(registers=True, events=self.plan.events | {EXIT}, times=True)
         if followed is not None and firings.has_samples(spec, not self.stops_samples):
             from sonde.engines.embedded.sources.sampling import SampledMemory  # most runs do without
 
+            self.plan = self.plan._replace(events=self.plan.events | {EXIT}, times=True)
             self.sampled = SampledMemory(remote.read)
             read = self.sampled.read
         walk = walker(buffers.registers, read, address_space.own_address_space().user_end, self.sampled is None)

@@ -7,7 +7,7 @@ memory is read as it is by then, but for the rest of the stack, which may be ano
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from errno import EFAULT
 
 from sonde.bpf.helpers import CPU_TIME, OPEN_FILE, PATH_TEXT
@@ -16,12 +16,13 @@ from sonde.engines.embedded.sources.firings import Clock
 from sonde.engines.embedded.sources.inherited_events import why_not
 from sonde.engines.embedded.sources.interleaving import Interleaving
 from sonde.engines.embedded.sources.registers import samples_registers
-from sonde.engines.embedded.sources.stops import SAMPLED, Record
+from sonde.engines.embedded.sources.stops import SAMPLED, Handler, Record
 from sonde.engines.embedded.sources.tail_callees import TailCallees
 from sonde.engines.embedded.sources.task import TracedTask
 from sonde.engines.embedded.sources.task_events import ClockSample, TaskEvents, WantedEvent, WantedEvents
 from sonde.engines.embedded.sources.timers import TimerSource
 from sonde.engines.embedded.sources.wishes import STACK, USER
+from sonde.engines.embedded.tracer.stops import EXIT
 from sonde.machine.facts import facts
 from sonde.machine.system import monotonic_ns
 from sonde.model.errors import EngineError
@@ -115,6 +116,43 @@ def open_events(
         return None
 
 
+class UnsampledTime:
+    """CPU time that threads have used up to their end, each less than a period, behind their last samples."""
+
+    def __init__(self) -> None:
+        self._before: dict[int, int] = {}
+        self._samples: dict[tuple[int, int], int] = {}
+        """By thread and event."""
+        self._left: dict[tuple[int, int], int] = {}
+        """By event and its period, the ns that are left of threads that have ended."""
+
+    def start(self, used: Mapping[int, int]) -> None:
+        """What threads that are there have used by now, in ns, does not count."""
+        self._before = dict(used)
+
+    def sampled(self, tid: int, event: int) -> None:
+        """There is a sample of the thread."""
+        self._samples[tid, event] = self._samples.get((tid, event), 0) + 1
+
+    def end(self, tid: int, event: int, period: int, used: int, is_exact: bool) -> None:
+        """A thread ends, having used so many ns. Behind a sample it has less than a period left, and without one if the
+        event does not count all that time (`is_exact`)."""
+        count, time = self._samples.pop((tid, event), 0), used - self._before.get(tid, 0)
+        left = time if is_exact and not count else min(max(time - count * period, 0), period - 1)
+        self._left[event, period] = self._left.get((event, period), 0) + left
+
+    def forget(self, tid: int) -> None:
+        """The thread is gone."""
+        self._before.pop(tid, None)
+        for each in [each for each in self._samples if each[0] == tid]:
+            del self._samples[each]
+
+    @property
+    def lost(self) -> int:
+        """Whole periods of what is left of all together."""
+        return sum(left // period for (_, period), left in self._left.items())
+
+
 def _event(clock: Clock) -> WantedEvent:
     return WantedEvent(clock.config, clock.period, clock.in_kernel, clock.is_counted)
 
@@ -141,11 +179,31 @@ class Sampling:
             self._clocks[events.wanted.events.index(_event(timers.clocks[number]))].append(number)
         self._task = task
         self._lost = 0
+        self._unsampled = UnsampledTime()
         self._order = Interleaving(SAMPLED)
 
     @property
     def lost(self) -> int:
-        return self.events.lost + self._lost
+        return self.events.lost + self._lost + self._unsampled.lost
+
+    def watch(self, handlers: dict[int, Handler]) -> None:
+        """See threads end."""
+        exiting = handlers[EXIT]
+
+        def end(record: Record) -> None:
+            _, _, tid, _, _, used, *_ = record
+            if used:
+                for number, event in enumerate(self.events.wanted.events):
+                    if not event.is_counted:
+                        self._unsampled.end(tid, number, event.period, used, self.events.sees_kernel)
+            self._unsampled.forget(tid)
+            exiting(record)
+
+        handlers[EXIT] = end
+
+    def begin(self, used: Mapping[int, int]) -> None:
+        """What threads that are there have used by now, in ns, does not count."""
+        self._unsampled.start(used)
 
     def start(self) -> None:
         self.next = monotonic_ns() + _OFTEN
@@ -160,6 +218,7 @@ class Sampling:
     def handle(self, record: Record) -> None:
         """The handler of SAMPLED."""
         sample: ClockSample = self._order.event(record)
+        self._unsampled.sampled(sample.tid, sample.clock)
         task = self._task(sample.tid)
         if task is None:
             self._lost += 1

@@ -1,12 +1,14 @@
 """Samples of threads that the guardian stops where they run, so that programs can look at them.
 
 A thread that stands can be looked at as at a system call: its whole stack, its memory, the interpreter's frames.
-Nothing of the kernel's is needed for that. When a clock is due, threads that run are asked to stop
-(`tracer/samples.py`), and each that does fires the clocks as often as its CPU time says: once for each period that it
-has used since. So who has waited for a CPU when he was asked fires no more than others, and a program that is held does
-not lose its samples. Few periods are made up for at one place, the others at the next ones; what is left when a thread
-ends is lost, and counted. Where the first period begins is left to chance, or what runs for less than one would never
-be seen.
+Nothing of the kernel's is needed for that. Threads have clocks that stop them (`tracer/traps.py`). Those that have
+none are asked to stop when a clock is due (`tracer/samples.py`). Each that does fires the clocks as often as its CPU
+time says: once for each period that it has used since. So who has waited for a CPU when he was asked fires no more than
+others, and a program that is held does not lose its samples. Few periods are made up for at one place, the others at
+the next ones; what is left when a thread ends is lost, and counted. Where the first period begins is left to chance, or
+what runs for less than one would never be seen.
+
+A clock that does not count the time in the kernel leaves periods out there; how many nobody knows.
 """
 
 from __future__ import annotations
@@ -21,8 +23,10 @@ from sonde.engines.embedded.sources.tail_callees import TailCallees
 from sonde.engines.embedded.sources.task import TracedTask
 from sonde.engines.embedded.sources.timers import TimerSource
 from sonde.engines.embedded.sources.wishes import USER
+from sonde.engines.embedded.tracer.stops import ASKED, BLOCKED, CLOCKED_OUTSIDE, IN_CALL, OUTSIDE
 from sonde.engines.embedded.tracer.tracees import Tracees
 from sonde.model.spec import TracingSpec
+from sonde.model.units import SECOND
 from sonde.runtime.environment import Environment
 from sonde.runtime.programs.ready import called_helpers
 
@@ -37,6 +41,9 @@ def look_at_threads(spec: TracingSpec) -> bool:
 
 _AT_ONCE = 16
 """Periods that are made up for at one place."""
+
+_TOLERATED = 8
+"""Which part of a period a clock may be late by."""
 
 
 class Periods:
@@ -63,10 +70,30 @@ class Periods:
         self._ends[tid][clock] += count * period
         return count
 
+    def met(self, tid: int, clock: int, period: int, used: int, is_exact: bool) -> int:
+        """The same where the thread's own clock has stopped it, which is once at least; `is_exact`: that counts all CPU
+        time."""
+        last = self._last(tid, clock, period)
+        count = min(max(round((used - last) / period), 1), _AT_ONCE) if is_exact else 1
+        done = last + count * period if count == _AT_ONCE else used
+        self._ends.setdefault(tid, {})[clock] = done + period
+        return count
+
     def end(self, tid: int, clock: int, period: int, used: int) -> None:
         """The thread ends. What it has not fired yet is lost."""
         if used:
             self.lost += self._ended(tid, clock, period, used)
+
+    def end_with_clock(self, tid: int, clock: int, period: int, used: int, is_due: bool) -> None:
+        """The same for one that has a clock of its own, which stops it some microseconds after the end of a period;
+        `is_due`: it would have stopped it."""
+        ended = (used - self._last(tid, clock, period) - period // _TOLERATED) // period
+        self.lost += max(ended, int(is_due))
+
+    def _last(self, tid: int, clock: int, period: int) -> int:
+        """The CPU time at which the period has begun that the thread is in."""
+        ends = self._ends.get(tid, {})
+        return ends[clock] - period if clock in ends else self._before.get(tid, 0)
 
     def _ended(self, tid: int, clock: int, period: int, used: int) -> int:
         """How many periods the thread has come to the end of since the last one that is done with."""
@@ -89,27 +116,33 @@ class StoppedSamples:
         self._environment = environment
         self._periods = periods
         self.traps: tuple[int, ...] = ()
-        """The periods of the clocks by which threads stop by themselves; none where they are asked to."""
+        """The periods of the clocks by which threads stop by themselves; none where all are asked to."""
+        self._asked_until = 0
+        """Until when those that have no clock are asked each time (monotonic, ns)."""
 
     def set_traps(self, tracees: Tracees) -> None:
-        """Have threads stop by themselves, if the kernel has clocks for that: nobody is asked then."""
+        """Have threads stop by themselves, if the kernel has clocks for that: few are asked then."""
         wanted = tuple(dict.fromkeys(self._timers.clocks[number].period for number in self._timers.stopped))
         if tracees.set_traps(wanted):
             self.traps = wanted
-            self._timers.leave_asking()
+            self._timers.ask_seldom(True)
 
     def handle(self, record: Record, task: TracedTask) -> None:
         """The handler of RAN, for a thread whose registers are in the buffer. A clock that counts the process's own
         code alone does not fire in a system call."""
-        _, _, tid, when, used, in_call, which, *_ = record
+        _, _, tid, when, used, where, which, *_ = record
         environment, timers = self._environment, self._timers
+        if self.traps:
+            self._ask(which < 0, when)
         for number in timers.stopped:
             clock = timers.clocks[number]
-            if self.traps:
-                count = int(self.traps[which] == clock.period)
-            else:
+            if which < 0:
                 count = self._periods.due(tid, number, clock.period, used)
-            if in_call and not clock.in_kernel:
+            elif self.traps[which] == clock.period:
+                count = self._periods.met(tid, number, clock.period, used, bool(used) and not where & OUTSIDE)
+            else:
+                continue
+            if where & IN_CALL and not clock.in_kernel:
                 continue
             for _ in range(count):
                 environment.task, environment.now = task, when
@@ -117,8 +150,21 @@ class StoppedSamples:
 
     def end(self, record: Record) -> None:
         """A thread is about to end, having used `b` ns of CPU time."""
-        _, _, tid, _, _, used, *_ = record
-        if self.traps:
+        _, _, tid, _, _, used, how, *_ = record
+        if how == CLOCKED_OUTSIDE:
             return
+        shortest = min(self.traps, default=0)
         for number in self._timers.stopped:
-            self._periods.end(tid, number, self._timers.clocks[number].period, used)
+            period = self._timers.clocks[number].period
+            if how == ASKED:
+                self._periods.end(tid, number, period, used)
+            else:
+                self._periods.end_with_clock(tid, number, period, used, how == BLOCKED and period == shortest)
+
+    def _ask(self, is_asked: bool, when: int) -> None:
+        """A thread has stopped at that time: as it was asked to, or by itself."""
+        if is_asked:
+            self._timers.ask_seldom(False)
+            self._asked_until = when + SECOND
+        elif when > self._asked_until:
+            self._timers.ask_seldom(True)

@@ -15,6 +15,7 @@ from sonde.engines.embedded.sources.firings import Clock
 from sonde.engines.embedded.sources.threads import Threads
 from sonde.machine.facts import state
 from sonde.machine.system import monotonic_ns
+from sonde.model.units import MILLISECOND
 from sonde.runtime.environment import Environment, Task
 from sonde.typed import TYPE_CHECKING
 
@@ -27,6 +28,9 @@ _EARLIEST = 0.75
 _TURN = 0.618
 """Threads are asked to stop again after 0.75 to 1.25 periods, each time another part of these: what a program does in
 turns of the same length is not to meet samples always in the same place."""
+
+
+_SELDOM = 50 * MILLISECOND
 
 
 class TimerSource:
@@ -42,6 +46,7 @@ class TimerSource:
         self.sampled, self.stopped = sampled, stopped
         self._ask = ask
         self._turn = 0.0
+        self._longer = 0
         self._timed = [n for n in range(len(clocks)) if n not in self.sampled]
         self._events = _events(clocks, environment, buffers, ring)
         self.fire: Callable[..., None] = self._events.overflow if self._events is not None else _fire_nothing
@@ -61,9 +66,10 @@ class TimerSource:
         """Firings that came while a program of a clock ran, and were dropped."""
         return self._events.skipped if self._events is not None else 0
 
-    def leave_asking(self) -> None:
-        """Threads stop by themselves for the clocks that are `stopped`."""
-        self._ask = None
+    def ask_seldom(self, is_seldom: bool) -> None:
+        """Whether most threads stop by themselves for the clocks that are `stopped`: the others, if there are any, are
+        asked a few times a second."""
+        self._longer = _SELDOM if is_seldom else 0
 
     def forget(self, tid: int) -> None:
         """The thread has ended."""
@@ -87,7 +93,7 @@ class TimerSource:
             clock = self.clocks[number]
             if number in self.stopped:
                 self._turn = (self._turn + _TURN) % 1
-                self._due[number] = now + int(clock.period * (_EARLIEST + self._turn / 2))
+                self._due[number] = now + int(max(clock.period, self._longer) * (_EARLIEST + self._turn / 2))
                 is_asking = True
                 continue
             late = (now - due) // clock.period

@@ -8,6 +8,7 @@ from contextlib import suppress
 
 from sonde.engines.embedded.tracer import (
     commands,
+    injection,
     interruptions,
     orphans,
     ptrace,
@@ -41,6 +42,8 @@ def handle(threads: TracedThreads, tid: int, status: int) -> None:
             _event(threads, tid, event)
         else:
             _signal(threads, tid, number)
+    except injection.ThreadEndedError as error:
+        handle(threads, tid, error.args[0])
     except ProcessLookupError:
         return
 
@@ -52,7 +55,7 @@ def _event(threads: TracedThreads, tid: int, event: int) -> None:
     elif event == ptrace.EVENT_EXEC:
         _exec(threads, tid, message)
     elif event == ptrace.EVENT_EXIT:
-        _tell(threads, tid, stops.EXIT, message, threads.running.used(tid) if threads.sampled else 0)
+        _tell(threads, tid, stops.EXIT, message, *(samples.at_end(threads, tid) if threads.plan.times else (0, 0)))
     else:
         threads.proceed(tid)
 
@@ -137,9 +140,7 @@ def _exec(threads: TracedThreads, tid: int, former: int) -> None:
         if threads.tracing:
             threads.spaces.look(tid, tid)
     if threads.traps is not None:
-        # What may not be looked at is not sampled.
-        with suppress(OSError):
-            threads.traps.executed(tid, former)
+        threads.traps.executed(tid, former)
     # A library's constructor has called exec: the command begins here, short of its entry.
     begins = threads.breakpoints.pop(tid, None) is not None
     if former != tid:

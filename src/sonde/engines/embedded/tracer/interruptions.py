@@ -62,12 +62,26 @@ def has_signal(tid: int) -> bool:
     return bool(waiting & ~int(found["SigBlk"], 16))
 
 
+_TRAP = 1 << signal.SIGTRAP - 1
+
+
 def has_trap(tid: int) -> bool:
     """Whether a thread has yet to get a SIGTRAP."""
+    return pending_and_blocked_trap(tid)[0]
+
+
+def blocks_trap(tid: int) -> bool:
+    """Whether a thread blocks SIGTRAP."""
+    return pending_and_blocked_trap(tid)[1]
+
+
+def pending_and_blocked_trap(tid: int) -> tuple[bool, bool]:
+    """Whether a thread has yet to get a SIGTRAP, and whether it blocks it; neither if it is gone."""
     try:
-        return bool(int(proc.status(tid)["SigPnd"], 16) & 1 << signal.SIGTRAP - 1)
+        found = proc.status(tid)
     except OSError:
-        return False
+        return False, False
+    return bool(int(found["SigPnd"], 16) & _TRAP), bool(int(found["SigBlk"], 16) & _TRAP)
 
 
 def is_to_be_repeated(threads: TracedThreads, tid: int, result: int) -> bool:

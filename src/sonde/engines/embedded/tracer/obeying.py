@@ -180,7 +180,7 @@ def _set_traps(threads: TracedThreads, payload: bytes) -> int:
     try:
         for tid in threads.requests:
             with suppress(ProcessLookupError):
-                traps.add(tid)
+                traps.find(tid)
     except OSError as error:
         traps.close()
         return error.errno or errno.EPERM

@@ -46,5 +46,7 @@ def adopt(threads: TracedThreads, gone: int, before: int = 0) -> None:
                 threads.turning.add(tid)
             if threads.spaces.wanted:
                 threads.spaces.adopted(tid, is_thread, maker, not is_thread and shared_memory.is_shared(maker, tid, 0))
+            if threads.traps is not None:
+                threads.traps.made(maker, tid)
             threads.start(tid, 0, int(is_thread), -1)
             threads.early.pop(tid)

@@ -25,7 +25,7 @@ CODE, FILES = 1, 2
 NUMBERS = 1024
 """More than there are system call numbers."""
 
-_LAYOUT = struct.Struct("=BBHHBBH")
+_LAYOUT = struct.Struct("=BBHHBBBH")
 _NOTIFIED = 16
 _FETCH = struct.Struct("=HHIi")
 
@@ -63,6 +63,7 @@ class StopPlan(NamedTuple):
     at its entry, where that is told and not held. `notify`: records of entries may come without sp; `notified`: calls
     of which the command's filter notifies (notifications.py); `mark`: what all data of its stops have (seccomp.MARKS).
     `maps`: CODE or FILES where threads stop behind such calls of FOLLOWED, 0 where they do not.
+    `times`: EXIT tells of the thread's CPU time.
     `refusals`: whether what a filter refuses is to be told, which concerns sonde alone.
     """
 
@@ -76,6 +77,7 @@ class StopPlan(NamedTuple):
     notified: frozenset[int] = frozenset()
     mark: int = 0
     maps: int = 0
+    times: bool = False
     refusals: bool = True
 
 
@@ -88,7 +90,16 @@ def to_bytes(plan: StopPlan) -> bytes:
     calls = bytearray(NUMBERS)
     for number, wanted in plan.calls.items():
         calls[number] = wanted | (number in plan.notified) * _NOTIFIED
-    flags = plan.registers, plan.seccomp, _bits(plan.events), _bits(plan.held), plan.notify, plan.maps, plan.mark
+    flags = (
+        plan.registers,
+        plan.seccomp,
+        _bits(plan.events),
+        _bits(plan.held),
+        plan.notify,
+        plan.maps,
+        plan.times,
+        plan.mark,
+    )
     return (
         _LAYOUT.pack(*flags)
         + calls
@@ -97,7 +108,7 @@ def to_bytes(plan: StopPlan) -> bytes:
 
 
 def from_bytes(data: bytes) -> StopPlan:
-    registers, seccomp, events, held, notify, maps, mark = _LAYOUT.unpack_from(data)
+    registers, seccomp, events, held, notify, maps, times, mark = _LAYOUT.unpack_from(data)
     end = _LAYOUT.size + NUMBERS
     table = data[_LAYOUT.size : end]
     calls = {number: wanted & ~_NOTIFIED for number, wanted in enumerate(table) if wanted}
@@ -107,7 +118,7 @@ def from_bytes(data: bytes) -> StopPlan:
         fetches[number] = (*fetches.get(number, ()), EntryFetch(*fetch))
     return StopPlan(
         calls, _set(events), _set(held), bool(registers), bool(seccomp), fetches, bool(notify), notified, mark,
-        maps,
+        maps, bool(times),
     )  # fmt: skip
 
 

@@ -1,8 +1,8 @@
 """Threads that run are stopped, so that their stacks can be looked at: the guardian's part of samples.
 
 Where the kernel has clocks for that, they stop by themselves (traps.py), at the very instruction that the thread was
-at. Else sonde says when: then it is met, where no CPU is idle, mostly where CPUs are given away, as the guardian has to
-be given one first: at the ends of system calls.
+at; a thread that blocks the signal for that has none. Else sonde says when: then it is met, where no CPU is idle,
+mostly where CPUs are given away, as the guardian has to be given one first: at the ends of system calls.
 
 Only what has a CPU, or waits for one, is asked to stop (PTRACE_INTERRUPT): right before, /proc is asked for its state.
 A call that it enters meanwhile, or is in, is interrupted all the same: it begins again (interruptions.py) or goes on
@@ -15,8 +15,9 @@ A thread whose calls stop anyway is known to be in one, and is left alone there.
 
 from __future__ import annotations
 
-from sonde.engines.embedded.tracer import interruptions, ptrace, stops, unfinished
+from sonde.engines.embedded.tracer import interruptions, pending_traps, ptrace, stops, unfinished
 from sonde.engines.embedded.tracer.threads import SampledThread, TracedThreads
+from sonde.machine.system import monotonic_ns
 from sonde.model.units import MILLISECOND
 
 _LONG = 2 * MILLISECOND
@@ -25,11 +26,24 @@ _LONG = 2 * MILLISECOND
 
 def ask(threads: TracedThreads) -> None:
     """Have the threads that run stop, to be told of by RAN."""
-    running, sampled = threads.running, threads.sampled
+    running, sampled, traps = threads.running, threads.sampled, threads.traps
+    looks = traps is not None and traps.is_time_to_look(monotonic_ns())
     for tid in list(threads.requests):
+        if traps is not None and tid in traps and not (looks and running.runs(tid) and traps.cannot_stop(tid)):
+            continue
         if _may_stop(threads, tid) and running.runs(tid):
             sampled[tid] = SampledThread(True)
             threads.ptrace(ptrace.INTERRUPT, tid, 0, 0)
+
+
+def at_end(threads: TracedThreads, tid: int) -> tuple[int, int]:
+    """What is told of the time of a thread that is about to end: `b` and `c` of EXIT."""
+    used, traps = threads.running.used(tid), threads.traps
+    if traps is None or tid not in traps:
+        return used, stops.ASKED
+    if interruptions.has_trap(tid):
+        return used, stops.BLOCKED
+    return used, stops.CLOCKED if traps.sees_kernel else stops.CLOCKED_OUTSIDE
 
 
 def _may_stop(threads: TracedThreads, tid: int) -> bool:
@@ -63,13 +77,19 @@ def is_trapped(threads: TracedThreads, tid: int) -> bool:
 
 
 def stopped(threads: TracedThreads, tid: int) -> None:
-    """The thread has stopped to be sampled. Raises OSError if it is gone."""
-    clock, used = threads.sampled[tid].clock, threads.running.used(tid)
+    """The thread has stopped to be sampled. Raises OSError if it is gone, injection.ThreadEndedError."""
+    clock, used, traps = threads.sampled[tid].clock, threads.running.used(tid), threads.traps
+    if traps is not None and tid in traps.left:
+        traps.left.discard(tid)
+        pending_traps.take_out(tid, lambda each: traps.clock(each) >= 0)
     in_call = ptrace.called(tid) >= 0
     if in_call:
         _have_call_go_on(threads, tid)
     threads.sampled[tid] = SampledThread(False, clock, used)
-    threads.tell(tid, stops.RAN, True, used, int(in_call), clock)
+    where = int(in_call) * stops.IN_CALL
+    if clock >= 0 and traps is not None and not traps.sees_kernel:
+        where |= stops.OUTSIDE
+    threads.tell(tid, stops.RAN, True, used, where, clock)
 
 
 def _have_call_go_on(threads: TracedThreads, tid: int) -> None:
@@ -103,8 +123,9 @@ def called(threads: TracedThreads, tid: int) -> bool:
         return False
     threads.repeating.pop(tid, None)
     used = threads.running.used(tid)
-    if threads.traps is None and tid in threads.sampled and used - threads.sampled[tid].used > _LONG:
-        threads.tell(tid, stops.RAN, True, used, 1, -1)
+    has_clock = threads.traps is not None and tid in threads.traps
+    if not has_clock and tid in threads.sampled and used - threads.sampled[tid].used > _LONG:
+        threads.tell(tid, stops.RAN, True, used, stops.IN_CALL, -1)
     else:
         threads.proceed(tid)
     return True

@@ -40,8 +40,12 @@ EXEC = 5
 """A new program is in place, before its first instruction. a: the former number of its thread, which has no END."""
 
 EXIT = 6
-"""A thread is about to end, its memory still there. a: its status as wait(2) gives it. b: where threads are sampled
-the ns of CPU time that it has used."""
+"""A thread is about to end, its memory still there. a: its status as wait(2) gives it. By StopPlan.times, b: the ns of
+CPU time that it has used; c: how it was made to stop for samples, ASKED ... BLOCKED."""
+
+ASKED, CLOCKED, CLOCKED_OUTSIDE, BLOCKED = range(4)
+"""CLOCKED: by clocks of its own. CLOCKED_OUTSIDE: by such that do not count the time in the kernel. BLOCKED: by clocks,
+whose signal has not come yet."""
 
 END = 7
 """A thread is gone. a: its status as wait(2) gives it. Nothing is held. If it was killed early there is no START."""
@@ -68,8 +72,11 @@ same stop that is HELD may follow."""
 
 RAN = 14
 """A thread that ran has stopped, to be looked at; or it leaves a call that had to be made once more for that. a: ns of
-CPU time that it has used by now, 0 where the kernel does not count them; b: 1 if it was in a system call; c: the
-number of the clock that has stopped it (traps.py), -1 where sonde had asked for it."""
+CPU time that it has used by now, 0 where the kernel does not count them; b: bits, IN_CALL and OUTSIDE; c: the number
+of the clock that has stopped it (traps.py), -1 where sonde had asked for it."""
+
+IN_CALL, OUTSIDE = 1, 2
+"""IN_CALL: it was in a system call. OUTSIDE: its clock does not count the time in the kernel."""
 
 UNWRITTEN, UNRETURNED, TAKEN_OUT, PASSABLE, UNREAD, UNCOUNTED, UNCALLED = range(1, 8)
 """UNWRITTEN: breakpoints that could not be put. UNRETURNED: calls whose return has none. TAKEN_OUT: breakpoints that
