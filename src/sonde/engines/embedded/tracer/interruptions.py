@@ -10,7 +10,6 @@ is traced the delivery of any signal stops it once more, and EINTR is put back: 
 from __future__ import annotations
 
 import errno
-import signal
 from contextlib import suppress
 
 from sonde.arch import registers, system_calls
@@ -60,28 +59,6 @@ def has_signal(tid: int) -> bool:
     found = proc.status(tid)
     waiting = int(found["SigPnd"], 16) | int(found["ShdPnd"], 16)
     return bool(waiting & ~int(found["SigBlk"], 16))
-
-
-_TRAP = 1 << signal.SIGTRAP - 1
-
-
-def has_trap(tid: int) -> bool:
-    """Whether a thread has yet to get a SIGTRAP."""
-    return pending_and_blocked_trap(tid)[0]
-
-
-def blocks_trap(tid: int) -> bool:
-    """Whether a thread blocks SIGTRAP."""
-    return pending_and_blocked_trap(tid)[1]
-
-
-def pending_and_blocked_trap(tid: int) -> tuple[bool, bool]:
-    """Whether a thread has yet to get a SIGTRAP, and whether it blocks it; neither if it is gone."""
-    try:
-        found = proc.status(tid)
-    except OSError:
-        return False, False
-    return bool(int(found["SigPnd"], 16) & _TRAP), bool(int(found["SigBlk"], 16) & _TRAP)
 
 
 def is_to_be_repeated(threads: TracedThreads, tid: int, result: int) -> bool:

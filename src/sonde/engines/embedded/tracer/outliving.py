@@ -18,7 +18,6 @@ from sonde.engines.embedded.tracer import (
     injection,
     interruptions,
     own_filters,
-    pending_traps,
     ptrace,
     samples,
     seccomp,
@@ -215,7 +214,7 @@ def _let_go(threads: TracedThreads, tid: int, deliver: int, is_at_rest: bool = F
         if _has_slots(threads, tid) and not _unmapped(threads, tid, is_at_rest):
             threads.ptrace(ptrace.CONT, tid, 0, deliver)
             return
-    must_stop = threads.traps is not None and not _is_without_trap(threads, tid, is_at_rest)
+    must_stop = not _is_without_trap(threads, tid, is_at_rest)
     if tid == threads.notifications.awaited or tid in threads.installing or tid in threads.unfinished:
         # It may have got its filter, and wait for ever if nobody reads the listener.
         threads.ptrace(ptrace.SYSCALL, tid, 0, deliver)
@@ -227,13 +226,13 @@ def _let_go(threads: TracedThreads, tid: int, deliver: int, is_at_rest: bool = F
 def _is_without_trap(threads: TracedThreads, tid: int, is_at_rest: bool) -> bool:
     """Whether the stopped thread has no signal of a clock left to get: such a one is taken out if the thread is at
     rest, else the thread stops again."""
-    if not interruptions.has_trap(tid):
+    if threads.traps is None or not threads.traps.is_pending(tid):
         return True
     if not is_at_rest:
         threads.ptrace(ptrace.INTERRUPT, tid, 0, 0)
         return False
     try:
-        pending_traps.take_out(tid, lambda each: samples.is_clock(threads, each))
+        threads.traps.take_out(tid)
     except injection.ThreadEndedError as error:
         threads.ended_early.append((tid, error.args[0]))
     except OSError:

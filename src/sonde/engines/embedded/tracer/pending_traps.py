@@ -13,18 +13,38 @@ import signal
 import time
 from collections.abc import Callable
 
-from sonde.engines.embedded.tracer import injection, interruptions, ptrace
+from sonde.engines.embedded.tracer import injection, ptrace
 from sonde.engines.embedded.tracer.placement import WAIT
+from sonde.machine import proc
 
 _TRAP = 1 << signal.SIGTRAP - 1
 _BETWEEN_LOOKS = 50e-6
 """Seconds."""
 
 
+def is_pending(tid: int) -> bool:
+    """Whether a thread has yet to get a SIGTRAP."""
+    return pending_and_blocked(tid)[0]
+
+
+def is_blocked(tid: int) -> bool:
+    """Whether a thread blocks SIGTRAP."""
+    return pending_and_blocked(tid)[1]
+
+
+def pending_and_blocked(tid: int) -> tuple[bool, bool]:
+    """Whether a thread has yet to get a SIGTRAP, and whether it blocks it; neither if it is gone."""
+    try:
+        found = proc.status(tid)
+    except OSError:
+        return False, False
+    return bool(int(found["SigPnd"], 16) & _TRAP), bool(int(found["SigBlk"], 16) & _TRAP)
+
+
 def take_out(tid: int, is_ours: Callable[[int], bool]) -> None:
     """Drop a pending SIGTRAP if it is ours. The thread stands for PTRACE_INTERRUPT, and stands so once more behind
     this. Raises OSError, injection.ThreadEndedError."""
-    if not interruptions.has_trap(tid):
+    if not is_pending(tid):
         return
     mask = injection.exchange_mask(tid, injection.mask_of_all_but(_TRAP))
     ptrace.call(ptrace.CONT, tid, 0, 0)
@@ -49,7 +69,7 @@ def _next_stop(tid: int) -> int:
             return status
         if found:
             raise injection.ThreadEndedError(status)
-        if not is_asked and not interruptions.has_trap(tid):
+        if not is_asked and not is_pending(tid):
             is_asked = True
             ptrace.call(ptrace.INTERRUPT, tid, 0, 0)
         time.sleep(_BETWEEN_LOOKS)

@@ -15,7 +15,7 @@ A thread whose calls stop anyway is known to be in one, and is left alone there.
 
 from __future__ import annotations
 
-from sonde.engines.embedded.tracer import interruptions, pending_traps, ptrace, stops, unfinished
+from sonde.engines.embedded.tracer import interruptions, ptrace, stops, unfinished
 from sonde.engines.embedded.tracer.threads import SampledThread, TracedThreads
 from sonde.machine.system import monotonic_ns
 from sonde.model.units import MILLISECOND
@@ -41,7 +41,7 @@ def at_end(threads: TracedThreads, tid: int) -> tuple[int, int]:
     used, traps = threads.running.used(tid), threads.traps
     if traps is None or tid not in traps:
         return used, stops.ASKED
-    if interruptions.has_trap(tid):
+    if traps.is_pending(tid):
         return used, stops.BLOCKED
     return used, stops.CLOCKED if traps.sees_kernel else stops.CLOCKED_OUTSIDE
 
@@ -81,7 +81,7 @@ def stopped(threads: TracedThreads, tid: int) -> None:
     clock, used, traps = threads.sampled[tid].clock, threads.running.used(tid), threads.traps
     if traps is not None and tid in traps.left:
         traps.left.discard(tid)
-        pending_traps.take_out(tid, lambda each: traps.clock(each) >= 0)
+        traps.take_out(tid)
     in_call = ptrace.called(tid) >= 0
     if in_call:
         _have_call_go_on(threads, tid)

@@ -25,7 +25,7 @@ import struct
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
-from sonde.engines.embedded.tracer import interruptions, ptrace
+from sonde.engines.embedded.tracer import pending_traps, ptrace
 from sonde.engines.embedded.tracer.commands import MOST_CLOCKS
 from sonde.engines.kernel import perf_events
 from sonde.engines.kernel.syscalls import perf_event_open
@@ -85,7 +85,7 @@ class ClockTraps:
 
     def find(self, tid: int) -> None:
         """A thread is there that may block SIGTRAP. Raises OSError where the kernel gives no such events."""
-        if not interruptions.blocks_trap(tid):
+        if not pending_traps.is_blocked(tid):
             self._add(tid)
 
     def _add(self, tid: int) -> None:
@@ -149,7 +149,7 @@ class ClockTraps:
     def cannot_stop(self, tid: int) -> bool:
         """Whether a thread is found to have no use for its clocks, which are gone then: it blocks SIGTRAP, and one is
         pending, or it did so when it was looked at before. For moments many do, as where they make threads."""
-        is_pending, is_blocked = interruptions.pending_and_blocked_trap(tid)
+        is_pending, is_blocked = pending_traps.pending_and_blocked(tid)
         if not is_blocked:
             self._blocking.discard(tid)
             return False
@@ -171,6 +171,14 @@ class ClockTraps:
             self._begun[tid] |= 1 << clock
             perf_events.set_period(self._events[tid][clock], self._periods[clock])
         return clock
+
+    def is_pending(self, tid: int) -> bool:
+        """Whether the thread has yet to get a signal, mostly as it blocks it."""
+        return pending_traps.is_pending(tid)
+
+    def take_out(self, tid: int) -> None:
+        """Drop a clock's signal that the thread blocks, for which pending_traps.take_out() says how."""
+        pending_traps.take_out(tid, lambda each: self.clock(each) >= 0)
 
     def close(self) -> None:
         """No more signals are sent."""
