@@ -296,9 +296,9 @@ def may_wait(path: str) -> bool:
     return not path.startswith("/sys/") and _readers.has_served_mounts()
 
 
-def data(path: str, most: int) -> bytes:
-    """The beginning of a file, up to `most` bytes, as untrusted.read_start."""
-    value, _ = _readers.ask(_about(path), "data", os.path.abspath(path), most)
+def data(path: str, most: int, pseudo: bool = False) -> bytes:
+    """The beginning of a file, up to `most` bytes, as untrusted.read_start, or with `pseudo` as kernel_start."""
+    value, _ = _readers.ask(_about(path), "data", os.path.abspath(path), most, pseudo)
     assert isinstance(value, bytes)
     return value
 

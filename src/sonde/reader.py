@@ -155,12 +155,14 @@ class AbandonableReader:
         finally:
             os.close(descriptor)
 
-    def _data(self, path: str, most: int) -> bytes:
-        """The beginning of a regular file."""
+    def _data(self, path: str, most: int, pseudo: bool) -> bytes:
+        """The beginning of a regular file, which is one of a pseudo file system only with `pseudo`."""
         place = os.open(path, os.O_PATH | os.O_CLOEXEC)
         try:
             if not stat.S_ISREG(os.fstat(place).st_mode):
                 raise OSError(errno.ENXIO, "it is no regular file", path)
+            if not pseudo and not served.is_stored(place):
+                raise served.unstored(path)
             source = _reopened(place)
         finally:
             os.close(place)
@@ -188,6 +190,8 @@ class AbandonableReader:
 
     def _copy(self, place: int, path: str, found: os.stat_result) -> int:
         """With the owner and mode of the file, by which others tell its worth. Raises OSError."""
+        if not served.is_stored(place):
+            raise served.unstored(path)
         if found.st_size > LARGEST_COPY:
             raise _too_large(path, LARGEST_COPY)
         source = _reopened(place)

@@ -3,12 +3,13 @@
 Whoever may write to a directory can put a FIFO, a device or another file there at any moment. So a path is looked up
 once, as a place alone (O_PATH), which does nothing to what is there; the kind and size of exactly this file are looked
 at, and then it is opened, through /proc/self/fd. Nothing here waits for a file, has the effects that opening a device
-may have, or reads more than the caller has asked for. What belongs to another process, or is on a file system that a
-program or a machine serves, is looked at by another process, for a time (others.py): of such a file the descriptor is
-one of a copy.
+may have, or reads more than the caller has asked for. A file of a pseudo file system, which is made when it is read
+(served.py), is opened only where the caller has named it itself, as `pseudo` says. What belongs to another process, or
+is on a file system that a program or a machine serves, is looked at by another process, for a time (others.py): of such
+a file the descriptor is one of a copy.
 
-What is refused is an OSError as any other: ELOOP, EISDIR, ENODEV and ENXIO for what is no regular file, EFBIG for what
-is too large.
+What is refused is an OSError as any other: ELOOP, EISDIR, ENODEV and ENXIO for what is no regular file or is not
+stored, EFBIG for what is too large.
 """
 
 from __future__ import annotations
@@ -42,10 +43,11 @@ _REFUSED = (
 )
 
 
-def open_regular(path: str, largest: int | None = None, flags: int = 0) -> int:
+def open_regular(path: str, largest: int | None = None, flags: int = 0, pseudo: bool = False) -> int:
     """The descriptor of the regular file at a path, to be read; of `largest` bytes at most, if that is given.
 
-    `flags` are more of open(2)'s, as O_NOFOLLOW. Raises OSError.
+    `flags` are more of open(2)'s, as O_NOFOLLOW. `pseudo`: it may be one of a pseudo file system, as what the path is
+    comes from no other process and no file. Raises OSError.
     """
     if others.may_wait(path):
         place, is_copy = others.place(path, largest, flags)
@@ -53,7 +55,7 @@ def open_regular(path: str, largest: int | None = None, flags: int = 0) -> int:
             return place
     else:
         place = os.open(path, os.O_PATH | os.O_CLOEXEC | flags & os.O_NOFOLLOW)
-    return _regular(place, path, largest, flags)
+    return _regular(place, path, largest, flags, pseudo)
 
 
 def open_held(descriptor: int, path: str) -> int:
@@ -65,12 +67,14 @@ def open_held(descriptor: int, path: str) -> int:
     return place if is_copy else _regular(place, path)
 
 
-def _regular(place: int, path: str, largest: int | None = None, flags: int = 0) -> int:
+def _regular(place: int, path: str, largest: int | None = None, flags: int = 0, pseudo: bool = False) -> int:
     """The same place, which this closes, to be read."""
     try:
         found = os.fstat(place)
         if not stat.S_ISREG(found.st_mode):
             raise _refusal(found.st_mode, path)
+        if not pseudo and not os.major(found.st_dev):
+            _refuse_pseudo(place, path)
         if largest is not None and found.st_size > largest:
             raise too_large(path, largest)
         return _reopened(place, path, flags)
@@ -97,9 +101,9 @@ def open_named(path: str) -> int:
     return descriptor
 
 
-def open_file(path: str, largest: int | None = None, flags: int = 0) -> BinaryIO:
+def open_file(path: str, largest: int | None = None, flags: int = 0, pseudo: bool = False) -> BinaryIO:
     """As open_regular, as a file that owns its descriptor."""
-    return open(open_regular(path, largest, flags), "rb")
+    return open(open_regular(path, largest, flags, pseudo), "rb")
 
 
 def open_named_file(path: str) -> BinaryIO:
@@ -107,9 +111,9 @@ def open_named_file(path: str) -> BinaryIO:
     return open(open_named(path), "rb")
 
 
-def read_regular(path: str, largest: int, flags: int = 0) -> bytes:
+def read_regular(path: str, largest: int, flags: int = 0, pseudo: bool = False) -> bytes:
     """The bytes of the regular file at a path. Raises OSError, also where it has grown larger since it was opened."""
-    descriptor = open_regular(path, largest, flags)
+    descriptor = open_regular(path, largest, flags, pseudo)
     try:
         return _whole(descriptor, path, largest)
     finally:
@@ -128,7 +132,7 @@ def read_named(path: str, largest: int) -> bytes:
 def read_kernel(path: str, most: int = KERNEL_TEXT) -> bytes:
     """What a file of /proc, /sys or tracefs has, whose size the kernel does not tell; cut off behind `most` bytes, then
     at the end of a line. Raises OSError."""
-    found = read_start(path, most + 1)
+    found = kernel_start(path, most + 1)
     return found if len(found) <= most else found[: found.rfind(b"\n", 0, most) + 1]
 
 
@@ -144,9 +148,18 @@ def kernel_lines(path: str, most: int = KERNEL_TEXT) -> list[str]:
 
 def read_start(path: str, most: int) -> bytes:
     """As much of a file as there is, up to `most` bytes. Raises OSError."""
+    return _start(path, most, pseudo=False)
+
+
+def kernel_start(path: str, most: int) -> bytes:
+    """The same of a file that may be one of a pseudo file system. Raises OSError."""
+    return _start(path, most, pseudo=True)
+
+
+def _start(path: str, most: int, pseudo: bool) -> bytes:
     if others.may_wait(path):
-        return others.data(path, most)
-    descriptor = open_regular(path)
+        return others.data(path, most, pseudo)
+    descriptor = open_regular(path, pseudo=pseudo)
     try:
         return read_at_most(descriptor, most)
     finally:
@@ -223,6 +236,14 @@ def _whole(descriptor: int, path: str, largest: int) -> bytes:
     if len(found) > largest:
         raise too_large(path, largest)
     return found
+
+
+def _refuse_pseudo(place: int, path: str) -> None:
+    """Refuse a file that is made when it is read. Raises OSError."""
+    from sonde import served  # what is not needed for files on a disk
+
+    if not served.is_stored(place):
+        raise served.unstored(path)
 
 
 def _refusal(mode: int, path: str) -> OSError:

@@ -158,13 +158,13 @@ class Btf:
     def open(cls, path: str, base: Btf | None = None) -> Btf:
         """The BTF in a file, /sys/kernel/btf/vmlinux or one beside it. Raises OSError or BtfError."""
         if path.startswith(_KERNELS_OWN):
-            with open_file(path, _LARGEST) as file:
+            with open_file(path, _LARGEST, pseudo=True) as file:
                 try:
                     # Only private read-only mappings are allowed, and only since 6.16 (kernel/bpf/sysfs_btf.c).
                     return cls(mmap.mmap(file.fileno(), 0, mmap.MAP_PRIVATE, mmap.PROT_READ), base)
                 except (OSError, ValueError):
                     pass
-        return cls(read_regular(path, _LARGEST), base)
+        return cls(read_regular(path, _LARGEST, pseudo=path.startswith(_KERNELS_OWN)), base)
 
     def digest(self) -> str:
         """A short hash of all types and names."""

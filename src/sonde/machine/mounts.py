@@ -68,7 +68,7 @@ class Mounts:
 
     def _look(self) -> None:
         if self._descriptor < 0:
-            self._descriptor = open_regular(_OWN)
+            self._descriptor = open_regular(_OWN, pseudo=True)
             self._poll.register(self._descriptor, select.POLLPRI)
         elif not self._poll.poll(0):
             return

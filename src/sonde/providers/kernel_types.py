@@ -219,7 +219,7 @@ class KernelTypes:
 
 def open_btf(path: str, base: Btf | None = None) -> Btf:
     """The BTF that a file is, or that an ELF file has. Raises OSError or BtfError."""
-    with open_file(path) as file:
+    with open_file(path, pseudo=True) as file:
         is_elf = file.read(4) == b"\x7fELF"
     if not is_elf:
         return Btf.open(path, base)

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from sonde.recording.anonymity import ADDRESSES
 from sonde.symbols.symbolizer import SymbolsOfKernel
 from sonde.typed import NamedTuple
-from sonde.untrusted import kernel_text, lines, read_start
+from sonde.untrusted import kernel_start, kernel_text, lines
 
 _FIRST = "_stext"
 """The symbol that the kernel's image begins with."""
@@ -35,7 +35,7 @@ def kernel_place(anonymous: Collection[str]) -> BootedKernel:
     if ADDRESSES in anonymous:
         return BootedKernel(boot, "", 0)
     try:
-        found = lines(read_start(_SYMBOLS, _ENOUGH))
+        found = lines(kernel_start(_SYMBOLS, _ENOUGH))
     except OSError:
         return BootedKernel(boot, "", 0)
     address = next((int(line.split()[0], 16) for line in found if line.endswith(b" T " + _FIRST.encode())), 0)

@@ -2,8 +2,8 @@
 (tools/perf/Documentation/jit-interface.txt of Linux). A line has start and size in hexadecimal digits, and a name.
 
 The file is in the process's own mount namespace under its number in its own pid namespace. Whoever can write to /tmp
-can make one: it is read only if it is a regular file of the process's user or of root that not everybody may write to,
-and only so much of it.
+can make one: it is read only if it is a regular file, of a file system that stores files, of the process's user or of
+root, that not everybody may write to, and only so much of it.
 """
 
 from __future__ import annotations
@@ -135,10 +135,11 @@ class PerfMap:
             file = self._file
             if file is None:
                 return False
-            if os.fstat(file.fileno()).st_size < self._offset:
+            size = os.fstat(file.fileno()).st_size
+            if size < self._offset:
                 self._forget()
             with self._costs:
-                return self._read(file.fileno())
+                return self._read(file.fileno(), size)
         except OSError:
             return False
 
@@ -169,12 +170,13 @@ class PerfMap:
             self._file.close()
             self._file = None
 
-    def _read(self, descriptor: int) -> bool:
+    def _read(self, descriptor: int, size: int) -> bool:
+        """Read on, up to the size of the file: what has none is not read."""
         added: list[int] = []
         before = len(self._text)
         try:
             while not self._costs.reason:
-                data = os.pread(descriptor, _BLOCK, self._offset)
+                data = os.pread(descriptor, min(_BLOCK, size - self._offset), self._offset)
                 end = data.rfind(b"\n") + 1
                 if not end and len(data) < _LONGEST_LINE:
                     break

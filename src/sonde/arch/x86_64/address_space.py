@@ -11,7 +11,7 @@ import re
 
 from sonde.arch.x86_64.pages import PAGE
 from sonde.typed import NamedTuple
-from sonde.untrusted import read_start, text_of
+from sonde.untrusted import kernel_start, text_of
 
 _VSYSCALL = 0xFFFF_FFFF_FF60_0000
 """A page of the kernel that looks like a process's (VSYSCALL_ADDR, arch/x86/include/uapi/asm/vsyscall.h)."""
@@ -58,6 +58,6 @@ def address_space(cpuinfo: str) -> AddressSpace:
 def own_address_space() -> AddressSpace:
     """This machine's."""
     try:
-        return address_space(text_of(read_start("/proc/cpuinfo", _FIRST_PROCESSOR)))
+        return address_space(text_of(kernel_start("/proc/cpuinfo", _FIRST_PROCESSOR)))
     except OSError:
         return FOUR_LEVELS

@@ -220,7 +220,7 @@ def _hardware_counters() -> None:
 
 def _readable(path: str) -> Callable[[], None]:
     def check() -> None:
-        os.close(open_regular(path))
+        os.close(open_regular(path, pseudo=True))
 
     return check
 

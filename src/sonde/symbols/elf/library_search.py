@@ -12,7 +12,7 @@ from sonde import others
 from sonde.arch import object_files
 from sonde.symbols.elf.file import ElfError, ElfFile
 from sonde.typed import TypeAlias
-from sonde.untrusted import read_start
+from sonde.untrusted import kernel_start
 
 USUAL = tuple(
     f"{prefix}/{name}"
@@ -167,6 +167,6 @@ def _link(path: str) -> str:
 def _words(path: str) -> list[str]:
     """What stands between NULs."""
     try:
-        return [os.fsdecode(each) for each in read_start(path, _MOST_WORDS).split(b"\0")]
+        return [os.fsdecode(each) for each in kernel_start(path, _MOST_WORDS).split(b"\0")]
     except OSError:
         return []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from fnmatch import fnmatchcase
 
-from sonde.untrusted import lines, read_start
+from sonde.untrusted import kernel_start, lines
 
 _MOUNTS = "/proc/self/mounts"
 _LARGEST = 1 << 20
@@ -28,7 +28,7 @@ def group_paths(number: int, glob: str) -> str:
 def _hierarchies() -> list[tuple[str, str]]:
     """The names of those that are mounted, and where."""
     try:
-        rows = [line.split(" ") for line in lines(os.fsdecode(read_start(_MOUNTS, _LARGEST)))]
+        rows = [line.split(" ") for line in lines(os.fsdecode(kernel_start(_MOUNTS, _LARGEST)))]
     except OSError:
         return []
     mounted = [(row[2], row[1]) for row in rows if len(row) > 2]

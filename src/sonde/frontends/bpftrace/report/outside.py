@@ -6,14 +6,14 @@ import os
 import time
 
 from sonde.frontends.bpftrace.report.number_forms import time_text
-from sonde.untrusted import read_start
+from sonde.untrusted import kernel_start
 
 
 def content(path: bytes, most: int) -> tuple[bytes, str]:
     """The first bytes of a file, and what is wrong with it if it cannot be read."""
     name = os.fsdecode(path)
     try:
-        return read_start(name, most), ""
+        return kernel_start(name, most), ""
     except OSError as error:
         return b"", f"failed to open file '{name}' ({error.strerror})"
 
