@@ -159,3 +159,91 @@ def test_generations_whose_beginning_is_not_known_are_counted():
     later = numbering.number([Change(50, 7, 5), Change(60, 7, 9)], [Mapped(70, 7 + (1 << 16), code("c"))])
     assert [each.generation for each in later] == [9]
     assert numbering.lost == 3
+
+
+def test_numbers_of_a_slot_go_on_behind_the_largest_word():
+    numbering = Numbering()
+    last = (1 << 32) - 2
+    numbering._present[7] = last
+    changes = [Change(10, 7, last + 1), Change(20, 7, 0), Change(30, 7, 1)]
+    events = [Mapped(time, 7, code("a")) for time in (15, 25, 35)]
+    assert [each.generation for each in numbering.number(changes, events)] == [last + 1, last + 2, last + 3]
+    assert numbering.lost == 0
+
+
+PAGES = (1 << 21, 1 << 23, 1 << 30, (1 << 32) - 3)
+"""Of a vdso, far from each other; also where marks go on at 0."""
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_an_image_is_found_by_its_mark_as_if_all_were_looked_at(seed):
+    """Of those whose generations have the mark the one that began last."""
+    chance = random.Random(seed)
+    images, generation = Images(), 0
+    for _ in range(60):
+        if chance.random() < 0.15:
+            page = chance.choice(PAGES)
+            images.take(Executed(0, 7, generation))
+            generation += chance.choice((1, 2))
+            images.take(Mapped(0, 7, vdso(page), 0, generation))
+        generation += chance.choice((1, 1, 3, 50))
+        images.take(Mapped(0, 7, code(chance.choice("ab")), 0, generation))
+    every = images.all(7)
+    for image in every:
+        for each in range(3 if image.base else 0):
+            mark = image.mark + each & (1 << 32) - 1
+            having = [one for one in every if one.has(mark, generation)]
+            nearest = min(
+                (one for one in reversed(having)), key=lambda one: (mark - one.mark) % (1 << 32), default=None
+            )
+            # 0 is no mark.
+            assert images.find(mark << 32 | 7) is (nearest if mark else every[-1])
+
+
+def alternating(count):
+    """A process that has put one of two files in the place of the other so many times."""
+    images = Images()
+    for event in (Executed(0, 7, 0), Mapped(0, 7, vdso(900), 0, 1)):
+        images.take(event)
+    for number in range(count):
+        images.take(Mapped(0, 7, code(f"{number}"), 0, 2 + number))
+    return images
+
+
+def test_what_is_compared_for_a_stack_does_not_grow_with_the_images():
+    images, asked = alternating(2000), []
+
+    def named(_, image, address):
+        asked.append(address)
+        return origin(image.find(address))
+
+    same = SameNames(images, lambda process: None, named)
+    costs = []
+    for generation in (500, 2000):
+        word = (900 + generation) << 32 | 7
+        assert same.canonical(packed(word, [3])) == packed(word, [3])
+        costs.append(len(asked))
+        asked.clear()
+    assert costs[0] == costs[1] < 100
+
+
+def test_images_of_one_process_have_a_bound_and_the_others_are_nobodys(monkeypatch):
+    monkeypatch.setattr("sonde.symbols.images._MOST_OF_ONE", 50)
+    images = alternating(200)
+    assert len(images.all(7)) == 50
+    assert images.forgotten == 150
+    assert images.find((900 + 100) << 32 | 7) is None
+    assert images.find((900 + 190) << 32 | 7).find(3).path == "/188"
+
+
+@pytest.mark.parametrize("pid", [7, 7 + (1 << 16)], ids=["itself", "a process of its slot"])
+@pytest.mark.parametrize("count", [(1 << 20) + 5, (1 << 32) + 5])
+def test_mappings_without_end_take_no_names_away(pid, count):
+    """Neither a process's own, of which nothing is replaced, nor those of another one of its slot."""
+    images = Images()
+    for event in (Executed(0, 7, 0), Mapped(0, 7, vdso(900), 0, 1), Mapped(0, 7, code("program"), 0, 2)):
+        images.take(event)
+    for generation in range(0, count, count // 8):
+        there = Mapping(1 << 20, (1 << 20) + 16, 0, "fe:00", 1, "/program", True)
+        images.take(Mapped(0, pid, there, 0, generation))
+    assert images.find((900 + count & (1 << 32) - 1) << 32 | 7).find(3).path == "/program"

@@ -18,7 +18,7 @@ ALLOWED = {
     "served": set(),
     "reader": {"served"},
     "others": {"children", "reader", "served"},
-    "untrusted": {"others"},
+    "untrusted": {"others", "served"},
     "inherited": set(),
     "directory_walk": set(),
     "written_files": {"model.options", "directory_walk"},

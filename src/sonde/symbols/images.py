@@ -9,11 +9,16 @@ takes the place of other code.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from bisect import bisect_left, bisect_right, insort
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator
+from itertools import islice
 
 from sonde.arch import pages
+from sonde.model.named_maps import GENERATION_SLOTS
 from sonde.symbols.mappings import VDSO, Mapping, MappingTable, differ
 from sonde.symbols.process_events import Executed, Exited, Forked, Mapped, MappingsSnapshot, ProcessEvent
+from sonde.typed import NamedTuple
 
 _PAGE_BITS = pages.PAGE_BITS
 
@@ -23,7 +28,11 @@ RETAINED = 300_000
 """Mappings of past images that are kept, about 300 bytes each, though stacks of all of them may still be shown."""
 
 _MOST_GENERATIONS = 1 << 20
-"""Of an image: marks of other images are farther away, as the vdso may be at 2^28 places and more."""
+"""Of the present image, behind the last one that was told of its slot: marks of other images are farther away, as the
+vdso may be at 2^28 places and more."""
+
+_MOST_OF_ONE = 1 << 15
+"""Images of one pid that are kept: anybody can make any number."""
 
 _MOST_PROCESSES = 1 << 16
 """Processes that are taken to run: a recording can tell of any number that never end."""
@@ -76,11 +85,12 @@ class Image:
         """That of its first generation."""
         return self.base + self.first & _PID
 
-    def age(self, mark: int) -> int:
-        """How many generations after its first one that with the mark is, 2^32 - 1 if that is none of its own."""
-        found = mark - self.mark & _PID
-        most = 1 if not self.base else _MOST_GENERATIONS if self.end is None else self.end - self.first
-        return found if found < most else _PID
+    def has(self, mark: int, told: int) -> bool:
+        """Whether one of its generations has the mark; `told` is the last one that is known of its process's slot."""
+        if not self.base:
+            return mark == self.mark
+        end = max(self.first, told) + _MOST_GENERATIONS if self.end is None else self.end
+        return mark - self.mark & _PID < end - self.first
 
     def find(self, address: int) -> Mapping | None:
         return self.table.find(address)
@@ -163,6 +173,76 @@ def _is_of(image: Image, mark: int, base: int) -> bool:
     return (image.mark == mark if mark else image.base == base) or not (image.base or image.is_whole)
 
 
+class _Place(NamedTuple):
+    """Where an image is among those of its pid: whether its vdso is known, its mark, and its number."""
+
+    has_base: bool
+    mark: int
+    number: int
+
+
+class _Lineage:
+    """The images of a pid, in the order of time, and by their marks."""
+
+    def __init__(self) -> None:
+        self.images: list[Image] = []
+        self._places: dict[bool, list[_Place]] = {False: [], True: []}
+        """Sorted; those without a base have one generation alone."""
+        self._place_of: dict[Image, _Place] = {}
+        self._by_number: dict[int, Image] = {}
+        self._next = 0
+
+    def append(self, image: Image) -> None:
+        self.images.append(image)
+        self._put(image, self._next)
+        self._next += 1
+
+    def remove(self, image: Image) -> None:
+        self.images.remove(image)
+        del self._by_number[self._take(image)]
+
+    def update(self, image: Image) -> None:
+        """Note the mark of an image, which may be another one."""
+        if self._place_of[image][:2] != (bool(image.base), image.mark):
+            self._put(image, self._take(image))
+
+    def find(self, mark: int, told: int) -> Image | None:
+        """The image whose first generation is the last one up to that with the mark, if it has that; of several the
+        last one. Marks follow each other in a circle, as numbers of 32 bits."""
+        for has_base, places in self._places.items():
+            if places:
+                at = bisect_right(places, _Place(has_base, mark, self._next)) - 1
+                image = self._by_number[places[at].number]
+                if image.has(mark, told):
+                    return image
+        return None
+
+    def earlier(self, image: Image) -> Iterator[Image]:
+        """The images of the same exec that had earlier generations, the first one first."""
+        if not image.base:
+            return
+        places, end = self._places[True], self._place_of[image]
+        start = _Place(True, image.base & _PID, 0)
+        ranges = [(start, end)] if start <= end else [(start, _Place(True, _PID + 1, 0)), (_Place(True, 0, 0), end)]
+        for low, high in ranges:
+            for at in range(bisect_left(places, low), bisect_left(places, high)):
+                found = self._by_number[places[at].number]
+                if found.base == image.base:
+                    yield found
+
+    def _put(self, image: Image, number: int) -> None:
+        place = _Place(bool(image.base), image.mark, number)
+        self._place_of[image] = place
+        self._by_number[number] = image
+        insort(self._places[place.has_base], place)
+
+    def _take(self, image: Image) -> int:
+        place = self._place_of.pop(image)
+        places = self._places[place.has_base]
+        del places[bisect_left(places, place)]
+        return place.number
+
+
 class Images:
     """The images of all processes, each process's in the order of time.
 
@@ -172,7 +252,9 @@ class Images:
 
     def __init__(self, retained: int = RETAINED, spare: int = SPARE) -> None:
         self._retained, self._spare = retained, spare
-        self._of: dict[int, list[Image]] = {}
+        self._of: dict[int, _Lineage] = {}
+        self._told: defaultdict[int, int] = defaultdict(int)
+        """The last generation that is known, by the slot of its process."""
         self._past: dict[Image, tuple[int, int]] = {}
         """Past images, those that have been so for longest first: pid, and their number."""
         self._ever = self._settled = 0
@@ -185,22 +267,25 @@ class Images:
         """Past images that were given up for want of room though their stacks may be shown."""
 
     def __len__(self) -> int:
-        return sum(map(len, self._of.values()))
+        return sum(len(each.images) for each in self._of.values())
 
     def find(self, process: int) -> Image | None:
         """The image of a stack's process: the last one, if its mark tells no other; None if it was never seen."""
         pid, mark = split(process)
-        images = self._of.get(pid)
-        if not images:
+        known = self._of.get(pid)
+        if known is None:
             return None
-        if not mark:
-            return images[-1]
-        found = min(reversed(images), key=lambda each: each.age(mark))
-        return found if found.age(mark) < _PID else None
+        return known.find(mark, self._told[pid % GENERATION_SLOTS]) if mark else known.images[-1]
 
     def all(self, pid: int) -> list[Image]:
         """Those of a process, the last one last."""
-        return self._of.get(pid, [])
+        known = self._of.get(pid)
+        return known.images if known is not None else []
+
+    def earlier(self, pid: int, image: Image, most: int) -> list[Image]:
+        """The first images, up to so many, that the process had since the same exec before one of them."""
+        known = self._of.get(pid)
+        return list(islice(known.earlier(image), most)) if known is not None else []
 
     def take(self, event: ProcessEvent) -> None:
         """What has happened next."""
@@ -208,15 +293,17 @@ class Images:
             case Mapped(_, pid, mapping, mark, generation):
                 self._map(pid, mapping, mark, generation)
             case Executed(_, pid, generation):
+                self._tell(pid, generation or 0)
                 image = Image()
                 # The first mapping of the program begins another one.
                 image.first = 0 if generation is None else generation + 1
                 self._begin(pid, image)
             case Forked(_, pid, parent, generation):
-                known = self._of.get(parent)
-                self._begin(pid, known[-1].fork(generation) if known else Image(is_whole=False))
+                self._tell(pid, generation or 0)
+                known = self.present(parent)
+                self._begin(pid, known.fork(generation) if known else Image(is_whole=False))
                 if known:
-                    self._charge(known[-1].table)
+                    self._charge(known.table)
             case Exited(_, pid):
                 self._end(pid)
             case MappingsSnapshot(_, pid, mark, mappings):
@@ -227,12 +314,13 @@ class Images:
 
     def present(self, pid: int) -> Image | None:
         """What a process has mapped last."""
-        images = self._of.get(pid)
-        return images[-1] if images else None
+        known = self._of.get(pid)
+        return known.images[-1] if known is not None else None
 
     def rename_code(self, pid: int, generation: int, named: int) -> None:
         """Code that a process has compiled has got other names, in that generation; before that, those in its map up to
         the place `named`."""
+        self._tell(pid, generation)
         image = self._current(pid)
         image.named = named
         made = image.fork(generation)
@@ -273,37 +361,47 @@ class Images:
             generation = mark - base & _PID
         else:
             is_new = generation > image.first and mapping.path != VDSO and image.is_replaced_by(mapping)
+        self._tell(pid, generation)
         if is_new:
             self._begin(pid, image.replace(mapping, generation))
             self.replaced += 1
         else:
-            self._add(image, mapping)
+            self._add(pid, image, mapping)
             image.is_told = image.is_told or generation > 0
 
-    def _add(self, image: Image, mapping: Mapping) -> None:
+    def _tell(self, pid: int, generation: int) -> None:
+        slot = pid % GENERATION_SLOTS
+        if generation > self._told[slot]:
+            self._told[slot] = generation
+
+    def _add(self, pid: int, image: Image, mapping: Mapping) -> None:
         before = image.table
         image.add(mapping)
+        self._of[pid].update(image)
         self._charge(before)
 
     def _current(self, pid: int) -> Image:
-        images = self._of.get(pid)
-        if not images:
+        image = self.present(pid)
+        if image is None:
             return self._begin(pid, Image(is_whole=False))
-        if images[-1].is_past:
+        if image.is_past:
             # Its first thread has ended, and others go on.
-            del self._past[images[-1]]
+            del self._past[image]
             self.held -= 1
-            images[-1].revive()
-            self._charge(images[-1].table)
-        return images[-1]
+            image.revive()
+            self._charge(image.table)
+        return image
 
     def _begin(self, pid: int, image: Image) -> Image:
         """The image that a process has from here on."""
         self._end(pid)
-        images = self._of.setdefault(pid, [])
-        if images and images[-1].first < image.first:
-            images[-1].end = image.first
-        images.append(image)
+        known = self._of.setdefault(pid, _Lineage())
+        if known.images and known.images[-1].first < image.first:
+            known.images[-1].end = image.first
+        known.append(image)
+        if len(known.images) > _MOST_OF_ONE:
+            self._drop(known.images[0])
+            self.forgotten += 1
         if len(self._of) > _MOST_PROCESSES:
             # The one that began first, or that was taken for past longest ago, has no more that is present.
             first = next(iter(self._of))
@@ -313,23 +411,23 @@ class Images:
 
     def _end(self, pid: int) -> None:
         """The last image of a process becomes a past one."""
-        images = self._of.get(pid)
-        if not images or images[-1].is_past:
+        image = self.present(pid)
+        if image is None or image.is_past:
             return
-        images[-1].retire()
-        self._past[images[-1]] = pid, self._ever
+        image.retire()
+        self._past[image] = pid, self._ever
         self._ever += 1
         self.held += 1
-        self._charge(images[-1].table)
+        self._charge(image.table)
 
     def _drop(self, image: Image) -> None:
         pid, _ = self._past.pop(image)
         self.held -= 1
         image.drop()
         self._charge(image.table)
-        images = self._of[pid]
-        images.remove(image)
-        if not images:
+        known = self._of[pid]
+        known.remove(image)
+        if not known.images:
             del self._of[pid]
 
     def _charge(self, table: MappingTable) -> None:
@@ -345,5 +443,6 @@ class Images:
         found = image or self._begin(pid, Image())
         before = found.table
         found.complete(mark, mappings)
+        self._of[pid].update(found)
         self._charge(before)
         self._charge(found.table)

@@ -1,13 +1,14 @@
 """Processes of stacks that are shown alike: a generation is to be seen only where it changes a name.
 
 A process maps code again and again, and stacks of each generation are keys of their own. Where all frames of one were
-mapped at the same places before, it stands for the first of these generations.
+mapped at the same places before, it stands for the first of these generations. Of a process that replaces code without
+end only so many are compared: the others are shown for themselves, with their names.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from sonde.recent import Recent
 from sonde.symbols.images import Image, Images, split
@@ -16,6 +17,7 @@ _ADDRESS = 8
 """Bytes of an address in a stack as a value."""
 
 _MOST_PROCESSES, _MOST_STACKS = 1 << 14, 1 << 16
+_MOST_COMPARED = 32
 
 
 class SameNames:
@@ -27,7 +29,7 @@ class SameNames:
     ) -> None:
         self._images, self._settle, self._origin = images, settle, origin
         self._replaced = 0
-        self._processes: Recent[bytes, tuple[bytes, Sequence[Image]]] = Recent(_MOST_PROCESSES)
+        self._processes: Recent[bytes, tuple[bytes, Image | None]] = Recent(_MOST_PROCESSES)
         self._stacks: Recent[bytes, bytes] = Recent(_MOST_STACKS)
         self._unknown: Recent[int, bytes] = Recent(_MOST_PROCESSES)
 
@@ -41,37 +43,35 @@ class SameNames:
         known = self._processes.get(head)
         if known is None:
             known = self._processes.put(head, self._look(head))
-        first, images = known
-        if len(images) < 2:
+        first, image = known
+        if image is None:
             return first + stack[_ADDRESS:] if first != head else stack
         found = self._stacks.get(stack)
         if found is None:
-            found = self._stacks.put(stack, self._of_images(head, images, stack))
+            found = self._stacks.put(stack, self._of_images(head, image, stack))
         return found
 
-    def _look(self, head: bytes) -> tuple[bytes, Sequence[Image]]:
-        """The bytes of the process in its first generation, and the images up to that of the process."""
+    def _look(self, head: bytes) -> tuple[bytes, Image | None]:
+        """The bytes of the process in the first generation of its image, and that image if there are earlier ones."""
         process = int.from_bytes(head, "big")
         pid, mark = split(process)
         if not mark:
-            return head, ()
+            return head, None
         self._settle(process)
         image = self._images.find(process)
         if image is None:
             # Of what nobody knows no generation has names: they are one.
-            return self._unknown.get(pid) or self._unknown.put(pid, head), ()
-        images = self._images.all(pid)
-        earlier = [each for each in images[: images.index(image) + 1] if each.base == image.base]
-        return _head(pid, image), earlier
+            return self._unknown.get(pid) or self._unknown.put(pid, head), None
+        return _head(pid, image), image if self._images.earlier(pid, image, 1) else None
 
-    def _of_images(self, head: bytes, images: Sequence[Image], stack: bytes) -> bytes:
+    def _of_images(self, head: bytes, own: Image, stack: bytes) -> bytes:
         pid, _ = split(int.from_bytes(head, "big"))
         addresses = struct.unpack_from(f">{len(stack) // _ADDRESS - 1}Q", stack, _ADDRESS)
-        wanted = [self._origin(pid, images[-1], each) for each in addresses]
-        for image in images:
-            if [self._origin(pid, image, each) for each in addresses] == wanted:
+        wanted = [(each, self._origin(pid, own, each)) for each in addresses]
+        for image in self._images.earlier(pid, own, _MOST_COMPARED):
+            if all(self._origin(pid, image, each) == origin for each, origin in wanted):
                 return _head(pid, image) + stack[_ADDRESS:]
-        return stack
+        return _head(pid, own) + stack[_ADDRESS:]
 
 
 def _head(pid: int, image: Image) -> bytes:

@@ -41,6 +41,9 @@ _NO_WAKEUP = 1
 _RECORD = struct.Struct("=QII")
 """Time of CLOCK_MONOTONIC in ns, slot of the process, its generation."""
 
+_HALF = 1 << 31
+"""Of the numbers that a word of 32 bits can have."""
+
 _ROOM = 1 << 18
 """Bytes for records: 10,000 of them between two looks."""
 
@@ -78,9 +81,15 @@ class Numbering:
         self._early = waiting[at:]
         return numbered
 
-    def _begin(self, change: Change) -> None:
-        _, slot, generation = change
+    def whole(self, slot: int, generation: int) -> int:
+        """A generation near the present one, of which programs have the lower 32 bits alone."""
         present = self._present.get(slot, 0)
+        return present + (generation - present + _HALF) % (2 * _HALF) - _HALF
+
+    def _begin(self, change: Change) -> None:
+        slot = change.slot
+        present = self._present.get(slot, 0)
+        generation = self.whole(slot, change.generation)
         if generation <= present:
             # Of another process of the slot, on another CPU: it was taken for missing.
             self.lost -= 1
@@ -134,7 +143,7 @@ class Generations:
         context = bytearray(struct.pack("=II", slot, 0))
         commands.run_syscall_program(self._advancing, context)
         self._numbering.skipped[slot] += 1
-        return int(struct.unpack_from("=I", context, 4)[0])
+        return self._numbering.whole(slot, struct.unpack_from("=I", context, 4)[0])
 
     def number(self, events: Sequence[ProcessEvent]) -> list[ProcessEvent]:
         """The events, which are in the order of time, with the generations of their processes by then."""
