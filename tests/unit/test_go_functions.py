@@ -110,3 +110,17 @@ def test_a_damaged_table_gives_a_name_or_none(place, patch, offset):
         found = functions.around(TEXT + offset)
         assert found is None or isinstance(found[0], str)
         list(functions.addresses(("main.main",)))
+
+
+@pytest.mark.parametrize(
+    ("length", "end", "expected"), [(1024, b"\0", "m" * 1024), (1025, b"\0", None), (5000, b"", None), (9, b"", None)]
+)
+def test_a_name_that_is_long_or_has_no_end_is_none(length, end, expected):
+    """Names of the neighbouring table would be shown as a part of it."""
+    table = older(8)
+    at = len(table)
+    names = struct.pack("<I", at)
+    place = table.index(struct.pack("<QI", TEXT + 0x40, len(table) - len(NAMES) + place_of("main.main")))
+    made = table[: place + 8] + names + table[place + 12 :] + b"m" * length + end
+    found = go_functions(Made(made)).around(TEXT + 0x40)
+    assert found == (expected and (expected, TEXT + 0x40))

@@ -22,7 +22,8 @@ _START = struct.Struct("<IHBB")
 _ADDRESSES = {4: "I", 8: "Q"}
 _MOST = 1 << 20
 """Functions of a program."""
-_LONGEST = 1 << 12
+_LONGEST = 1 << 10
+"""Bytes of a name; what is longer, or has no end, is none."""
 _PIECE = 1 << 12
 """Functions that are looked at between two checks of the costs."""
 _RELOCATION = struct.Struct("<QQq")
@@ -99,8 +100,8 @@ class GoFunctions:
 
     def _name(self, place: int) -> str:
         at = self._name_place(place)
-        end = self._table.find(b"\0", at, at + _LONGEST)
-        return self._table[at : end if end >= 0 else at + _LONGEST].decode(errors="replace")
+        end = self._table.find(b"\0", at, at + _LONGEST + 1)
+        return self._table[at:end].decode(errors="replace") if end >= 0 else ""
 
 
 class _Table:
