@@ -9,6 +9,7 @@ from sonde.engines.kernel.generations import Change, Numbering
 from sonde.symbols.images import Images, mark_of
 from sonde.symbols.mappings import VDSO, Mapping, MappingTable, origin
 from sonde.symbols.perf_map import Home, PerfMap
+from sonde.symbols.process import ProcessNames
 from sonde.symbols.process_events import Executed, Exited, Forked, Mapped
 from sonde.symbols.same_names import SameNames
 
@@ -247,3 +248,44 @@ def test_mappings_without_end_take_no_names_away(pid, count):
         there = Mapping(1 << 20, (1 << 20) + 16, 0, "fe:00", 1, "/program", True)
         images.take(Mapped(0, pid, there, 0, generation))
     assert images.find((900 + count & (1 << 32) - 1) << 32 | 7).find(3).path == "/program"
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_code_that_is_made_executable_after_it_was_mapped_has_generations_from_then_on(seed):
+    """The kernel counts no such change: who names code has it count one when it is told."""
+    chance = random.Random(seed)
+    names = ProcessNames(proc="")
+    counted = 2
+    for event in (Executed(0, 7, 0), Mapped(0, 7, vdso(900), 0, 1), Mapped(0, 7, code("first"), 0, 2)):
+        names.take(event)
+    expected = {2: "/first"}
+
+    def advance(pid):
+        nonlocal counted
+        assert pid == 7
+        counted += 1
+        return counted
+
+    for number in range(30):
+        is_counted = chance.random() < 0.5
+        counted += is_counted
+        names.take(Mapped(0, 7, code(f"{number}"), 0, counted))
+        if is_counted:
+            expected[counted] = f"/{number}"
+        before = counted
+        names.follow_compiled(advance)
+        assert counted - before == (not is_counted)
+        expected[counted] = f"/{number}"
+    for generation, path in expected.items():
+        assert names.mapping((900 + generation) << 32 | 7, 3).path == path
+
+
+def test_a_child_does_not_take_its_parents_numbers_for_its_own():
+    images = Images()
+    for event in (Executed(0, 7, 50), Mapped(0, 7, vdso(900), 0, 51), Mapped(0, 7, code("one"), 0, 52)):
+        images.take(event)
+    images.take(Forked(0, 8, 7, 3))
+    images.take(Mapped(0, 8, code("two"), 0, 4))
+    assert not images.uncounted
+    assert images.find((900 + 3) << 32 | 8).find(3).path == "/one"
+    assert images.find((900 + 4) << 32 | 8).find(3).path == "/two"

@@ -60,13 +60,15 @@ class Image:
     """What a process has mapped from an exec, or from when code has taken the place of other code, to the next, or to
     the process's end."""
 
-    __slots__ = ("_is_shared", "base", "end", "first", "is_past", "is_told", "is_whole", "named", "table")
+    __slots__ = ("_is_shared", "base", "end", "first", "is_past", "is_told", "is_whole", "named", "table", "told")
 
     def __init__(self, table: MappingTable | None = None, base: int = 0, is_whole: bool = True) -> None:
         self.base = base
         """The page of the vdso, 0 if it is not known."""
         self.first = 0
         """Its first generation."""
+        self.told = 0
+        """The generation of the mapping that was told last."""
         self.end: int | None = None
         """The generation of another image after its last one, if there is one."""
         self.named: int | None = None
@@ -261,6 +263,9 @@ class Images:
         self.held = 0
         """Mappings that past images take: one for each image, and those of tables that no present image shares."""
         self._due = spare
+        self.uncounted: set[int] = set()
+        """Processes in which code has taken the place of other code without a generation of its own, for who counts
+        to begin the next one: what was made executable after it was mapped is counted by nobody (mprotect(2))."""
         self.replaced = 0
         """How often code has taken the place of other code."""
         self.forgotten = 0
@@ -354,20 +359,28 @@ class Images:
 
     def _map(self, pid: int, mapping: Mapping, mark: int, generation: int) -> None:
         image = self._current(pid)
-        is_new = bool(mark) and mark != image.mark
+        self._tell(pid, generation)
+        is_new, first = bool(mark) and mark != image.mark, generation
         if is_new:
             # The vdso of a program that has just been executed tells the base.
             base = mark_of(mapping.start) if mapping.path == VDSO else image.base
-            generation = mark - base & _PID
-        else:
-            is_new = generation > image.first and mapping.path != VDSO and image.is_replaced_by(mapping)
-        self._tell(pid, generation)
+            first = mark - base & _PID
+            self._tell(pid, first)
+        elif mapping.path != VDSO and image.is_replaced_by(mapping):
+            is_counted = generation > image.told or pid in self.uncounted or not generation
+            is_new = generation > image.first or not is_counted
+            if not is_counted:
+                self.uncounted.add(pid)
+                first = max(image.first, image.told) + 1
         if is_new:
-            self._begin(pid, image.replace(mapping, generation))
+            is_ahead = first > generation and not mark
+            image = self._begin(pid, image.replace(mapping, first))
+            image.told = first if is_ahead else generation
             self.replaced += 1
         else:
             self._add(pid, image, mapping)
             image.is_told = image.is_told or generation > 0
+            image.told = max(image.told, generation)
 
     def _tell(self, pid: int, generation: int) -> None:
         slot = pid % GENERATION_SLOTS

@@ -72,6 +72,8 @@ class ProcessNames:
     def follow_compiled(self, advance: Callable[[int], int | None]) -> bool:
         """Look at the maps of code that processes have compiled; whether there are any. Where code has got another name
         `advance` begins a new generation of the process and gives its number, None if nobody records it."""
+        while self._images.uncounted:
+            advance(self._images.uncounted.pop())
         for pid, place in self._compiled.moved(self._program_of):
             generation = advance(pid)
             if generation is not None:
