@@ -40,7 +40,7 @@ class Follower:
         hit = self.breakpoints.hit
         next_stop = self.placement.wait
         lost = threads.spaces.losses.found
-        status = 0
+        status, is_due = 0, False
         try:
             while True:
                 threads.stopped = 0
@@ -49,9 +49,13 @@ class Follower:
                 if held or threads.early:
                     self.placement.part()
                 if words[stops.SENT] != reader.received or (held and len(held) == len(known)):
-                    self.listen()
-                    continue
-                if held and self._patient:
+                    # Who sends without an end keeps no thread that has stopped from being seen.
+                    tid, status = wait(-1, WAIT | os.WNOHANG) if is_due else (0, 0)
+                    if not tid:
+                        is_due = True
+                        self.listen()
+                        continue
+                elif held and self._patient:
                     tid, status = wait(-1, WAIT | os.WNOHANG)
                     if not tid:
                         self._listen_briefly()
@@ -63,7 +67,7 @@ class Follower:
                         continue
                 else:
                     tid, status = next_stop()
-                threads.stopped = tid
+                threads.stopped, is_due = tid, False
                 if status == ptrace.SECCOMP_STOP:
                     filtered(tid)
                 elif status == ptrace.SYSCALL_STOP:

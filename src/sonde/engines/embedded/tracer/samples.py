@@ -25,10 +25,10 @@ _LONG = 2 * MILLISECOND
 
 
 def ask(threads: TracedThreads) -> None:
-    """Have the threads that run stop, to be told of by RAN."""
+    """Have threads that run stop, to be told of by RAN: as many as there is time for."""
     running, sampled, traps = threads.running, threads.sampled, threads.traps
     looks = traps is not None and traps.is_time_to_look(monotonic_ns())
-    for tid in list(threads.requests):
+    for tid in threads.asking.take(threads.requests):
         if traps is not None and tid in traps and not (looks and running.runs(tid) and traps.cannot_stop(tid)):
             continue
         if _may_stop(threads, tid) and running.runs(tid):
@@ -48,7 +48,7 @@ def at_end(threads: TracedThreads, tid: int) -> tuple[int, int]:
 
 def _may_stop(threads: TracedThreads, tid: int) -> bool:
     """Whether the thread goes on by itself, outside of calls that are known."""
-    return not (
+    return tid in threads.requests and not (
         tid in threads.held or tid in threads.unfinished or tid in threads.inside or tid in threads.standing
         or tid in threads.turning or tid in threads.starting or tid in threads.announced
     )  # fmt: skip

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from mmap import mmap
 
 from sonde.engines.embedded.tracer import commands, ptrace, stops
+from sonde.engines.embedded.tracer.asking import AskingTurns
 from sonde.engines.embedded.tracer.awaited_returns import AwaitedReturns
 from sonde.engines.embedded.tracer.code_spaces import CodeSpaces
 from sonde.engines.embedded.tracer.executables import Executables
@@ -72,7 +73,7 @@ class TracedThreads:
     the stack pointers where threads have thrown exceptions that are not caught;
     `ended_early`: threads and their statuses of wait(2), which ended where something else was waited for.
     `outside`: at the end, those that are in no slot any more.
-    `running` knows which run; `sampled`: what is known of samples; `traps`: the
+    `running` knows which run; `asking`: which are looked at for that; `sampled`: what is known of samples; `traps`: the
     clocks that stop threads for these, None where sonde asks for it. `unfinished`: what they leave by a stop for a
     sample, and make once more; with what is to be put back behind that, if it goes on (samples.py).
     `installing`: what threads in a system call install. `turning`, `stepping`: see stepping.py.
@@ -105,6 +106,7 @@ class TracedThreads:
         self.repeating: dict[int, int] = {}
         self.renewed: set[int] = set()
         self.running = RunningThreads()
+        self.asking = AskingTurns()
         self.sampled: dict[int, SampledThread] = {}
         self.traps: ClockTraps | None = None
         self.unfinished: dict[int, Unfinished | None] = {}
