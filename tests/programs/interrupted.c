@@ -55,6 +55,12 @@ static long waitalls(struct kind *k) { int p[2]; socketpair(AF_UNIX, SOCK_STREAM
 static long sendfiles(struct kind *k) { int p[2]; socketpair(AF_UNIX, SOCK_STREAM, 0, p); pthread_t t; pthread_create(&t, 0, drain, (void *)(long)p[0]); int f = memfd_create("x", 0); ftruncate(f, 4 << 20); LOOP { off_t o = 0; WANT(sendfile(p[1], f, &o, 1 << 20) == 1 << 20 && o == 1 << 20); } return 0; }
 static long randoms(struct kind *k) { char *b = malloc(1 << 22); LOOP WANT(getrandom(b, 1 << 22, 0) == 1 << 22); return 0; }
 static long zeros(struct kind *k) { int f = open("/dev/zero", O_RDONLY); char *b = malloc(1 << 24); LOOP WANT(read(f, b, 1 << 24) == 1 << 24); return 0; }
+static long zerovs(struct kind *k) { int f = open("/dev/zero", O_RDONLY); char *b = malloc(1 << 24); struct iovec v[3] = {{b, 1 << 22}, {b, 10}, {b, 1 << 23}}; LOOP { WANT(readv(f, v, 3) == (3 << 22) + 10); WANT(preadv(f, v, 3, 5) == (3 << 22) + 10); WANT(pread(f, b, 1 << 23, 5) == 1 << 23); } return 0; }
+static struct iovec vector[4];
+static char kept[sizeof vector];
+static void *shares(void *a) { long r = writev((long)a, vector, 4); (void)r; return 0; }
+static void *writer(void *a) { LOOP shares(a); return 0; }
+static long shareds(struct kind *k) { int p[2]; pipe(p); pthread_t t; pthread_create(&t, 0, drain, (void *)(long)p[0]); char *b = calloc(1, 1 << 20); for (int i = 0; i < 4; i++) vector[i] = (struct iovec){b, 1 << 18}; memcpy(kept, vector, sizeof kept); pthread_create(&t, 0, writer, (void *)(long)p[1]); LOOP { WANT(writev(p[1], vector, 4) == 1 << 20); WANT(!memcmp(vector, kept, sizeof kept)); } return 0; }
 static long urandoms(struct kind *k) { int f = open("/dev/urandom", O_RDONLY); char *b = malloc(1 << 22); LOOP WANT(read(f, b, 1 << 22) == 1 << 22); return 0; }
 static long allocates(struct kind *k) { int f = memfd_create("y", 0); LOOP { WANT(posix_fallocate(f, 0, 64 << 20) == 0); ftruncate(f, 0); } return 0; }
 static void *waker(void *a) { int *w = a; LOOP { __atomic_fetch_add(w, 1, __ATOMIC_SEQ_CST); syscall(SYS_futex, w, FUTEX_WAKE, 1, 0, 0, 0); burn(); burn(); } return 0; }
@@ -81,7 +87,7 @@ static long locks(struct kind *k) { char n[] = "/tmp/lockXXXXXX"; int f = mkstem
 static long plain(struct kind *k) { LOOP WANT(getppid() > 0); return 0; }
 
 #define K(x) {#x, x}
-static struct kind kinds[] = {K(naps), K(polls), K(ppolls), K(selects), K(epolls), K(epwait2s), K(reads), K(writes), K(writevs), K(sends), K(sendmsgs), K(waitalls), K(sendfiles), K(randoms), K(zeros), K(urandoms), K(allocates), K(futexes), K(sems), K(semtimes), K(msgs), K(sigwaits), K(accepts), K(accepttimes), K(connects), K(recvtimes), K(getevents), K(timerfds), K(eventfds), K(forks), K(locks), K(plain)};
+static struct kind kinds[] = {K(naps), K(polls), K(ppolls), K(selects), K(epolls), K(epwait2s), K(reads), K(writes), K(writevs), K(sends), K(sendmsgs), K(waitalls), K(sendfiles), K(randoms), K(zeros), K(zerovs), K(shareds), K(urandoms), K(allocates), K(futexes), K(sems), K(semtimes), K(msgs), K(sigwaits), K(accepts), K(accepttimes), K(connects), K(recvtimes), K(getevents), K(timerfds), K(eventfds), K(forks), K(locks), K(plain)};
 
 int main(int n, char **a)
 {

@@ -10,7 +10,7 @@ WRITE, SIGRETURN, IOCTL, WRITEV, CLONE, KILL, SIGQUEUE, PRCTL, TKILL, RESTART, T
     1, 15, 16, 20, 56, 62, 129, 157, 200, 219, 234, 297,
 )  # fmt: skip
 MMAP, MPROTECT, MUNMAP, SIGACTION, PKEY_MPROTECT = 9, 10, 11, 13, 329
-READ, SENDFILE, SENDTO, RECVFROM, SENDMSG, GETRANDOM = 0, 40, 44, 45, 46, 318
+READ, PREAD64, READV, SENDFILE, SENDTO, RECVFROM, SENDMSG, PREADV, GETRANDOM = 0, 17, 19, 40, 44, 45, 46, 295, 318
 PERF_EVENT_OPEN, KCMP, SCHED_SETATTR, SECCOMP, BPF, PIDFD_GETFD = 298, 312, 314, 317, 321, 438
 """Those that are met one by one; for others see `sonde.arch.call_numbers`. SIGRETURN is rt_sigreturn,
 SIGACTION rt_sigaction, SIGQUEUE
@@ -41,11 +41,18 @@ semtimedop, epoll_wait, epoll_pwait, fallocate, accept4, recvmmsg, getrandom, se
 epoll_pwait2."""
 
 MOVING = {
-    READ: (1, 2), WRITE: (1, 2), WRITEV: (1, 2), SENDFILE: (-1, 3), SENDTO: (1, 2), RECVFROM: (1, 2), SENDMSG: (1, 1),
+    READ: (1, 2), WRITE: (1, 2), PREAD64: (1, 2), SENDFILE: (-1, 3), SENDTO: (1, 2), RECVFROM: (1, 2),
     GETRANDOM: (0, 1),
 }  # fmt: skip
 """Calls that return what they have moved by then where the thread is to stop: the numbers of the arguments that tell
-where the bytes or the vector of pieces are, -1 if none does, and how many there are. SENDMSG has both in memory."""
+where the bytes are, -1 if none does, and how many there are."""
+
+PIECEWISE = {READV: READ, WRITEV: WRITE, PREADV: PREAD64, SENDMSG: SENDTO}
+"""Those that move a vector of pieces in memory, and the call that moves one piece. Its second and third arguments tell
+where that is and its size."""
+
+FILE_OFFSET = 3
+"""Which argument is the offset in the file, of PREAD64 and PREADV: of the latter its lower 64 bits, which are all."""
 
 UNINTERRUPTED = frozenset((
     3, 4, 5, 6, 8, 9, 10, 11, 12, 13, 14, 21, 22, 24, 25, 27, 28, 32, 33, 39, 41, 51, 52, 55, 60, 63,

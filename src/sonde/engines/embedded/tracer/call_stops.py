@@ -24,7 +24,7 @@ _OPERATION, _NUMBER = 0, 3
 def filtered(threads: TracedThreads, tid: int) -> None:
     """A filter stopped the thread at a system call: the filter's data says what is wanted of it."""
     data = own_filters.data_of_stop(threads, tid)
-    if data is None or not threads.tracing or tid in threads.stepping:
+    if data is None or not threads.tracing or tid in threads.stepping or samples.is_moving_piece(threads, tid):
         # One that steps has told of the call when it entered it.
         threads.proceed(tid)
         return

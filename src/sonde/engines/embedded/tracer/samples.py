@@ -15,8 +15,13 @@ A thread whose calls stop anyway is known to be in one, and is left alone there.
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
+
 from sonde.engines.embedded.tracer import interruptions, ptrace, stops, unfinished
+from sonde.engines.embedded.tracer.plan import RETURN
 from sonde.engines.embedded.tracer.threads import SampledThread, TracedThreads
+from sonde.machine import proc
 from sonde.machine.system import monotonic_ns
 from sonde.model.units import MILLISECOND
 
@@ -105,23 +110,52 @@ def _have_call_go_on(threads: TracedThreads, tid: int) -> None:
 def go_on(threads: TracedThreads, tid: int) -> None:
     """The thread stopped because the guardian asked for it: if that cut a call short it goes on. Raises OSError."""
     left = unfinished.rest(tid) if ptrace.called(tid) >= 0 else None
-    if left is not None and not interruptions.has_signal(tid):
-        threads.unfinished[tid] = unfinished.go_on(tid, left)
-        threads.repeating[tid] = ptrace.called(tid)
+    if left is None or interruptions.has_signal(tid) or (left.pieces and _may_be_refused(threads, tid)):
+        return
+    wanted = threads.wanted.get(left.number, 0)
+    if left.pieces and wanted & RETURN:
+        # What moves a piece is a call that the program has not made: it is neither told nor looked up.
+        threads.inside[tid] = left.number << 4 | wanted
+    _make_once_more(threads, tid, left)
+
+
+def _make_once_more(threads: TracedThreads, tid: int, left: unfinished.Unfinished) -> None:
+    threads.unfinished[tid] = left
+    threads.repeating[tid] = left.number
+    unfinished.go_on(tid, left)
+
+
+def _may_be_refused(threads: TracedThreads, tid: int) -> bool:
+    """Whether the thread has a filter of its own, which may refuse a call that it has not made. Raises OSError."""
+    found = proc.status(tid)
+    if found.get("Seccomp", "0") == "0":
+        return False
+    ours = int(proc.status(os.getpid()).get("Seccomp_filters", "0"))
+    ours += threads.filters and threads.requests.get(tid) == ptrace.CONT
+    return "Seccomp_filters" not in found or int(found["Seccomp_filters"]) > ours
+
+
+def is_moving_piece(threads: TracedThreads, tid: int) -> bool:
+    """Whether the call that the thread enters is one that the guardian has it make for a piece of a vector."""
+    call = threads.unfinished.get(tid)
+    return call is not None and bool(call.pieces)
 
 
 def called(threads: TracedThreads, tid: int) -> bool:
     """A thread with a call that is made once more stops at its entry or exit: whether it has gone on, and nobody else
     is concerned."""
     if not is_leaving(threads, tid):
-        if _steps(threads, tid):
+        if _steps(threads, tid) and not is_moving_piece(threads, tid):
             return False
         threads.proceed(tid)
         return True
     finish(threads, tid)
+    if tid in threads.unfinished:
+        threads.proceed(tid)
+        return True
+    threads.repeating.pop(tid, None)
     if tid in threads.inside:
         return False
-    threads.repeating.pop(tid, None)
     used = threads.running.used(tid)
     has_clock = threads.traps is not None and tid in threads.traps
     if not has_clock and tid in threads.sampled and used - threads.sampled[tid].used > _LONG:
@@ -159,7 +193,16 @@ def is_leaving(threads: TracedThreads, tid: int) -> bool:
 
 
 def finish(threads: TracedThreads, tid: int) -> None:
-    """The thread leaves a call that was made once more, or a signal comes before it could be."""
+    """The thread leaves a call that was made once more, or a signal comes before it could be. If there are more pieces
+    it makes one more call, and is still `unfinished`."""
     call = threads.unfinished.pop(tid, None)
-    if call is not None:
-        unfinished.finish(tid, call)
+    if call is None:
+        return
+    with suppress(OSError):
+        left = unfinished.next_piece(tid, call)
+        if left is not None:
+            _make_once_more(threads, tid, left)
+            # The kernel looks for a call to be made once more only where it stops behind the exit.
+            threads.ptrace(ptrace.INTERRUPT, tid, 0, 0)
+            return
+    unfinished.finish(tid, call)
