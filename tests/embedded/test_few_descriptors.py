@@ -1,14 +1,23 @@
 """Where sonde may open few files it does what it can, or says that this is the reason, and leaves nothing behind."""
 
+import errno
 import functools
+import os
 import resource
 import subprocess
 import sys
+from contextlib import contextmanager
+from types import SimpleNamespace
 
 import pytest
 from support.command.guarded import comes
 from support.command.targets import program
 
+from sonde.engines.embedded.remarks import Remarks
+from sonde.engines.embedded.tracer import events, samples, stops
+from sonde.engines.embedded.tracer.asking import AskingTurns
+from sonde.engines.embedded.tracer.code_spaces import Losses
+from sonde.engines.embedded.tracer.running_threads import RunningThreads
 from sonde.machine import proc
 
 THREADS = """
@@ -64,11 +73,94 @@ def test_samples_come_from_proc_where_each_thread_cannot_have_an_event(most, thr
 
 
 @pytest.mark.long
-def test_stacks_are_had_by_stops_or_refused_where_each_thread_cannot_have_an_event(threads):
+@pytest.mark.parametrize("most", [40, 60])
+def test_stacks_are_had_by_stops_or_refused_where_each_thread_cannot_have_an_event(most, threads):
     text = "profile-997 { @[ustack()] = count(); } tick-1s { exit(0); }"
-    done = limited(40, "-n", text, "-p", str(threads.pid))
+    done = limited(most, "-n", text, "-p", str(threads.pid))
     assert done.returncode == 0, done.stderr
     assert "`main+" in done.stdout
-    done = limited(40, "-xsampling=running", "-n", text, "-p", str(threads.pid))
+    said = " ".join(done.stderr.split())
+    assert said.count("threads are asked to stop for samples, not stopped by clocks") == 1
+    assert said.count("`ulimit -n`") == 1
+    done = limited(most, "-xsampling=running", "-n", text, "-p", str(threads.pid))
     assert done.returncode == 1
     assert "`ulimit -n`" in done.stderr
+
+
+@contextmanager
+def most_files(more):
+    """So many more may be open, in this process."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    found = [int(name) for name in os.listdir("/proc/self/fd")]
+    lowest = next(number for number in range(len(found) + 1) if number not in found)
+    filled = [os.dup(0) for number in range(lowest, max(found)) if number not in found]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(found) + 1 + more, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        for each in filled:
+            os.close(each)
+
+
+@pytest.mark.parametrize("more", range(6))
+def test_threads_that_cannot_be_looked_at_are_not_taken_for_such_that_wait(more):
+    """Fewer files are kept, and with no descriptor at all that is an error."""
+    running = RunningThreads()
+    with most_files(more):
+        found = []
+        for tid in (os.getpid(), 1, 2, os.getpid(), os.getppid(), os.getpid()):
+            try:
+                found.append(running.runs(tid))
+            except OSError as error:
+                found.append(error.errno)
+    for tid in (os.getpid(), 1, 2, os.getppid()):
+        running.forget(tid)
+    if more:
+        assert found[0] is found[3] is found[5] is True
+        assert errno.EMFILE not in found
+    else:
+        assert found == [errno.EMFILE] * 6
+
+
+def test_samples_that_could_not_be_taken_are_told(monkeypatch):
+    def runs(tid):
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    losses = Losses()
+    threads = SimpleNamespace(
+        running=SimpleNamespace(runs=runs), sampled={}, asking=AskingTurns(), requests={os.getpid(): 0},
+        spaces=SimpleNamespace(losses=losses),
+    )  # fmt: skip
+    monkeypatch.setattr(samples, "_may_stop", lambda threads, tid: True)
+    samples.ask(threads)
+    assert losses.found == {(os.getpid(), stops.UNSAMPLED, errno.EMFILE): 1}
+    remarks = Remarks()
+    remarks.lost(7, b"seven", stops.UNSAMPLED, 3, errno.EMFILE)
+    remarks.tell_losses()
+    assert [("`ulimit -n`" in text, "3 samples of process 7 (seven)" in text) for text in remarks.texts] == [
+        (True, True)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("error", "is_told"), [(0, False), (errno.EACCES, False), (errno.EMFILE, True), (errno.ENOMEM, True)]
+)
+def test_the_reason_for_asking_is_told_unless_clocks_are_refused(error, is_told):
+    remarks = Remarks()
+    remarks.without_clocks(error)
+    assert [("`ulimit -n`" in text) for text in remarks.texts] == [error == errno.EMFILE] * is_told
+
+
+@pytest.mark.parametrize(("error", "is_told"), [(errno.EACCES, False), (errno.ESRCH, False), (errno.EMFILE, True)])
+def test_a_program_that_gets_no_clock_is_told_unless_it_may_not_be_looked_at(error, is_told):
+    def executed(tid, former):
+        raise OSError(error, os.strerror(error))
+
+    losses = Losses()
+    threads = SimpleNamespace(
+        forget_hold=lambda tid: None, traps=SimpleNamespace(executed=executed), breakpoints={}, starting=set(),
+        early={}, executed=lambda tid, former: None, spaces=SimpleNamespace(losses=losses, wanted=False),
+    )  # fmt: skip
+    events._exec(threads, os.getpid(), os.getpid())
+    assert bool(losses.found) == is_told

@@ -13,7 +13,7 @@ from sonde.engines.embedded.sources.contexts import Contexts
 from sonde.engines.embedded.sources.stops import Handler, Hooks, Record, StopSource
 from sonde.engines.embedded.sources.tail_callees import TailCallees
 from sonde.engines.embedded.sources.timers import TimerSource
-from sonde.engines.embedded.tracer.stops import EXEC, EXIT, FORK, HELD, LOST, RAN
+from sonde.engines.embedded.tracer.stops import EXEC, EXIT, FORK, HELD, LOST, RAN, UNSAMPLED
 from sonde.launch import GuardianError
 from sonde.model.errors import AbortedError, EngineError
 from sonde.model.spec import devices
@@ -156,7 +156,10 @@ class LiveSources:
 
         def lose(record: Record) -> None:
             task = self._world.access.threads.by_tid.get(record[2])
-            self._breakpoints_lost += record[5]
+            if record[4] == UNSAMPLED and self._periods is not None:
+                self._periods.lost += record[5]
+            else:
+                self._breakpoints_lost += record[5]
             remarks.lost(task.pid if task else record[2], task.comm if task else b"?", *record[4:7])
 
         handlers |= {EXEC: look, LOST: lose}
@@ -212,7 +215,7 @@ class LiveSources:
                 self._has_begun = True
             followed.tracees.begin(self._plan, followed.evaluation)
             if self._stopped_samples is not None:
-                self._stopped_samples.set_traps(followed.tracees)
+                followed.remarks.without_clocks(self._stopped_samples.set_traps(followed.tracees))
             if self._plan.refusals:
                 require_native(followed)
             adopt_present(followed, self._world.access.threads)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import time
@@ -31,7 +32,13 @@ _LOST = {
     stops.UNREAD: "the memory of {where} could not be looked at{why}: its functions are not told",
     stops.UNCOUNTED: "{count} static probes of {where} could not be switched on{why}: they do not fire where the "
     "program asks first",
+    stops.UNSAMPLED: "{count} samples of {where} could not be taken{why}",
 }
+
+_MORE_FILES = "raise the limit of open files: `ulimit -n`"
+
+_REFUSED = (errno.EACCES, errno.EPERM, errno.ENOSYS, errno.EINVAL, errno.E2BIG, errno.ENOENT, errno.EOPNOTSUPP)
+"""By which perf_event_open(2) says that this user, or kernel, has no such clocks."""
 
 
 def _shown(name: bytes) -> str:
@@ -75,7 +82,19 @@ class Remarks:
         for (kind, error), (count, named) in sorted(self._lost.items()):
             where = f"process {_named(list(named.items()))}"
             why = f": {os.strerror(error)}" if error else ""
-            self._add(_LOST[kind].format(count=count, where=where, why=why))
+            more = f"; {_MORE_FILES}" if error == errno.EMFILE else ""
+            self._add(_LOST[kind].format(count=count, where=where, why=why) + more)
+
+    def without_clocks(self, error: int) -> None:
+        """Threads cannot have the clocks that would stop them for samples. Most often the user may not have any, which
+        is told in the documentation."""
+        if error == errno.EMFILE:
+            self._add(
+                "threads are asked to stop for samples, not stopped by clocks: an event for each of them takes more "
+                f"descriptors than there are; {_MORE_FILES}"
+            )
+        elif error and error not in _REFUSED:
+            self._add(f"threads are asked to stop for samples, not stopped by clocks: {os.strerror(error)}")
 
     def _add(self, text: str) -> None:
         if text not in self.texts:

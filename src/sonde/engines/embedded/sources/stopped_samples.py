@@ -120,12 +120,14 @@ class StoppedSamples:
         self._asked_until = 0
         """Until when those that have no clock are asked each time (monotonic, ns)."""
 
-    def set_traps(self, tracees: Tracees) -> None:
-        """Have threads stop by themselves, if the kernel has clocks for that: few are asked then."""
+    def set_traps(self, tracees: Tracees) -> int:
+        """Have threads stop by themselves, if the kernel has clocks for that: few are asked then. 0 or an errno."""
         wanted = tuple(dict.fromkeys(self._timers.clocks[number].period for number in self._timers.stopped))
-        if tracees.set_traps(wanted):
+        error = tracees.set_traps(wanted)
+        if not error:
             self.traps = wanted
             self._timers.ask_seldom(True)
+        return error
 
     def handle(self, record: Record, task: TracedTask) -> None:
         """The handler of RAN, for a thread whose registers are in the buffer. A clock that counts the process's own

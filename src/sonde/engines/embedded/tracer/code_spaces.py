@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections import Counter, deque
 from collections.abc import Sequence
@@ -36,8 +37,9 @@ def has_memory(tid: int) -> bool:
     """Whether the thread has not ended, and is not about to."""
     try:
         return bool(kernel_text(f"/proc/{tid}/maps"))
-    except OSError:
-        return False
+    except OSError as error:
+        # Then nothing says that it is gone.
+        return error.errno in (errno.EMFILE, errno.ENFILE)
 
 
 class CodeSpaces:

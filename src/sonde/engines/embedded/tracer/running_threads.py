@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 
 _LONGEST = 256
 _MOST_FILES = 256
 """Descriptors that are kept; a file of others is opened each time."""
+
+_NO_DESCRIPTOR = (errno.EMFILE, errno.ENFILE)
 
 _RUNS = b"R"
 
@@ -16,18 +19,23 @@ class RunningThreads:
 
     def __init__(self) -> None:
         self._files: dict[int, int] = {}
+        self._most = _MOST_FILES
         self._waiting: dict[int, bytes] = {}
 
     def runs(self, tid: int) -> bool:
         """Whether a thread has a CPU or waits for one. One that has waited for something else, and has got no CPU
-        since, still does: what the kernel counts of its turns says so for less than its state."""
+        since, still does: what the kernel counts of its turns says so for less than its state. Raises OSError where
+        it is there, and cannot be looked at."""
         try:
             counted = self._read(tid)
             if counted and counted == self._waiting.get(tid):
                 return False
-            with open(f"/proc/{tid}/stat", "rb", buffering=0) as file:
-                state = file.read(_LONGEST).rpartition(b") ")[2][:1]
-        except OSError:
+            descriptor = self._open(f"/proc/{tid}/stat")
+            try:
+                state = os.read(descriptor, _LONGEST).rpartition(b") ")[2][:1]
+            finally:
+                os.close(descriptor)
+        except (FileNotFoundError, ProcessLookupError):
             return False
         if state == _RUNS:
             return True
@@ -52,17 +60,29 @@ class RunningThreads:
                 # Another thread may have the number by now.
                 os.close(self._files.pop(tid))
         try:
-            descriptor = os.open(f"/proc/{tid}/schedstat", os.O_RDONLY | os.O_CLOEXEC)
+            descriptor = self._open(f"/proc/{tid}/schedstat")
         except FileNotFoundError:
             return b""
         try:
             counted = os.pread(descriptor, _LONGEST, 0)
         finally:
-            if len(self._files) < _MOST_FILES:
+            if len(self._files) < self._most:
                 self._files[tid] = descriptor
             else:
                 os.close(descriptor)
         return b"" if counted.startswith(b"0 0 ") else counted
+
+    def _open(self, path: str) -> int:
+        """A descriptor. If there is none left fewer are kept from then on. Raises OSError."""
+        while True:
+            try:
+                return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            except OSError as error:
+                if error.errno not in _NO_DESCRIPTOR or not self._files:
+                    raise
+            self._most = len(self._files) // 2
+            while len(self._files) > self._most:
+                os.close(self._files.popitem()[1])
 
     def forget(self, tid: int) -> None:
         """The thread is gone."""

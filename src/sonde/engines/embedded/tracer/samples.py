@@ -34,9 +34,14 @@ def ask(threads: TracedThreads) -> None:
     running, sampled, traps = threads.running, threads.sampled, threads.traps
     looks = traps is not None and traps.is_time_to_look(monotonic_ns())
     for tid in threads.asking.take(threads.requests):
-        if traps is not None and tid in traps and not (looks and running.runs(tid) and traps.cannot_stop(tid)):
+        try:
+            if traps is not None and tid in traps and not (looks and running.runs(tid) and traps.cannot_stop(tid)):
+                continue
+            is_asked = _may_stop(threads, tid) and running.runs(tid)
+        except OSError as error:
+            threads.spaces.losses.add(tid, stops.UNSAMPLED, error)
             continue
-        if _may_stop(threads, tid) and running.runs(tid):
+        if is_asked:
             sampled[tid] = SampledThread(True)
             threads.ptrace(ptrace.INTERRUPT, tid, 0, 0)
 

@@ -64,7 +64,7 @@ FUNCTION_RETURN = 11
 """A function that begins at a site has returned: as HIT, with the registers as the caller gets them."""
 
 LOST = 12
-"""What is wanted of the thread's memory is not there. a: UNWRITTEN ... UNCALLED; b: how many; c: an errno, or 0."""
+"""What is wanted of the thread's memory is not there. a: UNWRITTEN ... UNSAMPLED; b: how many; c: an errno, or 0."""
 
 MAPPED = 13
 """The thread has mapped code, or may execute more, and what is wanted there by then has been put in. A record of the
@@ -78,11 +78,12 @@ of the clock that has stopped it (traps.py), -1 where sonde had asked for it."""
 IN_CALL, OUTSIDE = 1, 2
 """IN_CALL: it was in a system call. OUTSIDE: its clock does not count the time in the kernel."""
 
-UNWRITTEN, UNRETURNED, TAKEN_OUT, PASSABLE, UNREAD, UNCOUNTED, UNCALLED = range(1, 8)
+UNWRITTEN, UNRETURNED, TAKEN_OUT, PASSABLE, UNREAD, UNCOUNTED, UNCALLED, UNSAMPLED = range(1, 9)
 """UNWRITTEN: breakpoints that could not be put. UNRETURNED: calls whose return has none. TAKEN_OUT: breakpoints that
 had to be taken out, as the thread that ran onto one could not go on otherwise. PASSABLE: how often one was out for a
 step, in which other threads could pass it. UNREAD: processes whose memory could not be looked at. UNCOUNTED: semaphores
-of static probes that could not be counted up. UNCALLED: calls whose return address is not behind a call."""
+of static probes that could not be counted up. UNCALLED: calls whose return address is not behind a call.
+UNSAMPLED: samples that could not be taken."""
 
 HELD = 1
 """The thread stays stopped until sonde says that it may go on."""

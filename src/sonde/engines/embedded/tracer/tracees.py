@@ -254,15 +254,15 @@ class Tracees:
         """Have the threads that run stop, each told of by RAN, which is held."""
         self._send(commands.SAMPLE)
 
-    def set_traps(self, periods: Sequence[int]) -> bool:
+    def set_traps(self, periods: Sequence[int]) -> int:
         """Have clocks of their own stop threads each time that they have used so many ns, each told of by RAN, which is
-        held. False where the kernel has none. To be called behind begin(), before go()."""
+        held. 0, or an errno where there are none. To be called behind begin(), before go()."""
         if len(periods) > commands.MOST_CLOCKS:
-            return False
+            return errno.EINVAL
         mark = int.from_bytes(os.urandom(_MARK_BYTES), "little")
         data = struct.pack(f"={1 + len(periods)}Q", mark, *periods)
         self._send(commands.TRAPS, 0, len(data), data)
-        return not self._answer(0, commands.SEIZED)[1]
+        return self._answer(0, commands.SEIZED)[1]
 
     def inject(self, number: int, tid: int, result: int) -> None:
         """Give the system call of a thread that is held by the record of that number another result: it is not made if
