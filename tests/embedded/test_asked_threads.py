@@ -11,7 +11,7 @@ from support.command.targets import program
 from test_below_filters import PERF_EVENT_OPEN, below
 
 from sonde.engines.embedded.tracer import commands, events, following, stops
-from sonde.engines.embedded.tracer.asking import LONGEST, SHARE, AskingTurns
+from sonde.engines.embedded.tracer.running_threads import LONGEST, SHARE, AskingTurns
 
 MANY = """
 #include <pthread.h>

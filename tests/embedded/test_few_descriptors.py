@@ -15,9 +15,8 @@ from support.command.targets import program
 
 from sonde.engines.embedded.remarks import Remarks
 from sonde.engines.embedded.tracer import events, samples, stops
-from sonde.engines.embedded.tracer.asking import AskingTurns
 from sonde.engines.embedded.tracer.code_spaces import Losses
-from sonde.engines.embedded.tracer.running_threads import RunningThreads
+from sonde.engines.embedded.tracer.running_threads import AskingTurns, RunningThreads
 from sonde.machine import proc
 
 THREADS = """

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from mmap import mmap
 
 from sonde.engines.embedded.tracer import commands, ptrace, stops
-from sonde.engines.embedded.tracer.asking import AskingTurns
 from sonde.engines.embedded.tracer.awaited_returns import AwaitedReturns
 from sonde.engines.embedded.tracer.code_spaces import CodeSpaces
 from sonde.engines.embedded.tracer.executables import Executables
@@ -16,7 +15,7 @@ from sonde.engines.embedded.tracer.fetching import Fetcher
 from sonde.engines.embedded.tracer.notifications import Notifications
 from sonde.engines.embedded.tracer.plan import HOLD_RETURN, RETURN, StopPlan, followed
 from sonde.engines.embedded.tracer.ring import RecordWriter
-from sonde.engines.embedded.tracer.running_threads import RunningThreads
+from sonde.engines.embedded.tracer.running_threads import AskingTurns, RunningThreads
 from sonde.engines.embedded.tracer.sites import FileSites
 from sonde.engines.embedded.tracer.unfinished import Unfinished
 from sonde.machine.system import monotonic_ns
