@@ -14,7 +14,7 @@ from support.command.guarded import comes
 from support.command.targets import program
 
 from sonde.engines.embedded.remarks import Remarks
-from sonde.engines.embedded.tracer import events, samples, stops
+from sonde.engines.embedded.tracer import samples, stops
 from sonde.engines.embedded.tracer.code_spaces import Losses
 from sonde.engines.embedded.tracer.running_threads import AskingTurns, RunningThreads
 from sonde.machine import proc
@@ -128,7 +128,7 @@ def test_samples_that_could_not_be_taken_are_told(monkeypatch):
 
     losses = Losses()
     threads = SimpleNamespace(
-        running=SimpleNamespace(runs=runs), sampled={}, asking=AskingTurns(), requests={os.getpid(): 0},
+        running=SimpleNamespace(runs=runs), sampled={}, asking=AskingTurns(), requests={os.getpid(): 0}, traps=None,
         spaces=SimpleNamespace(losses=losses),
     )  # fmt: skip
     monkeypatch.setattr(samples, "_may_stop", lambda threads, tid: True)
@@ -149,17 +149,3 @@ def test_the_reason_for_asking_is_told_unless_clocks_are_refused(error, is_told)
     remarks = Remarks()
     remarks.without_clocks(error)
     assert [("`ulimit -n`" in text) for text in remarks.texts] == [error == errno.EMFILE] * is_told
-
-
-@pytest.mark.parametrize(("error", "is_told"), [(errno.EACCES, False), (errno.ESRCH, False), (errno.EMFILE, True)])
-def test_a_program_that_gets_no_clock_is_told_unless_it_may_not_be_looked_at(error, is_told):
-    def executed(tid, former):
-        raise OSError(error, os.strerror(error))
-
-    losses = Losses()
-    threads = SimpleNamespace(
-        forget_hold=lambda tid: None, traps=SimpleNamespace(executed=executed), breakpoints={}, starting=set(),
-        early={}, executed=lambda tid, former: None, spaces=SimpleNamespace(losses=losses, wanted=False),
-    )  # fmt: skip
-    events._exec(threads, os.getpid(), os.getpid())
-    assert bool(losses.found) == is_told
