@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -141,6 +142,9 @@ def aborted(error: OSError) -> TracingError:
 
 def of_system(error: OSError) -> Error | None:
     """What the system lacks or refuses to anybody who traces; None if the error is of another kind."""
+    if error.errno == errno.EMFILE:
+        # No module could be read.
+        return Error(error.strerror or "", "raise the limit of open files: `ulimit -n`")
     from sonde.machine.obstacles import obstacle  # most systems have all
 
     found = obstacle(error)
