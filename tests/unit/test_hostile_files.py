@@ -53,7 +53,10 @@ def test_files_drawn_by_chance_end_well(directory):
     assert found["largest"][0] < 512
 
 
-READING = {"open_regular", "open_file", "open_named", "open_named_file", "read_regular", "read_named", "read_start"}
+READING = {
+    "open_regular", "open_file", "open_named", "open_named_file", "read_regular", "read_named", "read_start",
+    "kernel_start",
+}  # fmt: skip
 
 NAMED, RECORDED = "cli/test_named_files.py", "unit/test_hostile_recordings.py"
 
