@@ -6,7 +6,7 @@ import os
 import resource
 import subprocess
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import SimpleNamespace
 
 import pytest
@@ -88,13 +88,17 @@ def test_stacks_are_had_by_stops_or_refused_where_each_thread_cannot_have_an_eve
 
 @contextmanager
 def most_files(more):
-    """So many more may be open, in this process."""
+    """So many more may be open, in this process: all other numbers below the limit are taken."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    found = [int(name) for name in os.listdir("/proc/self/fd")]
-    lowest = next(number for number in range(len(found) + 1) if number not in found)
-    filled = [os.dup(0) for number in range(lowest, max(found)) if number not in found]
-    resource.setrlimit(resource.RLIMIT_NOFILE, (max(found) + 1 + more, hard))
+    highest = max(int(name) for name in os.listdir("/proc/self/fd"))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (highest + 1 + more, hard))
+    filled = []
     try:
+        with suppress(OSError):
+            while True:
+                filled.append(os.dup(0))
+        for _ in range(more):
+            os.close(filled.pop())
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
