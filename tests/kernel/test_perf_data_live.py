@@ -36,7 +36,10 @@ def script(path, fields):
     return subprocess.run(words, capture_output=True, text=True, check=True).stdout.splitlines()
 
 
-@pytest.fixture(scope="module", params=["file", "compressed", "pipe"])
+ALL = pytest.param("all", marks=(pytest.mark.long, pytest.mark.whole))
+
+
+@pytest.fixture(scope="module", params=["file", "compressed", "pipe", ALL])
 def recorded(request, tmp_path_factory):
     path = tmp_path_factory.mktemp("perf") / "perf.data"
     if request.param == "pipe":
@@ -46,7 +49,7 @@ def recorded(request, tmp_path_factory):
         pytest.importorskip("zstandard", reason="needs package python3-zstandard")
         record(path, *FEWER, "-z")
     else:
-        record(path, *EVENTS)
+        record(path, *(EVENTS if request.param == "all" else FEWER))
     return str(path)
 
 

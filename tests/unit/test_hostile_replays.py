@@ -19,7 +19,7 @@ import test_hostile_perf_data as perf_data
 from support.files import hostile_frames
 from support.files import hostile_replay_files as hostile
 from support.places import SUPPORT
-from support.suite.example_counts import count_of
+from support.suite.example_counts import count_of, share_of
 
 from sonde.engines.fired import MemoryRead
 from sonde.symbols.mappings import Mapping
@@ -150,7 +150,7 @@ def test_a_file_that_was_made_to_be_hostile_does_no_harm(tmp_path, kind):
     path, good = tmp_path / "file", tmp_path / "good"
     good.write_bytes(GOOD[kind]())
     with closing(ReplayServer(good, script)) as server:
-        for case, data in (*large(), *enumerate(drawn(count_of(5)))):
+        for case, data in (*share_of(large()), *enumerate(drawn(count_of(5)))):
             path.write_bytes(data)
             check(server.replay(path, script), case)
 

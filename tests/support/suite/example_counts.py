@@ -3,6 +3,7 @@
 Such a test is marked `examples`, since each suite has it; SONDE_EXAMPLES says how many in a longer run.
 """
 
+import itertools
 import os
 
 from hypothesis import HealthCheck, settings
@@ -26,6 +27,12 @@ def count_of(count):
     if asked:
         return int(asked)
     return max(1, count // SHARES[os.environ.get(SUITE, SHORT)])
+
+
+def share_of(cases):
+    """One of so many of the cases that the whole suite has; those of SONDE_EXAMPLES are all."""
+    stride = 1 if os.environ.get("SONDE_EXAMPLES") else SHARES[os.environ.get(SUITE, SHORT)]
+    return itertools.islice(cases, None, None, stride)
 
 
 def long_run(count):

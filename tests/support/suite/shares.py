@@ -3,7 +3,7 @@
 `@pytest.mark.share(COUNT)` on a test, or as a module's `pytestmark`, leaves COUNT cases of each test in the short
 suite, and marks the others `long`; `@pytest.mark.share(COUNT, MORE)` leaves MORE in both, and marks the others `whole`.
 Of tests with an `engine` as parameter, so many of each engine. They are drawn by a digest of their names: always the
-same ones, and a new case takes the place of one at most.
+same ones, and a new case takes the place of one at most. Cases that are marked `whole` are not drawn.
 """
 
 import hashlib
@@ -31,7 +31,8 @@ def _family(item):
 def pytest_collection_modifyitems(items):
     families = defaultdict(list)
     for item in items:
-        if mark := item.get_closest_marker("share"):
+        mark = item.get_closest_marker("share")
+        if mark and not item.get_closest_marker("whole"):
             families[(*_family(item), mark.args)].append(item)
     for (_, _, counts), cases in families.items():
         for count, suite in zip(counts, ("long", "whole"), strict=False):
