@@ -5,6 +5,7 @@ import subprocess
 from contextlib import contextmanager
 
 import pytest
+from support.machine.namespaces import unshared
 
 from sonde import others, served, untrusted
 from sonde.symbols.elf.file import ElfFile
@@ -66,9 +67,9 @@ def test_what_sonde_itself_names_there_is_read():
 
 @contextmanager
 def bound(source, target):
-    """A process in namespaces of its own, as any user can have, that has a file at another path."""
+    """A process in a mount namespace of its own that has a file at another path."""
     script = 'mount --bind "$1" "$2" && echo ready && read line'
-    words = ["unshare", "-Urm", "sh", "-c", script, "sh", source, target]
+    words = [*unshared("-m"), "sh", "-c", script, "sh", source, target]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout.readline() == b"ready\n"
         yield process.pid
