@@ -194,10 +194,9 @@ def main() -> int:
     with kept_or_temporary(arguments.keep) as directory:
         roots = [make_root(directory, release, source) for release in arguments.release]
         with nullcontext() if arguments.idle else load():
-            for root, user in itertools.product(roots, arguments.user):
-                for _ in range(arguments.times):
-                    put_checkout(root, user)
-                    passed += [run(root, user, name, commands[name], settings) for name in arguments.command]
+            for _, root, user in itertools.product(range(arguments.times), roots, arguments.user):
+                put_checkout(root, user)
+                passed += [run(root, user, name, commands[name], settings) for name in arguments.command]
     print(f"{sum(passed)} of {len(passed)} commands ended with status 0")
     return 0 if all(passed) else 1
 
