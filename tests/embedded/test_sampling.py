@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from support.command.targets import program
 from support.command.unprivileged import SONDE, sonde, without_privileges
+from support.machine.access import needs
 from test_below_filters import PERF_EVENT_OPEN, below
 
 from sonde.engines.embedded.sources.sampling import SampledMemory
@@ -235,7 +236,7 @@ PAGE_FAULTS = 2
 """PERF_COUNT_SW_PAGE_FAULTS."""
 
 
-@pytest.mark.parametrize("is_watched", [False, True])
+@pytest.mark.parametrize("is_watched", [False, pytest.param(True, marks=needs("CAP_PERFMON"))])
 def test_events_of_one_kind_are_counted_apart(is_watched):
     """Two clauses count one event to other numbers, and perhaps somebody else counts it with another clock."""
     opening = Opening(TYPE_SOFTWARE, (PAGE_FAULTS, 0, 0), 1, SAMPLE_TID | SAMPLE_TIME, samples=False)
