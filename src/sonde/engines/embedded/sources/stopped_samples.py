@@ -8,7 +8,7 @@ others, and a program that is held does not lose its samples. Few periods are ma
 the next ones; what is left when a thread ends is lost, and counted. Where the first period begins is left to chance, or
 what runs for less than one would never be seen.
 
-A clock that does not count the time in the kernel leaves periods out there; how many nobody knows.
+A clock of a thread does not count the time in the kernel: how many periods that are nobody knows.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from sonde.engines.embedded.sources.tail_callees import TailCallees
 from sonde.engines.embedded.sources.task import TracedTask
 from sonde.engines.embedded.sources.timers import TimerSource
 from sonde.engines.embedded.sources.wishes import USER
-from sonde.engines.embedded.tracer.stops import ASKED, BLOCKED, CLOCKED_OUTSIDE, IN_CALL, OUTSIDE
+from sonde.engines.embedded.tracer.stops import ASKED, CLOCKED, IN_CALL
 from sonde.engines.embedded.tracer.tracees import Tracees
 from sonde.model.spec import TracingSpec
 from sonde.model.units import SECOND
@@ -70,14 +70,9 @@ class Periods:
         self._ends[tid][clock] += count * period
         return count
 
-    def met(self, tid: int, clock: int, period: int, used: int, is_exact: bool) -> int:
-        """The same where the thread's own clock has stopped it, which is once at least; `is_exact`: that counts all CPU
-        time."""
-        last = self._last(tid, clock, period)
-        count = min(max(round((used - last) / period), 1), _AT_ONCE) if is_exact else 1
-        done = last + count * period if count == _AT_ONCE else used
-        self._ends.setdefault(tid, {})[clock] = done + period
-        return count
+    def met(self, tid: int, clock: int, period: int, used: int) -> None:
+        """The thread's own clock has stopped it, which is for one period."""
+        self._ends.setdefault(tid, {})[clock] = used + period
 
     def end(self, tid: int, clock: int, period: int, used: int) -> None:
         """The thread ends. What it has not fired yet is lost."""
@@ -85,8 +80,8 @@ class Periods:
             self.lost += self._ended(tid, clock, period, used)
 
     def end_with_clock(self, tid: int, clock: int, period: int, used: int, is_due: bool) -> None:
-        """The same for one that has a clock of its own, which stops it some microseconds after the end of a period;
-        `is_due`: it would have stopped it."""
+        """The same for one that has a clock of its own, and blocks its signal; `is_due`: the clock would have stopped
+        it."""
         ended = (used - self._last(tid, clock, period) - period // _TOLERATED) // period
         self.lost += max(ended, int(is_due))
 
@@ -141,7 +136,8 @@ class StoppedSamples:
             if which < 0:
                 count = self._periods.due(tid, number, clock.period, used)
             elif self.traps[which] == clock.period:
-                count = self._periods.met(tid, number, clock.period, used, bool(used) and not where & OUTSIDE)
+                self._periods.met(tid, number, clock.period, used)
+                count = 1
             else:
                 continue
             if where & IN_CALL and not clock.in_kernel:
@@ -153,7 +149,7 @@ class StoppedSamples:
     def end(self, record: Record) -> None:
         """A thread is about to end, having used `b` ns of CPU time."""
         _, _, tid, _, _, used, how, *_ = record
-        if how == CLOCKED_OUTSIDE:
+        if how == CLOCKED:
             return
         shortest = min(self.traps, default=0)
         for number in self._timers.stopped:
@@ -161,7 +157,7 @@ class StoppedSamples:
             if how == ASKED:
                 self._periods.end(tid, number, period, used)
             else:
-                self._periods.end_with_clock(tid, number, period, used, how == BLOCKED and period == shortest)
+                self._periods.end_with_clock(tid, number, period, used, period == shortest)
 
     def _ask(self, is_asked: bool, when: int) -> None:
         """A thread has stopped at that time: as it was asked to, or by itself."""

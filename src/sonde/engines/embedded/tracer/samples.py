@@ -51,9 +51,7 @@ def at_end(threads: TracedThreads, tid: int) -> tuple[int, int]:
     used, traps = threads.running.used(tid), threads.traps
     if traps is None or tid not in traps:
         return used, stops.ASKED
-    if traps.is_pending(tid):
-        return used, stops.BLOCKED
-    return used, stops.CLOCKED if traps.sees_kernel else stops.CLOCKED_OUTSIDE
+    return used, stops.BLOCKED if traps.is_pending(tid) else stops.CLOCKED
 
 
 def _may_stop(threads: TracedThreads, tid: int) -> bool:
@@ -96,10 +94,7 @@ def stopped(threads: TracedThreads, tid: int) -> None:
     if in_call:
         _have_call_go_on(threads, tid)
     threads.sampled[tid] = SampledThread(False, clock, used)
-    where = int(in_call) * stops.IN_CALL
-    if clock >= 0 and traps is not None and not traps.sees_kernel:
-        where |= stops.OUTSIDE
-    threads.tell(tid, stops.RAN, True, used, where, clock)
+    threads.tell(tid, stops.RAN, True, used, int(in_call) * stops.IN_CALL, clock)
 
 
 def _have_call_go_on(threads: TracedThreads, tid: int) -> None:

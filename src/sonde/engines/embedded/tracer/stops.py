@@ -43,9 +43,9 @@ EXIT = 6
 """A thread is about to end, its memory still there. a: its status as wait(2) gives it. By StopPlan.times, b: the ns of
 CPU time that it has used; c: how it was made to stop for samples, ASKED ... BLOCKED."""
 
-ASKED, CLOCKED, CLOCKED_OUTSIDE, BLOCKED = range(4)
-"""CLOCKED: by clocks of its own. CLOCKED_OUTSIDE: by such that do not count the time in the kernel. BLOCKED: by clocks,
-whose signal has not come yet."""
+ASKED, CLOCKED, BLOCKED = range(3)
+"""CLOCKED: by clocks of its own, which do not count the time in the kernel. BLOCKED: by clocks, whose signal has not
+come yet."""
 
 END = 7
 """A thread is gone. a: its status as wait(2) gives it. Nothing is held. If it was killed early there is no START."""
@@ -72,11 +72,11 @@ same stop that is HELD may follow."""
 
 RAN = 14
 """A thread that ran has stopped, to be looked at; or it leaves a call that had to be made once more for that. a: ns of
-CPU time that it has used by now, 0 where the kernel does not count them; b: bits, IN_CALL and OUTSIDE; c: the number
+CPU time that it has used by now, 0 where the kernel does not count them; b: IN_CALL, or 0; c: the number
 of the clock that has stopped it (traps.py), -1 where sonde had asked for it."""
 
-IN_CALL, OUTSIDE = 1, 2
-"""IN_CALL: it was in a system call. OUTSIDE: its clock does not count the time in the kernel."""
+IN_CALL = 1
+"""It was in a system call."""
 
 UNWRITTEN, UNRETURNED, TAKEN_OUT, PASSABLE, UNREAD, UNCOUNTED, UNCALLED, UNSAMPLED = range(1, 9)
 """UNWRITTEN: breakpoints that could not be put. UNRETURNED: calls whose return has none. TAKEN_OUT: breakpoints that

@@ -2,9 +2,9 @@
 perf_event_open(2), since Linux 5.13).
 
 The kernel's timer interrupts a thread where it runs, and the signal stops it there, at that very instruction: for its
-tracer, which keeps the signal to itself. Whoever may trace a thread may have such events on it, up to a
-kernel.perf_event_paranoid of 2, where they count outside of the kernel. They are the guardian's own, so that they end
-with it: nobody else would keep the signal from ending the thread.
+tracer, which keeps the signal to itself. A clock counts outside of the kernel alone, so that it cuts no system call
+short. Whoever may trace a thread may have such events on it, up to a kernel.perf_event_paranoid of 2. They are the
+guardian's own, so that they end with it: nobody else would keep the signal from ending the thread.
 
 Each thread has events of its own, opened before its first instruction, and anew behind exec (remove_on_exec, which
 sigtrap asks for). Where the first period of a thread begins is left to chance, or what runs for less than one would
@@ -37,6 +37,7 @@ _SIZE = 128
 
 _EXCLUDE_KERNEL, _EXCLUDE_HYPERVISOR = 1 << 5, 1 << 6
 _REMOVE_ON_EXEC, _SIGTRAP = 1 << 36, 1 << 37
+_FLAGS = _EXCLUDE_KERNEL | _EXCLUDE_HYPERVISOR | _REMOVE_ON_EXEC | _SIGTRAP
 _TASK_CLOCK = 1
 _CLOSE_ON_EXEC = 8
 _DATA = 120
@@ -59,7 +60,6 @@ class ClockTraps:
     def __init__(self, periods: Sequence[int], mark: int) -> None:
         self._periods = periods
         self._mark = mark * MOST_CLOCKS
-        self._flags = _EXCLUDE_HYPERVISOR | _REMOVE_ON_EXEC | _SIGTRAP
         self.left: set[int] = set()
         self._events: dict[int, list[int]] = {}
         """Descriptors, by thread."""
@@ -77,11 +77,6 @@ class ClockTraps:
     def __contains__(self, tid: int) -> bool:
         """Whether the thread has clocks."""
         return tid in self._events
-
-    @property
-    def sees_kernel(self) -> bool:
-        """Whether the time in the kernel counts."""
-        return not self._flags & _EXCLUDE_KERNEL
 
     def find(self, tid: int) -> None:
         """A thread is there that may block SIGTRAP. Raises OSError where the kernel gives no such events."""
@@ -102,16 +97,11 @@ class ClockTraps:
         self._begun[tid] = 0
 
     def _open(self, tid: int, number: int, period: int) -> int:
-        if not self._flags & _EXCLUDE_KERNEL:
-            try:
-                return perf_event_open(self._attributes(number, period), tid, -1, -1, _CLOSE_ON_EXEC)
-            except PermissionError:
-                self._flags |= _EXCLUDE_KERNEL
         return perf_event_open(self._attributes(number, period), tid, -1, -1, _CLOSE_ON_EXEC)
 
     def _attributes(self, number: int, period: int) -> bytearray:
         made = bytearray(_SIZE)
-        _ATTRIBUTES.pack_into(made, 0, perf.TYPE_SOFTWARE, _SIZE, _TASK_CLOCK, period, 0, 0, self._flags)
+        _ATTRIBUTES.pack_into(made, 0, perf.TYPE_SOFTWARE, _SIZE, _TASK_CLOCK, period, 0, 0, _FLAGS)
         struct.pack_into("=Q", made, _DATA, self._mark | number)
         return made
 
