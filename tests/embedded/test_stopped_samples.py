@@ -323,6 +323,9 @@ class Caller:
     def result(self, tid):
         return self.taken[registers.CALL_RESULT]
 
+    def is_native(self, tid):
+        return True
+
     def peek(self, tid, address):
         return self.memory[address]
 

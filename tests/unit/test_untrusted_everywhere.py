@@ -37,6 +37,7 @@ JUSTIFIED = {
     "engines.embedded.tracer.held_command._wait": "a pipe from sonde itself",
     "launch.problem": "a pipe from a child that is still sonde's",
     "engines.embedded.tracer.running_threads.RunningThreads._open": "short texts of /proc, some of which are kept open",
+    "engines.embedded.tracer.unfinished._may_wait": "a short text of /proc, of a thread that stands",
     "engines.embedded.tracer.turns._read": "a short text of /proc, which a thread waits for",
     "reader.AbandonableReader._data": "a place alone, in the reader, which may wait",
     "reader.AbandonableReader._open": "a place alone, in the reader, which may wait",

@@ -190,6 +190,9 @@ def _signal(threads: TracedThreads, tid: int, number: int) -> None:
     unbegun.begin(tid, number)
     if tid in threads.renewed or tid in threads.unfinished or interruptions.is_failing(tid):
         interruptions.signalled(threads, tid, number)
+    if interruptions.is_extra(threads, tid, number):
+        threads.proceed(tid)
+        return
     code = sender = 0
     if threads.tracing and stops.SIGNAL in threads.plan.events:
         code, sender = ptrace.signal_information(tid, threads.writer.info)
@@ -233,7 +236,7 @@ def _ended(threads: TracedThreads, tid: int, status: int) -> None:
     threads.thrown.pop(tid, None)
     threads.installing.pop(tid, None)
     threads.in_exec.pop(tid, None)
-    for group in (threads.starting, threads.waiting, threads.standing, threads.renewed):
+    for group in (threads.starting, threads.waiting, threads.standing, threads.renewed, threads.broken):
         group.discard(tid)
     threads.running.forget(tid)
     if threads.traps is not None:

@@ -10,6 +10,7 @@ is traced the delivery of any signal stops it once more, and EINTR is put back: 
 from __future__ import annotations
 
 import errno
+import signal
 from contextlib import suppress
 
 from sonde.arch import registers, system_calls
@@ -19,6 +20,7 @@ from sonde.machine import proc
 from sonde.machine.facts import is_signal_ignored
 
 _RESTARTNOHAND = 514
+_TRAP = 1 << signal.SIGTRAP - 1
 
 
 def begin_again(threads: TracedThreads, tid: int) -> int:
@@ -30,7 +32,7 @@ def begin_again(threads: TracedThreads, tid: int) -> int:
     if ptrace.result(tid) != -errno.EINTR:
         return -1
     number = ptrace.called(tid)
-    if number not in system_calls.FAILING or has_signal(tid):
+    if not _may_fail(tid) or has_signal(threads, tid):
         return -1
     ptrace.call(ptrace.POKEUSER, tid, registers.CALL_RESULT, -_RESTARTNOHAND)
     threads.renewed.add(tid)
@@ -47,18 +49,29 @@ def signalled(threads: TracedThreads, tid: int, number: int) -> None:
         return
     threads.renewed.discard(tid)
     call = threads.unfinished.pop(tid, None)
-    if call is not None:
-        unfinished.finish(tid, call)
+    if call is not None and unfinished.finish(tid, call):
+        threads.broken.add(tid)
     with suppress(OSError):
-        if ptrace.result(tid) == -_RESTARTNOHAND and ptrace.called(tid) in system_calls.FAILING:
+        if ptrace.result(tid) == -_RESTARTNOHAND and _may_fail(tid):
             ptrace.call(ptrace.POKEUSER, tid, registers.CALL_RESULT, -errno.EINTR)
 
 
-def has_signal(tid: int) -> bool:
-    """Whether a signal waits that the thread does not block. Raises OSError."""
+def is_extra(threads: TracedThreads, tid: int, number: int) -> bool:
+    """Whether a signal that is about to be delivered, after signalled(), is one that the thread would not get alone: a
+    SIGPIPE for the rest of a write that was cut short where it was made once more. The next write has its own."""
+    if number != signal.SIGPIPE or tid not in threads.broken:
+        return False
+    threads.broken.discard(tid)
+    return True
+
+
+def has_signal(threads: TracedThreads, tid: int) -> bool:
+    """Whether a signal waits that the thread does not block, and that is not of a clock. Raises OSError."""
     found = proc.status(tid)
-    waiting = int(found["SigPnd"], 16) | int(found["ShdPnd"], 16)
-    return bool(waiting & ~int(found["SigBlk"], 16))
+    waiting = (int(found["SigPnd"], 16) | int(found["ShdPnd"], 16)) & ~int(found["SigBlk"], 16)
+    if threads.traps is not None and tid in threads.traps:
+        waiting &= ~_TRAP
+    return bool(waiting)
 
 
 def is_to_be_repeated(threads: TracedThreads, tid: int, result: int) -> bool:
@@ -71,7 +84,15 @@ def is_to_be_repeated(threads: TracedThreads, tid: int, result: int) -> bool:
 
 def is_failing(tid: int) -> bool:
     """Whether the thread leaves a call that may have failed by a stop. Raises OSError."""
-    return ptrace.result(tid) == -errno.EINTR and ptrace.called(tid) in system_calls.FAILING
+    return ptrace.result(tid) == -errno.EINTR and _may_fail(tid)
+
+
+def _may_fail(tid: int) -> bool:
+    """Whether the call that the thread leaves is one that may fail by a stop. Raises OSError."""
+    number = ptrace.called(tid)
+    if number not in system_calls.FAILING and number not in system_calls.COMPAT_FAILING:
+        return False
+    return number in (system_calls.FAILING if ptrace.is_native(tid) else system_calls.COMPAT_FAILING)
 
 
 def ask_again(threads: TracedThreads, tid: int) -> None:

@@ -19,6 +19,7 @@ from functools import cache
 from sonde.arch import registers, system_calls
 from sonde.engines.embedded.tracer import notifier, ptrace, seccomp
 from sonde.engines.embedded.tracer.plan import ENTRY, FOLLOWED, StopPlan
+from sonde.machine import proc
 from sonde.typed import Any
 
 _RELEASE = (6, 17)
@@ -69,6 +70,15 @@ def duplicate(process: int, descriptor: int) -> int:
     if found < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     return found
+
+
+def duplicate_of(tid: int, descriptor: int) -> int:
+    """A duplicate of a descriptor of a thread's process. Raises OSError."""
+    process = os.pidfd_open(int(proc.status(tid)["Tgid"]))
+    try:
+        return duplicate(process, descriptor)
+    finally:
+        os.close(process)
 
 
 def _can_take_from(tid: int) -> bool:

@@ -71,6 +71,7 @@ def outlive(threads: TracedThreads, tid: int, status: int) -> None:
 def _ended(threads: TracedThreads, tid: int) -> None:
     threads.requests.pop(tid, None)
     threads.unfinished.pop(tid, None)
+    threads.broken.discard(tid)
     _stop_all(threads, breakpoint_ends.ended(threads, tid))
 
 
@@ -161,7 +162,7 @@ def _stopped(threads: TracedThreads, tid: int, status: int) -> None:
         unbegun.begin(tid, number)
         if tid in threads.renewed or tid in threads.unfinished:
             interruptions.signalled(threads, tid, number)
-        _let_go(threads, tid, number)
+        _let_go(threads, tid, 0 if interruptions.is_extra(threads, tid, number) else number)
 
 
 def _unmapped(threads: TracedThreads, tid: int, is_at_rest: bool) -> bool:

@@ -11,7 +11,7 @@ import struct
 from collections.abc import Callable
 from functools import cache
 
-from sonde.arch import instructions, registers
+from sonde.arch import instructions, registers, system_calls
 
 PEEKDATA, POKEDATA, PEEKUSER, POKEUSER, CONT, SINGLESTEP, GETREGS, SETREGS, DETACH, SYSCALL = (
     2,
@@ -108,6 +108,15 @@ def peek_user(tid: int, place: int) -> int:
 def called(tid: int) -> int:
     """The number of the system call that the stopped thread is in. Raises OSError."""
     return call(PEEKUSER, tid, registers.CALL_NUMBER)
+
+
+def is_native(tid: int) -> bool:
+    """Whether the system call that the stopped thread leaves is one of 64 bits. Raises OSError."""
+    place = peek_user(tid, registers.PROGRAM_COUNTER) - system_calls.INSTRUCTION_SIZE
+    try:
+        return peek(tid, place) & 0xFFFF == system_calls.INSTRUCTION
+    except OSError:
+        return False  # nothing can be read there, as of the page for vsyscalls
 
 
 def result(tid: int) -> int:

@@ -110,7 +110,7 @@ def _have_call_go_on(threads: TracedThreads, tid: int) -> None:
 def go_on(threads: TracedThreads, tid: int) -> None:
     """The thread stopped because the guardian asked for it: if that cut a call short it goes on. Raises OSError."""
     left = unfinished.rest(tid) if ptrace.called(tid) >= 0 else None
-    if left is None or interruptions.has_signal(tid) or (left.pieces and _may_be_refused(threads, tid)):
+    if left is None or interruptions.has_signal(threads, tid) or _may_be_refused(threads, tid):
         return
     wanted = threads.wanted.get(left.number, 0)
     if left.pieces and wanted & RETURN:
@@ -126,7 +126,7 @@ def _make_once_more(threads: TracedThreads, tid: int, left: unfinished.Unfinishe
 
 
 def _may_be_refused(threads: TracedThreads, tid: int) -> bool:
-    """Whether the thread has a filter of its own, which may refuse a call that it has not made. Raises OSError."""
+    """Whether the thread has a filter of its own, which may refuse a call with other arguments. Raises OSError."""
     found = proc.status(tid)
     if found.get("Seccomp", "0") == "0":
         return False
@@ -174,7 +174,7 @@ def cuts_short(threads: TracedThreads, tid: int, result: int) -> bool:
         return False
     if result < 0 and -result not in ptrace.RESTARTS and not interruptions.is_failing(tid):
         return False
-    if interruptions.has_signal(tid):
+    if interruptions.has_signal(threads, tid):
         return False
     threads.ptrace(ptrace.INTERRUPT, tid, 0, 0)
     return True
@@ -205,4 +205,5 @@ def finish(threads: TracedThreads, tid: int) -> None:
             # The kernel looks for a call to be made once more only where it stops behind the exit.
             threads.ptrace(ptrace.INTERRUPT, tid, 0, 0)
             return
-    unfinished.finish(tid, call)
+    if unfinished.finish(tid, call):
+        threads.broken.add(tid)

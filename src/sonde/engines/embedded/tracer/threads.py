@@ -74,7 +74,8 @@ class TracedThreads:
     `outside`: at the end, those that are in no slot any more.
     `running` knows which run; `asking`: which are looked at for that; `sampled`: what is known of samples; `traps`: the
     clocks that stop threads for these, None where sonde asks for it. `unfinished`: what they leave by a stop for a
-    sample, and make once more; with what is to be put back behind that, if it goes on (samples.py).
+    sample, and make once more; with what is to be put back behind that, if it goes on (samples.py). `broken`: whose
+    rest of a write has had a SIGPIPE.
     `installing`: what threads in a system call install. `turning`, `stepping`: see stepping.py.
     """
 
@@ -109,6 +110,7 @@ class TracedThreads:
         self.sampled: dict[int, SampledThread] = {}
         self.traps: ClockTraps | None = None
         self.unfinished: dict[int, Unfinished | None] = {}
+        self.broken: set[int] = set()
         self.installing: dict[int, Installation] = {}
         self.turning: set[int] = set()
         self.stepping: set[int] = set()

@@ -4,7 +4,8 @@ A call that moves many bytes returns those that it has moved where it would wait
 pipe that is full, for instance. Programs know that a signal does that, and many do not expect it where there is none.
 So the call is made once more, as -ERESTARTNOINTR has the kernel do, with what is left for its arguments. When it
 returns, the registers are put back, and the result is the sum. If a signal comes first the result is what was moved by
-then, as it would be without a tracer.
+then, as it would be without a tracer. A call is short for reasons of its own, too: a datagram has no more, a connection
+has ended. So only a call of 64 bits on a stream or pipe that waits, is open and has no error is made once more.
 
 Nothing in memory is changed, which other threads may look at: what is left of a vector is moved piece by piece, each by
 a call that has one piece in its registers.
@@ -12,17 +13,42 @@ a call that has one piece in its registers.
 
 from __future__ import annotations
 
+import _socket
+import errno
 import os
+import select
+import stat
+from collections.abc import Sequence
 from contextlib import suppress
 
 from sonde.arch import registers, system_calls
-from sonde.engines.embedded.tracer import ptrace
+from sonde.engines.embedded.tracer import notifications, ptrace
 from sonde.model.units import WORD
 from sonde.typed import NamedTuple
 
+_U32 = 0xFFFF_FFFF
 _RESTARTNOINTR = 513
 _MSG_WAITALL = 0x100
 """Of recv(2): it waits for all that was asked for (include/linux/socket.h)."""
+
+_RECEIVING = _MSG_WAITALL | 0x01 | 0x02 | 0x20 | 0x40 | 0x2000
+"""With MSG_OOB, MSG_PEEK, MSG_TRUNC, MSG_DONTWAIT and MSG_ERRQUEUE, with which it does not, or not once more."""
+
+_SENDING = 0x04 | 0x80 | 0x800 | 0x4000 | 0x8000
+"""Flags of send(2) that mean the same for a part: MSG_DONTROUTE, MSG_EOR, MSG_CONFIRM, MSG_NOSIGNAL, MSG_MORE."""
+
+_FLAGS = {system_calls.SENDTO: 3, system_calls.SENDMSG: 2}
+
+_CONNECTION_ERRORS = frozenset((
+    errno.ECONNRESET, errno.ECONNREFUSED, errno.ECONNABORTED, errno.ETIMEDOUT, errno.EPIPE, errno.ENOTCONN,
+    errno.EHOSTUNREACH, errno.ENETUNREACH, errno.ENETDOWN, errno.EHOSTDOWN, errno.EPROTO,
+))  # fmt: skip
+
+_GETEVENTS = 1
+"""IORING_ENTER_GETEVENTS (include/uapi/linux/io_uring.h)."""
+
+_IO_EVENT = 32
+"""sizeof(struct io_event) (include/uapi/linux/aio_abi.h)."""
 
 _IOVEC = 16
 _MOST_PIECES = 1024
@@ -35,8 +61,11 @@ _ENDLESS = ("/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 _SOCKET, _PIPE, _TERMINAL, _PSEUDOTERMINAL = "socket:", "pipe:", "/dev/tty", "/dev/pts/"
 """What files are called in /proc/TID/fd that have no name of their own, and terminals."""
 
+_COMPLETIONS = (system_calls.IO_GETEVENTS, system_calls.IO_PGETEVENTS, system_calls.IO_URING_ENTER)
 _READING = (system_calls.READ, system_calls.PREAD64, system_calls.READV, system_calls.PREADV)
 _REGISTERS = (registers.CALL_NUMBER, *registers.CALL_ARGUMENTS)
+
+_KNOWN = frozenset((*_COMPLETIONS, *system_calls.MOVING, *system_calls.PIECEWISE))
 
 _Pieces = tuple[tuple[int, int], ...]
 """Addresses and sizes."""
@@ -59,16 +88,26 @@ class Unfinished(NamedTuple):
 def rest(tid: int) -> Unfinished | None:
     """Of the call that the stopped thread leaves, if that was cut short. Raises OSError."""
     number, done = ptrace.called(tid), ptrace.result(tid)
-    if done <= 0 or (number not in system_calls.MOVING and number not in system_calls.PIECEWISE):
+    if done < 0 or number not in _KNOWN or not ptrace.is_native(tid):
         return None
-    given = [ptrace.peek_user(tid, place) for place in _REGISTERS]
-    if not _waits_for_all(tid, number, given[1:]):
+    given = tuple(ptrace.peek_user(tid, place) for place in _REGISTERS)
+    if number in _COMPLETIONS:
+        return Unfinished(done, given) if _waits_for_completions(number, given[1:], done) else None
+    if not done or not _waits_for_all(tid, number, given[1:]):
         return None
     if number in system_calls.PIECEWISE:
         pieces = _pieces_left(tid, number, given[1:], done)
-        return Unfinished(done, tuple(given), pieces) if pieces else None
+        return Unfinished(done, given, pieces) if pieces else None
     _, size = system_calls.MOVING[number]
-    return Unfinished(done, tuple(given)) if done < given[1 + size] else None
+    return Unfinished(done, given) if done < given[1 + size] else None
+
+
+def _waits_for_completions(number: int, given: Sequence[int], done: int) -> bool:
+    """Whether fewer are there than the call waits for; of a ring only the program knows how many are, and to wait once
+    more for what is there takes no time."""
+    if number == system_calls.IO_URING_ENTER:
+        return bool(given[3] & _GETEVENTS and given[2] & _U32)
+    return 0 < done < given[1]
 
 
 def go_on(tid: int, left: Unfinished) -> None:
@@ -82,6 +121,12 @@ def go_on(tid: int, left: Unfinished) -> None:
             arguments[system_calls.FILE_OFFSET] += left.done
         arguments[1:3] = left.pieces[0]
         number = system_calls.PIECEWISE[number]
+    elif number == system_calls.IO_URING_ENTER:
+        arguments[1] = 0
+    elif number in _COMPLETIONS:
+        arguments[1] -= left.done
+        arguments[2] -= left.done
+        arguments[3] += left.done * _IO_EVENT
     else:
         data, size = system_calls.MOVING[number]
         arguments[size] -= left.done
@@ -99,10 +144,23 @@ def next_piece(tid: int, call: Unfinished) -> Unfinished | None:
     return call._replace(done=call.done + call.pieces[0][1], pieces=call.pieces[1:])
 
 
-def finish(tid: int, call: Unfinished) -> None:
-    """The thread leaves the call, or a signal is to be delivered before that has been made once more."""
+def finish(tid: int, call: Unfinished) -> bool:
+    """The thread leaves the call, or a signal is to be delivered before that has been made once more. Whether what was
+    left of a write has met a closed end, of which SIGPIPE tells, too: the next write does so again.
+
+    An error of a socket is told once. One that a receiver meets is the result, as the next call would be told that the
+    connection has ended well.
+    """
+    is_broken = False
     with suppress(OSError):
-        _set(tid, call.given, call.done + max(ptrace.result(tid), 0))
+        result = ptrace.result(tid)
+        is_broken = result == -errno.EPIPE
+        if result >= 0:
+            result += call.done
+        elif call.done and not (call.number == system_calls.RECVFROM and -result in _CONNECTION_ERRORS):
+            result = call.done
+        _set(tid, call.given, result)
+    return is_broken
 
 
 def _set(tid: int, values: tuple[int, ...], result: int) -> None:
@@ -111,26 +169,63 @@ def _set(tid: int, values: tuple[int, ...], result: int) -> None:
     ptrace.call(ptrace.POKEUSER, tid, registers.CALL_RESULT, result)
 
 
-def _waits_for_all(tid: int, number: int, given: list[int]) -> bool:
+def _waits_for_all(tid: int, number: int, given: Sequence[int]) -> bool:
     """Whether the call waits until all is moved, if nothing happens. What a read of most files returns is what is
     there, and a pipe gets from sendfile(2) what it has room for."""
     if number == system_calls.GETRANDOM:
         return True
-    if number == system_calls.RECVFROM:
-        return bool(given[3] & _MSG_WAITALL)
+    descriptor = given[0] & _U32
     try:
         # What it is called: nobody who serves it is asked.
-        name = os.readlink(f"/proc/{tid}/fd/{given[0] & 0xFFFFFFFF}")
+        name = os.readlink(f"/proc/{tid}/fd/{descriptor}")
     except OSError:
         return False
+    if number == system_calls.RECVFROM:
+        return given[3] & _RECEIVING == _MSG_WAITALL and _is_waited_for(tid, descriptor, select.POLLERR)
     if number in _READING:
         return name in _ENDLESS
-    if number == system_calls.SENDFILE:
-        return name.startswith(_SOCKET)
-    return name.startswith((_SOCKET, _PIPE, _TERMINAL, _PSEUDOTERMINAL))
+    if number in _FLAGS and given[_FLAGS[number]] & ~_SENDING & _U32:
+        return False
+    if name.startswith((_SOCKET, _PIPE)) and not (name.startswith(_PIPE) and number == system_calls.SENDFILE):
+        return _is_waited_for(tid, descriptor, select.POLLERR | select.POLLHUP)
+    return number != system_calls.SENDFILE and name.startswith((_TERMINAL, _PSEUDOTERMINAL))
 
 
-def _pieces_left(tid: int, number: int, given: list[int], done: int) -> _Pieces:
+def _is_waited_for(tid: int, descriptor: int, ended: int) -> bool:
+    """Whether a call waits for all that it is to move by the thread's descriptor: of a pipe or a stream that is open,
+    has no error (the events `ended` of poll(2)), and is not O_NONBLOCK. Where sonde may not look at it that is so of a
+    write: one that moves a part is of a stream, and finish() knows of its end."""
+    if not _may_wait(tid, descriptor):
+        return False
+    try:
+        ours = notifications.duplicate_of(tid, descriptor)
+    except OSError:
+        return bool(ended & select.POLLHUP)
+    try:
+        if stat.S_ISSOCK(os.fstat(ours).st_mode):
+            found = _socket.socket(fileno=os.dup(ours))
+            kind = found.getsockopt(_socket.SOL_SOCKET, _socket.SO_TYPE)
+            found.close()
+            if kind != _socket.SOCK_STREAM:
+                return False
+        asked = select.poll()
+        asked.register(ours, 0)
+        return not any(events & ended for _, events in asked.poll(0))
+    finally:
+        os.close(ours)
+
+
+def _may_wait(tid: int, descriptor: int) -> bool:
+    """Whether the descriptor is not O_NONBLOCK."""
+    try:
+        with open(f"/proc/{tid}/fdinfo/{descriptor}", encoding="ascii") as file:
+            flags = next(line.split()[1] for line in file if line.startswith("flags:"))
+    except (OSError, StopIteration):
+        return False
+    return not int(flags, 8) & os.O_NONBLOCK
+
+
+def _pieces_left(tid: int, number: int, given: Sequence[int], done: int) -> _Pieces:
     """The pieces of the vector of which so many bytes have been moved. Raises OSError."""
     vector, count = given[1:3]
     if number == system_calls.SENDMSG:
