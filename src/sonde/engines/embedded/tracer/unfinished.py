@@ -219,10 +219,10 @@ def _may_wait(tid: int, descriptor: int) -> bool:
     """Whether the descriptor is not O_NONBLOCK."""
     try:
         with open(f"/proc/{tid}/fdinfo/{descriptor}", encoding="ascii") as file:
-            flags = next(line.split()[1] for line in file if line.startswith("flags:"))
-    except (OSError, StopIteration):
+            flags = [int(line.split()[1], 8) for line in file if line.startswith("flags:")]
+    except OSError:
         return False
-    return not int(flags, 8) & os.O_NONBLOCK
+    return bool(flags) and not flags[0] & os.O_NONBLOCK
 
 
 def _pieces_left(tid: int, number: int, given: Sequence[int], done: int) -> _Pieces:
