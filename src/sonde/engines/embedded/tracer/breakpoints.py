@@ -115,11 +115,11 @@ class Breakpoints:
         threads = self._threads
         told = self._reached(tid, space, found, stack, place)
         slot, caused = found.slot or space.slot_for(tid, found), 0
+        self._mender.mend(tid, space)
         if slot is None:
             caused = self._step_in_place(tid, space, found)
         else:
             threads.ptrace(ptrace.POKEUSER, tid, registers.PROGRAM_COUNTER, slot)
-        self._mender.mend(tid, space)
         if not told or not threads.tracing:
             threads.proceed(tid, caused)
         elif not self._tell(tid, told, place, caused):
