@@ -47,7 +47,7 @@ def test_a_process_that_is_let_go_has_its_calls_turned_into_signals():
     words = [*without_privileges(), binary, "outside", "waits"]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as target:
         assert target.stdout.readline() == "ready\n"
-        end = "BEGIN { system(\"echo > /proc/%d/fd/0\", $target); } pid$target:a.out:step:entry /++n == 3/ { exit(0); }"
+        end = 'BEGIN { system("echo > /proc/%d/fd/0", $target); } pid$target:a.out:step:entry /++n == 3/ { exit(0); }'
         command = [*without_privileges(), SONDE, "--engine", "embedded", "-q", "-w", "-p", str(target.pid), "-n", end]
         done = subprocess.run(command, capture_output=True, text=True)
         assert (done.returncode, done.stderr) == (0, "")

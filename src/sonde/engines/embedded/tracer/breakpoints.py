@@ -120,9 +120,7 @@ class Breakpoints:
             caused = self._step_in_place(tid, space, found)
         else:
             threads.ptrace(ptrace.POKEUSER, tid, registers.PROGRAM_COUNTER, slot)
-        if not told or not threads.tracing:
-            threads.proceed(tid, caused)
-        elif not self._tell(tid, told, place, caused):
+        if not told or not threads.tracing or not self._tell(tid, told, place, caused):
             threads.proceed(tid, caused)
 
     def _tell(self, tid: int, told: list[tuple[int, int, int]], place: int, deliver: int = 0) -> bool:

@@ -51,8 +51,8 @@ def step(tid: int) -> int:
 
 
 def _step(tid: int, admitted: int) -> int:
-    """With all signals held back but SIGTRAP and those of `admitted` that the thread does not block itself. One of these
-    that somebody has sent is held back: the kernel queues it again, as it is blocked by then (ptrace_signal())."""
+    """With all signals held back but SIGTRAP and those of `admitted` that the thread does not block itself. One that
+    somebody has sent is held back, too: the kernel queues it again, as it is blocked by then (ptrace_signal())."""
     mask = exchange_mask(tid, _WORD.pack(_BLOCKED))
     if admitted := admitted & ~_WORD.unpack(mask)[0]:
         exchange_mask(tid, _WORD.pack(_BLOCKED & ~admitted))
