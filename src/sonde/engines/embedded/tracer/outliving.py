@@ -208,6 +208,7 @@ def _adopt(threads: TracedThreads, tid: int) -> None:
     """A child has stopped before its maker has told of it: what was copied from its maker's memory is taken out before
     it runs. When the maker tells it may have run on, and have another program."""
     maker = breakpoint_ends.clean_early(threads, tid)
+    untraced_makers.adopt(threads, maker, tid)
     threads.requests[tid] = ptrace.SYSCALL if maker and threads.is_free(maker) else ptrace.CONT
 
 

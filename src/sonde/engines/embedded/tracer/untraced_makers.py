@@ -69,6 +69,14 @@ def made(threads: TracedThreads, maker: int, tid: int) -> None:
         threads.amended[maker] = threads.amended[tid] = AmendedCall(found.first)
 
 
+def adopt(threads: TracedThreads, maker: int, tid: int) -> None:
+    """What the maker has made stops for the first time, and goes on before the maker tells of it."""
+    found = threads.amended.get(maker)
+    if found is not None:
+        threads.amended[tid] = AmendedCall(found.first)
+        put_back(threads, tid)
+
+
 def put_back(threads: TracedThreads, tid: int) -> None:
     """The maker leaves its call, or what it has made stops for the first time."""
     found = threads.amended.pop(tid, None)
