@@ -85,10 +85,14 @@ def _regular(place: int, path: str, largest: int | None = None, flags: int = 0, 
 def open_named(path: str) -> int:
     """The descriptor of a file that the user has named on the command line, to be read: a regular file, or what gives
     bytes one after the other, as `<(command)` and /dev/stdin do. A read waits for these as it does for a terminal, but
-    a FIFO that nobody writes to is at its end. Raises OSError."""
+    a FIFO that nobody writes to is at its end; one that somebody else has made could have it wait for ever, and is
+    refused. Raises OSError."""
     place = os.open(path, os.O_PATH | os.O_CLOEXEC)
     try:
-        mode = os.fstat(place).st_mode
+        found = os.fstat(place)
+        mode = found.st_mode
+        if stat.S_ISFIFO(mode) and found.st_uid not in (os.geteuid(), 0) and not _is_given(place, found):
+            raise PermissionError(errno.EPERM, "it is a FIFO that somebody else has made", path)
         if not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode) or stat.S_ISCHR(mode)):
             raise _refusal(mode, path)
         descriptor = _reopened(place, path, 0)
@@ -244,6 +248,16 @@ def _refuse_pseudo(place: int, path: str) -> None:
 
     if not served.is_stored(place):
         raise served.unstored(path)
+
+
+def _is_given(place: int, found: os.stat_result) -> bool:
+    """Whether a pipe has no name, as <(command) and those between commands (proc_pid_fd(5)), or is the standard input:
+    whoever has started sonde has opened it."""
+    try:
+        is_input = os.path.samestat(found, os.fstat(0))
+        return is_input or os.readlink(f"/proc/self/fd/{place}").startswith("pipe:[")
+    except OSError:
+        return False  # there is no standard input, or no /proc
 
 
 def _refusal(mode: int, path: str) -> OSError:

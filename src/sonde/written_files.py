@@ -36,8 +36,8 @@ def create(path: str | bytes, flags: int = 0, access: int = os.O_WRONLY, mode: i
     """A descriptor for writing to a file, which is made if there is none. `flags` are O_APPEND, O_TRUNC, O_EXCL or 0.
 
     A file that is made has this mode, or 0600 where O_TRUNC empties it; one that is appended to keeps the mode that it
-    has. Raises OSError, with EPERM for a symbolic link that somebody else has made, and where others may put files into
-    the directory and this one, or one of its names, may be theirs.
+    has. Raises OSError, with EPERM for a symbolic link or a FIFO that somebody else has made, and where others may put
+    files into the directory and this one, or one of its names, may be theirs.
     """
     with place_of(path) as place:
         return open_at(place, flags, access, mode)
@@ -92,6 +92,9 @@ def _require_own(found: os.stat_result, place: Place) -> None:
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), place.name)
     if stat.S_ISLNK(found.st_mode):
         raise PermissionError(errno.EPERM, "somebody else has put a symbolic link there", place.name)
+    if stat.S_ISFIFO(found.st_mode) and place.follow and found.st_uid not in (os.geteuid(), 0):
+        # Opening it would wait for a reader, for as long as he likes.
+        raise PermissionError(errno.EPERM, "it is a FIFO that somebody else has made", place.name)
     directory = os.fstat(place.directory)
     is_file = stat.S_ISREG(found.st_mode) or stat.S_ISFIFO(found.st_mode)
     if not is_file or not place.follow or not is_exposed(directory):

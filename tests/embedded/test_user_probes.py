@@ -73,8 +73,11 @@ def test_what_is_probed_may_be_called_in_any_way(flags):
     ]  # fmt: skip
 
 
-def test_handlers_see_where_a_probed_instruction_has_faulted():
-    binary = program((PROGRAMS / "faulting.c").read_text())
+@pytest.mark.share(1)
+@pytest.mark.parametrize("flags", [(), ("-DFILTERED",)])
+def test_handlers_see_where_a_probed_instruction_has_faulted(flags):
+    """Also where it is executed in its place, as in a process that has a seccomp filter."""
+    binary = program((PROGRAMS / "faulting.c").read_text(), *flags)
     text = "pid$target:a.out:load:, pid$target:a.out:divide:, pid$target:a.out:illegal: { @[probefunc] = count(); }"
     done = sonde("--engine", "embedded", "-q", "-n", text, "-c", binary)
     assert done.stdout.startswith("210 15 0\n")

@@ -1,10 +1,14 @@
 /* Functions whose first instruction faults: the handlers see where, and have it go on; then what is read of its own code.
+ * With FILTERED the process has a seccomp filter.
  */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -41,6 +45,12 @@ int main(void)
 	sigaction(SIGSEGV, &action, NULL);
 	sigaction(SIGFPE, &action, NULL);
 	sigaction(SIGILL, &action, NULL);
+#ifdef FILTERED
+	struct sock_filter allows = {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW};
+	struct sock_fprog filter = {1, &allows};
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter);
+#endif
 	for (int i = 0; i < 5; i++) {
 		sum += ((long (*)(long *))load)((long *)8);
 		sum += ((long (*)(long, long, long))divide)(0, 0, 0) * 0;

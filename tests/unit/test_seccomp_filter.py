@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from sonde.arch.x86_64.system_calls import CLONE, MMAP, MPROTECT, PKEY_MPROTECT, PRCTL, SECCOMP, SIGACTION
 from sonde.engines.embedded.tracer.plan import CODE, FILES, HOLD_RETURN, RETURN
-from sonde.engines.embedded.tracer.seccomp import INSTALLS, MARKS, UNTRACED, WANTED, filter_for, new_mark
+from sonde.engines.embedded.tracer.seccomp import INSTALLS, MARKS, UNTRACED, WANTED, clone3, filter_for, new_mark
 
 NATIVE, I386, X32 = 0xC000003E, 0x40000003, 1 << 30
 ALLOW, TRACE, NOTIFY = 0x7FFF0000, 0x7FF00000, 0x7FC00000
@@ -51,7 +51,7 @@ TABLES = st.dictionaries(st.integers(0, 1023), st.integers(1, 15), max_size=200)
 def test_what_is_wanted_is_traced_and_all_else_allowed(calls):
     program = filter_for(calls)
     assert len(program) // 8 <= 4096
-    for number in {*range(1024), 0x7FFFFFFF, 0xFFFFFFFF} - {SECCOMP}:
+    for number in {*range(1024), 0x7FFFFFFF, 0xFFFFFFFF} - {SECCOMP, clone3()}:
         expected = TRACE | calls[number] if number in calls else ALLOW
         assert run(program, NATIVE, number) == expected
 
@@ -62,7 +62,7 @@ def test_what_is_notified_is_not_traced(calls, chosen):
     notified = chosen & set(calls) - {PRCTL, SECCOMP}
     mark = new_mark()
     program = filter_for(calls, notified, mark)
-    for number in set(range(1024)) - {SECCOMP}:
+    for number in set(range(1024)) - {SECCOMP, clone3()}:
         expected = NOTIFY if number in notified else TRACE | mark | calls[number] if number in calls else ALLOW
         assert run(program, NATIVE, number) == expected
         assert run(program, I386, number) == ALLOW
@@ -80,7 +80,7 @@ def test_calls_of_other_architectures_are_allowed(calls, number):
 def test_what_maps_code_or_concerns_breakpoints_is_traced(calls, protection, file, first, concerns_breakpoints):
     """For breakpoints what maps a file, too, or changes what SIGTRAP does."""
     program = filter_for(calls, mark=0xA000, maps=FILES if concerns_breakpoints else CODE)
-    for number in set(range(1024)) - {SECCOMP}:
+    for number in set(range(1024)) - {SECCOMP, clone3()}:
         wanted = calls.get(number, 0)
         has_code = number in (MMAP, MPROTECT, PKEY_MPROTECT) and bool(protection & 4)
         is_of_trap = number == SIGACTION and first == 5
@@ -118,3 +118,6 @@ def test_what_makes_an_untraced_process_is_traced(calls, is_notified):
     assert run(program, NATIVE, CLONE, UNTRACED | 17) == TRACE | 0xA000 | INSTALLS | wanted
     plain = (NOTIFY if is_notified else TRACE | 0xA000 | wanted) if wanted else ALLOW
     assert run(program, NATIVE, CLONE, 17) == plain
+    assert run(program, NATIVE, clone3()) == TRACE | 0xA000 | INSTALLS | calls.get(clone3(), 0), (
+        "its flags lie in memory"
+    )

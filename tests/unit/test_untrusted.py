@@ -7,6 +7,7 @@ import threading
 import time
 
 import pytest
+from support.files.hostile_directories import ATTACKER
 
 from sonde import untrusted
 
@@ -116,6 +117,27 @@ def test_a_pipe_that_nobody_writes_to_is_at_its_end(path, monkeypatch):
     monkeypatch.setattr(untrusted, "_ANY_WRITER", 0.1)
     os.mkfifo(path)
     assert untrusted.read_named(path, 1000) == b""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make files of other users")
+def test_a_fifo_of_somebody_else_is_refused_and_his_pipe_is_read(path, monkeypatch):
+    """He may hold it open and write nothing. What is given as the standard input, or has no name, the user means."""
+    os.mkfifo(path)
+    with open(os.open(path, os.O_RDWR), "r+b", buffering=0) as held:
+        held.write(b"of root's")
+        os.close(untrusted.open_named(path))
+        os.chown(path, ATTACKER, ATTACKER)
+        with pytest.raises(OSError, match="FIFO that somebody else has made"):
+            untrusted.open_named(path)
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "fstat", lambda number, look=os.fstat: look(number or held.fileno()))
+            os.close(untrusted.open_named(path))
+    reads, writes = os.pipe()
+    os.fchown(writes, ATTACKER, ATTACKER)
+    os.write(writes, b"given")
+    os.close(writes)
+    assert untrusted.read_named(f"/dev/fd/{reads}", 10) == b"given"
+    os.close(reads)
 
 
 def test_a_device_without_end_is_refused():

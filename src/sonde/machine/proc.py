@@ -73,13 +73,18 @@ def threads(pid: int, root: str = "/proc") -> list[int]:
     return sorted(map(int, os.listdir(f"{root}/{pid}/task")), key=lambda tid: (tid != pid, tid))
 
 
+def processes(root: str = "/proc") -> list[int]:
+    """All that there are."""
+    return [int(name) for name in os.listdir(root) if name.isdigit()]
+
+
 def traced_by(pid: int, root: str = "/proc") -> set[int]:
     """The processes whose tracer that is."""
     found = set()
-    for name in filter(str.isdigit, os.listdir(root)):
+    for each in processes(root):
         with suppress(FileNotFoundError, ProcessLookupError):
-            if status(int(name), root).get("TracerPid") == str(pid):
-                found.add(int(name))
+            if status(each, root).get("TracerPid") == str(pid):
+                found.add(each)
     return found
 
 

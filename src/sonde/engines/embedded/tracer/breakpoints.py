@@ -114,16 +114,14 @@ class Breakpoints:
     def _handle(self, tid: int, space: CodeSpace, found: Breakpoint, place: int, stack: int) -> None:
         threads = self._threads
         told = self._reached(tid, space, found, stack, place)
-        slot = found.slot or space.slot_for(tid, found)
+        slot, caused = found.slot or space.slot_for(tid, found), 0
+        self._mender.mend(tid, space)
         if slot is None:
-            self._step_in_place(tid, space, found)
+            caused = self._step_in_place(tid, space, found)
         else:
             threads.ptrace(ptrace.POKEUSER, tid, registers.PROGRAM_COUNTER, slot)
-        self._mender.mend(tid, space)
-        if not told or not threads.tracing:
-            threads.proceed(tid)
-            return
-        self._tell(tid, told, place)
+        if not told or not threads.tracing or not self._tell(tid, told, place, caused):
+            threads.proceed(tid, caused)
 
     def _tell(self, tid: int, told: list[tuple[int, int, int]], place: int, deliver: int = 0) -> bool:
         """Write the records: the thread goes on, or is held by the last. Whether it is or has: not so where it is not
@@ -234,13 +232,14 @@ class Breakpoints:
             losses.add(tid, UNCALLED)
         return None
 
-    def _step_in_place(self, tid: int, space: CodeSpace, found: Breakpoint) -> None:
-        """Where an instruction cannot run elsewhere: the breakpoint is taken out for as long as it takes."""
+    def _step_in_place(self, tid: int, space: CodeSpace, found: Breakpoint) -> int:
+        """Where an instruction cannot run elsewhere: the breakpoint is taken out for as long as it takes. 0, or the
+        signal that it has caused."""
         if any(each is space for other, each in self._threads.spaces.by_tid.items() if other != tid):
             self._threads.spaces.losses.add(tid, PASSABLE)
         ptrace.call(ptrace.POKEUSER, tid, registers.PROGRAM_COUNTER, found.address)
         space.write(found.address, bytes((found.byte,)))
         try:
-            injection.step(tid)
+            return injection.step(tid)
         finally:
             space.write(found.address, bytes((instructions.BREAKPOINT,)))

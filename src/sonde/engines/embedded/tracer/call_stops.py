@@ -6,7 +6,16 @@ from contextlib import suppress
 
 from sonde.arch import registers, system_calls
 from sonde.bpf.helpers import MAX_ERRNO
-from sonde.engines.embedded.tracer import interruptions, own_filters, ptrace, samples, seccomp, stops, trap_action
+from sonde.engines.embedded.tracer import (
+    interruptions,
+    own_filters,
+    ptrace,
+    samples,
+    seccomp,
+    stops,
+    trap_action,
+    untraced_makers,
+)
 from sonde.engines.embedded.tracer.plan import ENTRY, FOLLOWED, HOLD_ENTRY, HOLD_RETURN, MAPPING, RETURN
 from sonde.engines.embedded.tracer.threads import TracedThreads
 
@@ -48,6 +57,7 @@ def called(threads: TracedThreads, tid: int) -> None:
         return
     if tid in threads.installing:
         own_filters.installed(threads, tid)
+    untraced_makers.put_back(threads, tid)
     wanted = threads.inside.pop(tid, None)
     if (
         (wanted == 0 and not samples.is_asked(threads, tid))
@@ -65,8 +75,7 @@ def _enters(threads: TracedThreads, tid: int) -> None:
     """The plan says what is wanted, for calls of this architecture."""
     words = threads.writer.info_words
     number = words[_NUMBER]
-    if number == system_calls.CLONE:
-        own_filters.trace_what_is_made(words, tid)
+    untraced_makers.entered(threads, tid)
     again = threads.repeating.pop(tid, -1) if threads.repeating else -1
     repeats = again >= 0 and number in (again, system_calls.RESTART)
     if repeats:

@@ -84,6 +84,8 @@ class CodeSpace:
     def __init__(self, pid: int, tid: int) -> None:
         """`tid` is one of its threads."""
         self.pid = pid
+        self.pids = {pid}
+        """The processes that have it, but what these have made meanwhile: sites of theirs are put in."""
         self.breakpoints: dict[int, Breakpoint] = {}
         self.former: dict[int, int] = {}
         """Where there was one, and the byte that is there again: a thread may have run onto it that has not been heard
@@ -110,6 +112,11 @@ class CodeSpace:
         if self._memory >= 0:
             os.close(self._memory)
             self._memory = -1
+
+    def stand_for(self, pid: int, tid: int) -> None:
+        """The process and the thread that /proc has been asked about are gone, or have another memory; these have
+        this one."""
+        self.pid, self._tid = pid, tid
 
     def tell(self, of: Breakpoint, sites: Sequence[BreakpointSite]) -> None:
         """The breakpoint is told for these sites, which have one number."""

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from sonde import others
-from sonde.engines.embedded.tracer import copied_memory
+from sonde.engines.embedded.tracer import copied_memory, shared_memory
 from sonde.engines.embedded.tracer.code_space import CodeSpace, initial_trap_action
 from sonde.engines.embedded.tracer.sites import BreakpointSite, FileSites
 from sonde.engines.embedded.tracer.stops import UNCOUNTED, UNREAD, UNWRITTEN
@@ -72,20 +72,39 @@ class CodeSpaces:
         self._inodes = {each.inode for each in files}
         self.are_for_all = any(not site.pid for each in files for site in each.sites)
 
-    def find(self, tid: int) -> None:
-        """The thread, which was there before sites were wanted, has the memory of its process's others."""
-        if tid in self.by_tid:
-            return
+    def find(self, tids: Sequence[int]) -> None:
+        """These threads were there before sites were wanted: each has the memory of its process's others, and may have
+        that of another process (vfork, CLONE_VM)."""
+        found = [tid for tid in tids if tid not in self.by_tid and self._found(tid)]
+        for tid in found:
+            self.look(tid, self.by_tid[tid].pid)
+
+    def _found(self, tid: int) -> bool:
+        """Whether the thread's memory was not known yet."""
         try:
             pid = int(proc.status(tid)["Tgid"])
+            known = next((space for space in self.all() if pid in space.pids), None)
+            if known is None:
+                # A thread that has ended has no memory, which would be that of others that have ended.
+                made = CodeSpace(pid, tid)
+                made.trap_action = initial_trap_action(tid)
+                known = self._shared(tid, made)
         except OSError as error:
             self.losses.add(tid, UNREAD, error)
-            return
-        known = next((space for space in self.all() if space.pid == pid), None)
-        if known is None:
-            self.look(tid, pid)
-        else:
-            self.by_tid[tid] = known
+            return False
+        is_new = not any(each is known for each in self.by_tid.values())
+        self.by_tid[tid] = known
+        return is_new
+
+    def _shared(self, tid: int, made: CodeSpace) -> CodeSpace:
+        """The memory of a thread as it is known by another process, else `made`."""
+        other = next((other for other in self.by_tid if shared_memory.have_one(other, tid)), None)
+        if other is None:
+            return made
+        made.close()
+        known = self.by_tid[other]
+        known.pids.add(made.pid)
+        return known
 
     def look_again(self) -> None:
         """More is wanted than before."""
@@ -102,7 +121,7 @@ class CodeSpaces:
                 space.trap_action = initial_trap_action(tid)
             counters: dict[BreakpointSite, tuple[int, Mapping]] = {}
             for mapping in space.mappings(tid):
-                self._fill(tid, pid, mapping, counters)
+                self._fill(tid, mapping, counters)
         except OSError as error:
             self.losses.add(tid, UNREAD, error)
             return
@@ -113,7 +132,7 @@ class CodeSpaces:
                 except OSError as error:
                     self.losses.add(tid, UNCOUNTED, error, sites)
 
-    def _fill(self, tid: int, pid: int, mapping: Mapping, counters: dict[BreakpointSite, tuple[int, Mapping]]) -> None:
+    def _fill(self, tid: int, mapping: Mapping, counters: dict[BreakpointSite, tuple[int, Mapping]]) -> None:
         """Put in what is wanted of a mapping, and note where its semaphores are: of two mappings that have the same
         part of a file the data segment's is the higher one."""
         if mapping.inode not in self._inodes or not mapping.path.startswith("/"):
@@ -123,7 +142,7 @@ class CodeSpaces:
             return
         space, by_address = self.by_tid[tid], dict[int, list[BreakpointSite]]()
         for site in file.sites:
-            if site.pid and site.pid != pid:
+            if site.pid and site.pid not in space.pids:
                 continue
             at = _address(mapping, site.offset)
             if mapping.executable and at is not None:
@@ -176,7 +195,7 @@ class CodeSpaces:
         """Nobody tells of `tid`, which has stopped for the first time: it is a thread, or has the memory of process
         `maker`, or a copy of that; or, as that has ended and its children have got another parent, of any that has."""
         if is_thread:
-            self.find(tid)
+            self.find([tid])
         elif maker in self.by_tid:
             self.forked(maker, tid, is_shared)
         elif tid not in self.by_tid:
@@ -184,7 +203,7 @@ class CodeSpaces:
                 if copied_memory.is_copy(tid, space):
                     self._copied(space, tid)
                     return
-            self.find(tid)
+            self.find([tid])
 
     def executed(self, tid: int, former: int) -> None:
         """The thread `former` has another program, and the number `tid`."""
@@ -194,9 +213,16 @@ class CodeSpaces:
     def forget(self, tid: int) -> None:
         """The thread is gone, or has another memory."""
         space = self.by_tid.pop(tid, None)
-        if space is not None and not any(each is space for each in self.by_tid.values()):
+        if space is None:
+            return
+        other = next((other for other, each in self.by_tid.items() if each is space), None)
+        if other is None:
             space.close()
             self._gone.append(space)
+        elif tid == space.pid:
+            # Its number may be another's, or have another program; a first thread that has ended is there to the end.
+            with suppress(OSError):
+                space.stand_for(int(proc.status(other)["Tgid"]), other)
 
     def all(self) -> list[CodeSpace]:
         return list({id(each): each for each in self.by_tid.values()}.values())

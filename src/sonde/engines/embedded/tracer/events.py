@@ -18,6 +18,7 @@ from sonde.engines.embedded.tracer import (
     stepping,
     stops,
     unbegun,
+    untraced_makers,
 )
 from sonde.engines.embedded.tracer.awaited_returns import AwaitedReturns
 from sonde.engines.embedded.tracer.threads import TracedThreads
@@ -87,14 +88,17 @@ def _made(threads: TracedThreads, tid: int, made: int, event: int) -> None:
         threads.announced[made] = (tid, int(is_thread), inside >> 4 if inside else -1)
     if threads.traps is not None:
         threads.traps.made(tid, made)
+    untraced_makers.made(threads, tid, made)
     _tell(threads, tid, stops.FORK, made, int(is_thread))
     if made in threads.early:
+        untraced_makers.put_back(threads, made)
         threads.start(made, *threads.announced.pop(made))
         threads.early.pop(made)
 
 
 def _stop(threads: TracedThreads, tid: int, number: int) -> None:
     """PTRACE_EVENT_STOP: group-stop, a child's first stop, or what PTRACE_INTERRUPT leads to."""
+    untraced_makers.put_back(threads, tid)
     if tid not in threads.requests:
         threads.early[tid] = monotonic_ns()
     elif number in GROUP_STOPS:
@@ -235,6 +239,7 @@ def _ended(threads: TracedThreads, tid: int, status: int) -> None:
         known.pop(tid, None)
     threads.thrown.pop(tid, None)
     threads.installing.pop(tid, None)
+    threads.amended.pop(tid, None)
     threads.in_exec.pop(tid, None)
     for group in (threads.starting, threads.waiting, threads.standing, threads.renewed, threads.broken):
         group.discard(tid)

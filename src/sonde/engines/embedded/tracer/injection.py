@@ -1,7 +1,8 @@
 """Steps that a stopped thread makes for the guardian: one instruction, or a system call of the guardian's choice.
 
 Signals are held back meanwhile, so that only the step itself, SIGKILL or job control stops the thread, and it is
-afterwards as it was.
+afterwards as it was. A thread may have its calls turned into SIGSYS, all but those that it makes at some addresses
+(syscall user dispatch, prctl(2)): that is switched off for a call of the guardian's choice.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ import ctypes
 import os
 import signal
 import struct
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 
 from sonde.arch import instructions, registers, system_calls
 from sonde.engines.embedded.tracer import ptrace
@@ -22,43 +23,72 @@ _ALL = (1 << 64) - 1
 _BLOCKED = _ALL & ~(1 << signal.SIGTRAP - 1)
 """The kernel would give SIGTRAP its default action if it were blocked where a step ends (force_sig)."""
 
+_CAUSED = sum(
+    1 << number - 1 for number in (signal.SIGILL, signal.SIGBUS, signal.SIGFPE, signal.SIGSEGV, signal.SIGSYS)
+)
+"""What an instruction may lead to: likewise."""
+
 _MASK_SIZE = 8
 _WORD = struct.Struct("=Q")
 _STEPPED = signal.SIGTRAP << 8 | 0x7F
+
+_DISPATCH = struct.Struct("=QQQQ")
+"""struct ptrace_sud_config (include/uapi/linux/ptrace.h): mode, address of the selector, offset and length of the range
+in which calls are made as ever. Of PR_SYS_DISPATCH_INCLUSIVE_ON the kernel tells the range around it."""
+
+_OFF, _OUTSIDE, _INSIDE = 0, 1, 2
+"""PR_SYS_DISPATCH_OFF, _EXCLUSIVE_ON and _INCLUSIVE_ON: calls made in the range alone are turned into signals."""
 
 
 class ThreadEndedError(Exception):
     """It ended instead: its status of wait(2) is the argument."""
 
 
-def step(tid: int) -> None:
-    """Have the thread execute one instruction. Raises OSError, ThreadEndedError."""
+def step(tid: int) -> int:
+    """Have the thread execute one instruction: 0, or the signal that it has caused, which the thread has not got yet.
+    Raises OSError, ThreadEndedError."""
+    return _step(tid, _CAUSED)
+
+
+def _step(tid: int, admitted: int) -> int:
+    """With all signals held back but SIGTRAP and those of `admitted` that the thread does not block itself. One that
+    somebody has sent is held back, too: the kernel queues it again, as it is blocked by then (ptrace_signal())."""
     mask = exchange_mask(tid, _WORD.pack(_BLOCKED))
-    again = False
-    while True:
-        ptrace.call(ptrace.SINGLESTEP, tid, 0, 0)
+    if admitted := admitted & ~_WORD.unpack(mask)[0]:
+        exchange_mask(tid, _WORD.pack(_BLOCKED & ~admitted))
+    again, caused, returned = False, 0, 0
+    while not caused:
+        ptrace.call(ptrace.SINGLESTEP, tid, 0, returned)
+        returned = 0
         _, status = os.waitpid(tid, WAIT)
         if not os.WIFSTOPPED(status):
             raise ThreadEndedError(status)
         if status == _STEPPED:
             break
+        if not status >> 16 and admitted >> (status >> 8) - 1 & 1:
+            code, _ = ptrace.signal_information(tid, ctypes.create_string_buffer(128))
+            caused, returned = (status >> 8, 0) if code > 0 else (0, status >> 8)
+            admitted = 0
+            exchange_mask(tid, _WORD.pack(_BLOCKED))
         # Asked for by the guardian, or job control's: it comes again.
         again = again or status >> 16 == ptrace.EVENT_STOP
     exchange_mask(tid, mask)
     if again:
         ptrace.call(ptrace.INTERRUPT, tid, 0, 0)
+    return caused
 
 
 def system_call(tid: int, at: int, number: int, *arguments: int) -> int:
     """Have it make a system call, by the instruction for that at the address `at`: the result, -errno for an error.
     Raises OSError, ThreadEndedError."""
     before, changed = _registers_for(tid, at, number, arguments)
-    ptrace.call(ptrace.SETREGS, tid, 0, ctypes.addressof(changed))
-    try:
-        step(tid)
-        result = ptrace.call(ptrace.PEEKUSER, tid, registers.CALL_RESULT)
-    finally:
-        ptrace.call(ptrace.SETREGS, tid, 0, ctypes.addressof(before))
+    with _undispatched(tid):
+        ptrace.call(ptrace.SETREGS, tid, 0, ctypes.addressof(changed))
+        try:
+            _step(tid, 0)
+            result = ptrace.call(ptrace.PEEKUSER, tid, registers.CALL_RESULT)
+        finally:
+            ptrace.call(ptrace.SETREGS, tid, 0, ctypes.addressof(before))
     return result
 
 
@@ -66,25 +96,60 @@ def quiet_system_call(tid: int, at: int, number: int, *arguments: int) -> int:
     """The same, for a thread that is in no system call: by stops at the call's entry and exit, as a step sends SIGTRAP,
     which is not ignored afterwards."""
     before, changed = _registers_for(tid, at, number, arguments)
-    mask = exchange_mask(tid, _WORD.pack(_ALL))
     again, left = False, 2
-    ptrace.call(ptrace.SETREGS, tid, 0, ctypes.addressof(changed))
-    try:
-        while left:
-            ptrace.call(ptrace.SYSCALL, tid, 0, 0)
-            _, status = os.waitpid(tid, WAIT)
-            if not os.WIFSTOPPED(status):
-                raise ThreadEndedError(status)
-            left -= status == ptrace.SYSCALL_STOP
-            again = again or status >> 16 == ptrace.EVENT_STOP
-        result = ptrace.call(ptrace.PEEKUSER, tid, registers.CALL_RESULT)
-    finally:
-        with suppress(ProcessLookupError):
-            ptrace.call(ptrace.SETREGS, tid, 0, ctypes.addressof(before))
-    exchange_mask(tid, mask)
+    with _undispatched(tid):
+        mask = exchange_mask(tid, _WORD.pack(_ALL))
+        ptrace.call(ptrace.SETREGS, tid, 0, ctypes.addressof(changed))
+        try:
+            while left:
+                ptrace.call(ptrace.SYSCALL, tid, 0, 0)
+                _, status = os.waitpid(tid, WAIT)
+                if not os.WIFSTOPPED(status):
+                    raise ThreadEndedError(status)
+                left -= status == ptrace.SYSCALL_STOP
+                again = again or status >> 16 == ptrace.EVENT_STOP
+            result = ptrace.call(ptrace.PEEKUSER, tid, registers.CALL_RESULT)
+        finally:
+            with suppress(ProcessLookupError):
+                ptrace.call(ptrace.SETREGS, tid, 0, ctypes.addressof(before))
+        exchange_mask(tid, mask)
     if again:
         ptrace.call(ptrace.INTERRUPT, tid, 0, 0)
     return result
+
+
+@contextmanager
+def _undispatched(tid: int) -> Iterator[None]:
+    """Have the stopped thread's calls made, not turned into signals. Raises OSError where that could not be undone.
+    Before Linux 6.4 nothing tells whether they would be."""
+    config = ctypes.create_string_buffer(_DISPATCH.size)
+    try:
+        ptrace.call(ptrace.GET_SYSCALL_USER_DISPATCH, tid, _DISPATCH.size, ctypes.addressof(config))
+    except ProcessLookupError:
+        raise
+    except OSError:
+        yield
+        return
+    mode, selector, offset, length = _DISPATCH.unpack(config)
+    if mode == _OFF:
+        yield
+        return
+    if length and offset + length > _ALL:
+        mode, offset, length = _INSIDE, offset + length & _ALL, -length & _ALL
+    # What the kernel does not take now it would not take behind the call.
+    _dispatch(tid, mode, selector, offset, length)
+    _dispatch(tid, _OFF, 0, 0, 0)
+    try:
+        yield
+    finally:
+        with suppress(ProcessLookupError):
+            _dispatch(tid, mode, selector, offset, length)
+
+
+def _dispatch(tid: int, *config: int) -> None:
+    """Raises OSError."""
+    kept = ctypes.create_string_buffer(_DISPATCH.pack(*config), _DISPATCH.size)
+    ptrace.call(ptrace.SET_SYSCALL_USER_DISPATCH, tid, _DISPATCH.size, ctypes.addressof(kept))
 
 
 def _registers_for(

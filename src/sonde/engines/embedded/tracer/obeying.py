@@ -192,8 +192,8 @@ def _go(threads: TracedThreads) -> None:
     """Those that no filter stops are stopped once, so that their system calls do from then on."""
     threads.tracing = True
     if threads.spaces.wanted:
-        for tid in sorted(threads.requests):
-            threads.spaces.find(tid)
+        # Those that sonde was given come before those that have their memory, too.
+        threads.spaces.find(list(threads.requests))
     threads.notes[stops.TELLING] = 1
     for tid in threads.waiting:
         if tid in threads.in_exec:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 
-from sonde.engines.embedded.tracer import ptrace, shared_memory, stepping
+from sonde.engines.embedded.tracer import ptrace, shared_memory, stepping, untraced_makers
 from sonde.engines.embedded.tracer.threads import TracedThreads
 from sonde.machine import proc
 from sonde.machine.system import monotonic_ns
@@ -44,6 +44,7 @@ def adopt(threads: TracedThreads, gone: int, before: int = 0) -> None:
             threads.requests[tid] = ptrace.CONT if filtered else ptrace.SYSCALL
             if filtered and stepping.has_more_filters(status.get("Seccomp_filters", "")):
                 threads.turning.add(tid)
+            untraced_makers.adopt(threads, maker, tid)
             if threads.spaces.wanted:
                 threads.spaces.adopted(tid, is_thread, maker, not is_thread and shared_memory.is_shared(maker, tid, 0))
             if threads.traps is not None:

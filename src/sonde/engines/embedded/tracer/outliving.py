@@ -25,6 +25,7 @@ from sonde.engines.embedded.tracer import (
     signals_in_slots,
     unbegun,
     unfinished,
+    untraced_makers,
 )
 from sonde.engines.embedded.tracer.placement import Placement
 from sonde.engines.embedded.tracer.threads import TracedThreads
@@ -110,6 +111,8 @@ def _stopped(threads: TracedThreads, tid: int, status: int) -> None:
         own_filters.data_of_stop(threads, tid)
     elif number == signal.SIGTRAP | 0x80 and tid in threads.installing:
         own_filters.installed(threads, tid)
+    if event == ptrace.EVENT_STOP or number == signal.SIGTRAP | 0x80:
+        untraced_makers.put_back(threads, tid)
     has_gone_on = number == signal.SIGTRAP | 0x80 and tid in threads.unfinished and samples.is_leaving(threads, tid)
     if has_gone_on:
         samples.finish(threads, tid)
@@ -195,6 +198,7 @@ def _made(threads: TracedThreads, tid: int, made: int, event: int) -> None:
     """A child is traced as its maker is."""
     is_free = threads.is_free(tid)
     threads.requests[made] = ptrace.SYSCALL if is_free else ptrace.CONT
+    untraced_makers.made(threads, tid, made)
     breakpoint_ends.clean(threads, tid, made, shared_memory.is_shared(tid, made, event))
     if is_free or _has_slots(threads, made):
         threads.ptrace(ptrace.INTERRUPT, made, 0, 0)
@@ -204,6 +208,7 @@ def _adopt(threads: TracedThreads, tid: int) -> None:
     """A child has stopped before its maker has told of it: what was copied from its maker's memory is taken out before
     it runs. When the maker tells it may have run on, and have another program."""
     maker = breakpoint_ends.clean_early(threads, tid)
+    untraced_makers.adopt(threads, maker, tid)
     threads.requests[tid] = ptrace.SYSCALL if maker and threads.is_free(maker) else ptrace.CONT
 
 
@@ -216,7 +221,8 @@ def _let_go(threads: TracedThreads, tid: int, deliver: int, is_at_rest: bool = F
             threads.ptrace(ptrace.CONT, tid, 0, deliver)
             return
     must_stop = not _is_without_trap(threads, tid, is_at_rest)
-    if tid == threads.notifications.awaited or tid in threads.installing or tid in threads.unfinished:
+    in_call = (threads.installing, threads.amended, threads.unfinished)
+    if tid == threads.notifications.awaited or any(tid in each for each in in_call):
         # It may have got its filter, and wait for ever if nobody reads the listener.
         threads.ptrace(ptrace.SYSCALL, tid, 0, deliver)
     else:

@@ -16,8 +16,8 @@ import os
 import struct
 from contextlib import suppress
 
-from sonde.arch import registers, system_calls
-from sonde.engines.embedded.tracer import ptrace, seccomp, stepping
+from sonde.arch import registers
+from sonde.engines.embedded.tracer import ptrace, seccomp, stepping, untraced_makers
 from sonde.engines.embedded.tracer.threads import TracedThreads
 from sonde.machine import proc
 
@@ -66,21 +66,11 @@ def data_of_stop(threads: TracedThreads, tid: int) -> int | None:
         with suppress(OSError):
             ptrace.call(ptrace.POKEUSER, tid, registers.CALL_NUMBER, -1)
         return None
-    if threads.writer.info_words[_NUMBER] == system_calls.CLONE:
-        trace_what_is_made(threads.writer.info_words, tid)
-    elif data & seccomp.INSTALLS and (found := stepping.installation(threads)) is not None:
+    untraced_makers.entered(threads, tid)
+    if data & seccomp.INSTALLS and (found := stepping.installation(threads)) is not None:
         changed = _amended(threads, tid) if threads.plan.notified else []
         threads.installing[tid] = found._replace(changed=tuple(changed))
     return data
-
-
-def trace_what_is_made(words: memoryview, tid: int) -> None:
-    """The thread enters a call, which `words` tell of: if it is to make a process that is not to be traced, it makes
-    one that is. A filter of sonde's and breakpoints in its memory would be the end of it."""
-    if words[_NUMBER] == system_calls.CLONE and words[_NUMBER + 1] & seccomp.UNTRACED:
-        with suppress(OSError):
-            flags = words[_NUMBER + 1] & ~seccomp.UNTRACED
-            ptrace.call(ptrace.POKEUSER, tid, registers.CALL_ARGUMENTS[0], flags)
 
 
 def _amended(threads: TracedThreads, tid: int) -> list[tuple[int, int]]:

@@ -114,15 +114,15 @@ def _called(
     threads: TracedThreads, look: Callable[[int], int], tell: Callable[[int, int, int, int, int], None]
 ) -> Callable[[int], None]:
     ask, words, inside, requests = threads.ptrace, threads.writer.words, threads.inside, threads.requests
-    installing, turning = threads.installing, threads.turning
+    installing, turning, amended = threads.installing, threads.turning, threads.amended
     unfinished, is_asked = threads.unfinished, samples.is_asked
     entry, back, go, step = stops.ENTRY, stops.RETURN, ptrace.CONT, ptrace.SYSCALL
-    clone = system_calls.CLONE
+    makers = frozenset((system_calls.CLONE, seccomp.clone3()))
     native, entering, leaving = system_calls.AUDIT_ARCHITECTURE, ptrace.INFO_ENTRY, ptrace.INFO_EXIT
 
     def called(tid: int) -> None:
         wanted = inside.get(tid, -1)
-        if tid in installing or tid in turning or tid in unfinished or is_asked(threads, tid):
+        if tid in installing or tid in turning or tid in unfinished or tid in amended or is_asked(threads, tid):
             call_stops.called(threads, tid)
             return
         if wanted == 0 and threads.tracing:
@@ -144,7 +144,7 @@ def _called(
     def enters(tid: int, at: int) -> None:
         number = words[at + _NUMBER]
         wanted = threads.wanted.get(number, 0)
-        if wanted & HOLD_ENTRY or number == clone:
+        if wanted & HOLD_ENTRY or number in makers:
             call_stops.called(threads, tid)
             return
         inside[tid] = number << 4 | wanted if wanted & RETURN else 0

@@ -11,9 +11,10 @@ import os
 import signal
 import struct
 from collections.abc import Set
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from sonde.arch import system_calls
+from sonde.arch.call_numbers import native
 from sonde.engines.embedded.tracer.plan import FILES, HOLD_RETURN, RETURN, followed
 
 PR_SET_NO_NEW_PRIVS = 38
@@ -43,7 +44,7 @@ _EXECUTE, _NO_FILE = 4, 0xFFFF_FFFF
 """PROT_EXEC, and the descriptor of mmap(2) without a file."""
 
 INSTALLS = 16
-"""In a stop's data, besides what is wanted of the call: it installs a filter, or makes a process that is not to be
+"""In a stop's data, besides what is wanted of the call: it installs a filter, or may make a process that is not to be
 traced."""
 
 UNTRACED = 0x0080_0000
@@ -63,6 +64,12 @@ _Instruction = tuple[int, int, int, int]
 _FAR = 255
 
 
+@cache
+def clone3() -> int:
+    """The number of the call."""
+    return native("clone3")[0]
+
+
 def new_mark() -> int:
     """Bits of MARKS that no filter of others is likely to have."""
     return int.from_bytes(os.urandom(2), "little") & MARKS | _LARGE
@@ -73,8 +80,8 @@ def filter_for(calls: dict[int, int], notified: Set[int] = frozenset(), mark: in
     stop carries as data together with `mark`, of the bits MARKS.
 
     It notifies of the calls `notified`. Calls that install filters stop too, those that make a process without a
-    tracer, and with `maps` (StopPlan) the returns of those by which code is mapped or, with FILES, any file, or what
-    SIGTRAP does is changed.
+    tracer, as any clone3(2) may, and with `maps` (StopPlan) the returns of those by which code is mapped or, with
+    FILES, any file, or what SIGTRAP does is changed.
     """
     actions = {number: _NOTIFY if number in notified else _TRACE | mark | data for number, data in calls.items()}
     prctl = actions.get(system_calls.PRCTL, _ALLOW)
@@ -82,6 +89,8 @@ def filter_for(calls: dict[int, int], notified: Set[int] = frozenset(), mark: in
     actions[system_calls.PRCTL] = _INSTALLS_OR_NOT
     clone = actions.get(system_calls.CLONE, _ALLOW)
     actions[system_calls.CLONE] = _UNTRACED_OR_NOT
+    # Its flags are in memory.
+    actions[clone3()] = _TRACE | mark | INSTALLS | calls.get(clone3(), 0)
     leaves = {
         _INSTALLS_OR_NOT: [
             (_LOAD, 0, 0, _FIRST_ARGUMENT),

@@ -51,9 +51,11 @@ def leave(threads: TracedThreads, tid: int, number: int) -> None:
 
 
 def _execute(space: CodeSpace, tid: int) -> None:
-    """Step until the instruction has been executed: a call takes two steps."""
+    """Step until the instruction has been executed: a call takes two steps. One that faults is begun once more behind
+    the signal's handler."""
     for _ in range(2):
-        injection.step(tid)
+        if injection.step(tid):
+            return
         counter = ptrace.call(ptrace.PEEKUSER, tid, registers.PROGRAM_COUNTER) & _U64
         found = space.resumptions.get(counter)
         if found is None or not found.begins:

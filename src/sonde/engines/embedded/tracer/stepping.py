@@ -27,7 +27,7 @@ def installation(threads: TracedThreads) -> Installation | None:
     number, operation, flags = threads.writer.info_words[_NUMBER : _NUMBER + 3]
     if number == system_calls.SECCOMP:
         return Installation(bool(flags & seccomp.SYNCHRONIZE)) if operation == seccomp.SET_MODE_FILTER else None
-    return Installation() if flags == seccomp.MODE_FILTER else None
+    return Installation() if number == system_calls.PRCTL and flags == seccomp.MODE_FILTER else None
 
 
 def installed(threads: TracedThreads, tid: int, of: Installation) -> None:

@@ -53,6 +53,14 @@ class Installation(NamedTuple):
     changed: tuple[tuple[int, int], ...] = ()
 
 
+class AmendedCall(NamedTuple):
+    """A call with another first argument, until it is left, and what was there: that, and places of memory with their
+    words (untraced_makers.py)."""
+
+    first: int
+    kept: tuple[tuple[int, int], ...] = ()
+
+
 class TracedThreads:
     """What is known of the threads traced.
 
@@ -76,7 +84,8 @@ class TracedThreads:
     clocks that stop threads for these, None where sonde asks for it. `unfinished`: what they leave by a stop for a
     sample, and make once more; with what is to be put back behind that, if it goes on (samples.py). `broken`: whose
     rest of a write has had a SIGPIPE.
-    `installing`: what threads in a system call install. `turning`, `stepping`: see stepping.py.
+    `installing`: what threads in a system call install; `amended`: those in one that was changed.
+    `turning`, `stepping`: see stepping.py.
     """
 
     def __init__(
@@ -112,6 +121,7 @@ class TracedThreads:
         self.unfinished: dict[int, Unfinished | None] = {}
         self.broken: set[int] = set()
         self.installing: dict[int, Installation] = {}
+        self.amended: dict[int, AmendedCall] = {}
         self.turning: set[int] = set()
         self.stepping: set[int] = set()
         self.breakpoints: dict[int, tuple[int, int]] = {}
@@ -224,7 +234,7 @@ class TracedThreads:
         elif not self.wanted and tid not in self.stepping:
             # Nobody asks for its calls.
             request = ptrace.CONT
-        if tid in self.installing or tid in self.unfinished:
+        if tid in self.installing or tid in self.unfinished or tid in self.amended:
             request = ptrace.SYSCALL
         if tid == self.stopped:
             self.stopped = 0

@@ -8,7 +8,7 @@ import select
 import signal
 import struct
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from mmap import mmap
 
@@ -121,13 +121,19 @@ class Tracees:
 
     def grab(self, pid: int) -> None:
         """Trace a process that somebody else started; it runs on. Raises CommandError."""
+        if problem := self._seize(pid):
+            raise CommandError(f"failed to grab pid {pid}: {problem}")
+        self._grabbed.append(pid)
+
+    def _seize(self, pid: int) -> str:
+        """Have the guardian trace a process: why it cannot, "" if it does."""
         from sonde.engines.embedded.tracer import obstacles  # commands meet none
 
         if problem := obstacles.before(pid):
-            raise CommandError(f"failed to grab pid {pid}: {problem}")
+            return problem
         self._send(commands.SEIZE_PROCESS, pid)
-        self._seized(pid, f"failed to grab pid {pid}")
-        self._grabbed.append(pid)
+        _, failure = self._answer(pid, commands.SEIZED)
+        return obstacles.after(pid, failure) if failure else ""
 
     def ready(self, wanted: StopPlan) -> None:
         """Let the commands exec. begin() waits for the end of that, which takes them and the guardian some
@@ -196,11 +202,39 @@ class Tracees:
             self._stand()
 
     def _stand(self) -> None:
-        """Have the processes that were there stop until go(), so that nothing is missed behind this; but not for ever:
-        a thread may be blocked in the kernel."""
+        """Have the processes that were there stop until go(), so that nothing is missed behind this; where breakpoints
+        are wanted also those that have their memory, which would run onto them, untraced. Raises CommandError."""
+        self._stop(self._grabbed)
+        if not self._has_sites:
+            return
+        from sonde.engines.embedded.tracer import shared_memory  # as above
+
+        while found := self._untraced(shared_memory.owners):
+            for pid, other in found.items():
+                # It may have ended, or execute a program.
+                if (problem := self._seize(pid)) and pid in shared_memory.owners(other):
+                    raise CommandError(
+                        f"failed to grab pid {pid}, which has the memory of process {other} (by vfork or CLONE_VM), "
+                        f"where breakpoints would end it: {problem}; or trace no functions of process {other}"
+                    )
+            self._grabbed += found
+            self._stop(found)
+
+    def _untraced(self, owners: Callable[[int], list[int]]) -> dict[int, int]:
+        """Processes that the guardian does not trace, and the one that it traces whose memory they have."""
+        found: dict[int, int] = {}
+        for pid in self._grabbed:
+            for other in owners(pid):
+                with suppress(FileNotFoundError, ProcessLookupError):
+                    if proc.status(other).get("TracerPid") != str(self.guardian):
+                        found[other] = pid
+        return found
+
+    def _stop(self, pids: Iterable[int]) -> None:
+        """Not for ever: a thread may be blocked in the kernel, as one that waits for what it has made by vfork."""
         self._send(commands.STAND)
         end = time.monotonic() + _PATIENCE
-        while time.monotonic() < end and not all(map(_stands, self._grabbed)):
+        while time.monotonic() < end and not all(map(_stands, pids)):
             time.sleep(0.001)
 
     def go(self) -> None:
