@@ -97,6 +97,7 @@ def of_kind(traced, kind):
 
 
 def child_of(guardian, name):
-    """The process of the guardian's that calls itself so."""
-    (found,) = (pid for pid in children(guardian) if Path(f"/proc/{pid}/comm").read_text() == name + "\n")
-    return found
+    """The process of the guardian's that calls itself so, which it does some time after it was made."""
+    found = comes(lambda: [pid for pid in children(guardian) if Path(f"/proc/{pid}/comm").read_text() == name + "\n"])
+    (pid,) = found
+    return pid
