@@ -9,7 +9,11 @@
 Each name is imported when it is first used.
 """
 
+from sonde import lazy as _lazy
+
 __version__ = "0.1.0"
+
+_lazy.install()
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -372,7 +376,7 @@ def __getattr__(name: str) -> object:
     module = _PLACES.get(name)
     if module is None:
         raise AttributeError(f"module 'sonde' has no attribute {name!r}")
-    from importlib import import_module
+    from importlib import import_module  # names of the library alone need it
 
     found = globals()[name] = getattr(import_module(f"sonde.library.{module}"), name)
     return found

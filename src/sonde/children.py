@@ -77,7 +77,7 @@ def collect_soon(pid: int) -> None:
 
 def collect_later(pid: int) -> None:
     """Have a thread wait for the child, which nobody else needs to. Of the command's runs hardly any needs one."""
-    import threading
+    import threading  # few runs leave a child behind
 
     threading.Thread(target=wait_for, args=(pid,), name="sonde-collector", daemon=True).start()
 

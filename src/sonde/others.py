@@ -10,20 +10,22 @@ back by then is left behind, and what it was asked about is not asked again. All
 from __future__ import annotations
 
 import errno
+import gc
 import os
+import select
 import signal
 import time
 from _thread import allocate_lock
 from contextlib import suppress
+from stat import S_ISREG
 
+from sonde import children, lazy, reader, served
 from sonde.typed import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     import _socket
-    import select
     from collections.abc import Iterator, Sequence
 
-    from sonde import served
 
 _LONG, _SHORT = 0.5, 0.1
 """Seconds without an answer after which a reader is left behind: of the first few, and of others."""
@@ -156,8 +158,6 @@ class _Readers:
         """Whether anything is mounted that a program or a machine serves."""
         now = time.monotonic()
         if now >= self._mounts_due:
-            from sonde import served
-
             try:
                 self._mounts = served.mounts()
                 self._has_served = not all(map(served.is_local, self._mounts.values()))
@@ -179,8 +179,6 @@ class _Readers:
 
     def is_local(self, place: int) -> bool:
         """Whether a descriptor is of a file that nobody serves."""
-        from sonde import served
-
         self.has_served_mounts()
         mount = self._mounts.get(served.mount_of(place))
         return mount is not None and served.is_local(mount)
@@ -236,8 +234,6 @@ class _Readers:
     def _answer(
         self, child: _Child, request: tuple[object, ...]
     ) -> tuple[tuple[Any, tuple[int, str, str] | None], int]:
-        from sonde import reader
-
         patience = _LONG if self._late < _FEW else _SHORT
         reader.send(child.connection, request)
         found = reader.receive(child.connection, lambda: _await(child, patience))
@@ -257,8 +253,6 @@ class _Readers:
         self._collect()
 
     def _collect(self) -> None:
-        from sonde import children
-
         for each in self._left[:]:
             if _has_ended(each, 0):
                 self._left.remove(each)
@@ -266,8 +260,6 @@ class _Readers:
                 children.collected(each.pid)
 
     def _end(self, child: _Child) -> None:
-        from sonde import children
-
         child.connection.close()
         self._child = None
         if child.owner == os.getpid() and not self.is_apart:
@@ -343,8 +335,6 @@ def _comes_free(pid: int, end: float) -> bool:
 def place(path: str, largest: int | None = None, flags: int = 0, held: int = -1) -> tuple[int, bool]:
     """The place of a regular file (O_PATH) or, of one that is served, the descriptor of a copy, which is of `largest`
     bytes at most, if that is given: True then. `held` is a descriptor of the file, which has been found at the path."""
-    from sonde import reader
-
     opened = os.path.abspath(path) if held < 0 else f"/proc/{os.getpid()}/fd/{held}"
     value, descriptor = _readers.ask(_about(path), "open", opened, largest, flags)
     if value and reader.copied() > reader.MOST_COPIED:
@@ -397,7 +387,6 @@ def real_path(path: str, root: str = "") -> str:
     if not may_wait(root + path):
         if not root:
             return os.path.realpath(path)
-        from sonde import reader
 
         return reader.path_inside(root, path)
     value, _ = _readers.ask(_about(root + path), "real", os.path.abspath(path), root)
@@ -416,8 +405,6 @@ def exists(path: str) -> bool:
 
 def is_file(path: str) -> bool:
     """As os.path.isfile."""
-    from stat import S_ISREG
-
     try:
         return S_ISREG(stat(path).st_mode)
     except (OSError, ValueError):
@@ -453,7 +440,6 @@ def _about(path: str) -> _About:
     if path.startswith("/proc/"):
         process, _, rest = path[len("/proc/") :].partition("/")
         return _About(int(process), rest)
-    from sonde import served
 
     found = os.path.abspath(path)
     try:
@@ -495,8 +481,6 @@ def _is_file(descriptor: int, wanted: tuple[int, int]) -> bool:
 
 
 def _has_ended(child: _Child, seconds: float) -> bool:
-    import select
-
     if child.end < 0:
         return _is_gone(child.pid)
     waiting = select.poll()
@@ -547,13 +531,11 @@ def _wants_to_run(pid: int) -> bool:
 
 def _started(readers: _Readers) -> _Child:
     """Raises OSError."""
-    import _socket
-    import ctypes  # noqa: F401 (the reader needs it, which should not import anything: a thread may be doing so)
-    import fcntl  # noqa: F401 (likewise)
-    import select
+    import _socket  # few sessions look at what others serve
 
-    from sonde import reader
-
+    # The reader imports nothing: another thread may be doing so while it is made.
+    for each in (children, reader, served):
+        lazy.execute(each)
     ours, theirs = _socket.socketpair()
     pid = os.fork()
     if pid == 0:
@@ -574,8 +556,6 @@ def _started(readers: _Readers) -> _Child:
 
 def _greeted(connection: _socket.socket, readable: select.poll) -> _Child:
     """The reader, which begins by sending its number. Raises OSError."""
-    from sonde import reader
-
     greeting = reader.receive(connection) if readable.poll(1000 * _STARVED) else None
     if greeting is None:
         connection.close()
@@ -588,10 +568,6 @@ def _greeted(connection: _socket.socket, readable: select.poll) -> _Child:
 
 def _become(connection: _socket.socket) -> None:
     """In the reader: signals of sonde's terminal are not for it, and it keeps nothing that somebody may wait for."""
-    import gc
-
-    from sonde import children
-
     os.setpgid(0, 0)
     children.forget_handlers()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE, signal.SIGTSTP):

@@ -19,7 +19,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> CaseFile |
     """The cases of a test file (docs/testing.md)."""
     if not file_path.name.endswith(_SUFFIX):
         return None
-    from sonde.pytest_cases import CaseFile  # where there is one
+    from sonde.pytest_cases import CaseFile  # pytest looks into each module that a plugin names
 
     return CaseFile.from_parent(parent, path=file_path)
 
@@ -27,6 +27,6 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> CaseFile |
 @pytest.fixture
 def sonde_run(request: pytest.FixtureRequest) -> Callable[..., TracedRun]:
     """Trace to the end: `sonde_run("opens.d", command="cat /etc/passwd").aggregations["opens"]`."""
-    from sonde.pytest_runs import runner  # who asks for it
+    from sonde.pytest_runs import runner  # as above
 
     return runner(request.path.parent)

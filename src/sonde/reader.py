@@ -10,7 +10,9 @@ A message is its length, a mark, and a tuple as marshal(3) writes it; a descript
 from __future__ import annotations
 
 import _socket
+import ctypes
 import errno
+import fcntl
 import marshal
 import os
 import stat
@@ -133,8 +135,6 @@ class AbandonableReader:
     def _memory(self, pid: int, address: int, size: int) -> bytes:
         """By process_vm_readv(2), which lets go of the process's mm while it waits, so that the process itself can map
         memory meanwhile; of /proc/PID/mem, which does not, only where that call is not permitted."""
-        import ctypes  # loaded already
-
         if self._read_vector is None:
             self._read_vector = ctypes.CDLL(None, use_errno=True)["process_vm_readv"]
         buffer = ctypes.create_string_buffer(size)
@@ -297,8 +297,6 @@ def _place(path: str) -> tuple[object, int]:
 
 def _is_of_own_users(process: str) -> bool:
     """Whether a process's mount namespace belongs to the user namespace that this process is in."""
-    import fcntl  # loaded already
-
     try:
         namespace = os.open(f"/proc/{process}/ns/mnt", os.O_RDONLY | os.O_CLOEXEC)
         try:

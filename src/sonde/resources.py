@@ -17,7 +17,7 @@ def text(*path: str) -> str:
         with open(os.path.join(PLACE, *path), "rb") as file:
             return file.read().decode(errors="surrogateescape")
     except NotADirectoryError:
-        from importlib.resources import files
+        from importlib.resources import files  # few programs need a file of the package
 
         return files("sonde").joinpath(*path).read_bytes().decode(errors="surrogateescape")
 
@@ -27,6 +27,6 @@ def names(*path: str) -> list[str]:
     try:
         return os.listdir(os.path.join(PLACE, *path))
     except NotADirectoryError:
-        from importlib.resources import files
+        from importlib.resources import files  # few programs need a file of the package
 
         return [each.name for each in files("sonde").joinpath(*path).iterdir()]

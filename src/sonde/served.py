@@ -8,6 +8,7 @@ one of these at any path of its own, by a bind mount.
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import os
 
@@ -91,8 +92,6 @@ def unstored(path: str) -> OSError:
 
 def _type(place: int) -> int | None:
     """None where who serves it does not say: a pseudo file system does not fail (simple_statfs, fs/libfs.c)."""
-    import ctypes  # what few runs need
-
     libc, data = ctypes.CDLL(None, use_errno=True), ctypes.create_string_buffer(_STATFS_SIZE)
     if libc.fstatfs(place, data):
         return None

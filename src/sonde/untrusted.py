@@ -16,9 +16,10 @@ from __future__ import annotations
 
 import errno
 import os
+import select
 import stat
 
-from sonde import others
+from sonde import others, served
 from sonde.typed import TYPE_CHECKING, BinaryIO
 
 if TYPE_CHECKING:
@@ -244,8 +245,6 @@ def _whole(descriptor: int, path: str, largest: int) -> bytes:
 
 def _refuse_pseudo(place: int, path: str) -> None:
     """Refuse a file that is made when it is read. Raises OSError."""
-    from sonde import served  # what is not needed for files on a disk
-
     if not served.is_stored(place):
         raise served.unstored(path)
 
@@ -290,8 +289,6 @@ def _same(descriptor: int, place: int, path: str) -> int:
 
 def _wait_for_writer(descriptor: int) -> None:
     """Give who is about to write to a FIFO the time to open it: until then it looks as if it were at its end."""
-    import select  # an import that most runs do without
-
     waiting = select.poll()
     waiting.register(descriptor, select.POLLIN)
     waiting.poll(_ANY_WRITER * 1000)

@@ -242,7 +242,7 @@ def make_directory(path: str) -> None:
 def temporary_directory(prefix: str) -> Iterator[str]:
     """The path of a directory for this user alone, which is removed at the end. Raises OSError."""
     import shutil  # imports that most commands do without
-    import tempfile
+    import tempfile  # as above
 
     path = tempfile.mkdtemp(prefix=prefix)
     try:
@@ -253,7 +253,7 @@ def temporary_directory(prefix: str) -> Iterator[str]:
 
 def unnamed_file() -> int:
     """The descriptor of a file on the disk without a name. Raises OSError."""
-    import tempfile  # as above
+    import tempfile  # most commands make no temporary files
 
     with tempfile.TemporaryFile(prefix="sonde-") as file:
         return os.dup(file.fileno())

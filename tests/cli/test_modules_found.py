@@ -1,4 +1,4 @@
-"""The command finds its own modules in fewer steps than Python; what it gets is what Python would give it."""
+"""sonde finds its own modules in fewer steps than Python; what it gets is what Python would give it."""
 
 import compileall
 import os
@@ -12,16 +12,15 @@ import pytest
 
 import sonde
 from sonde.cli.module_bundle import write_bundle
-from sonde.cli.modules import bundle_path
+from sonde.lazy import bundle_path
 
 ALL = """
 import sys, importlib.machinery
-from sonde.cli import modules
-modules.find_quickly()
+from sonde import lazy
 from sonde.cli.main import main
 main(["sonde", "--dry-run", "-qn", "syscall:::entry { @[probefunc] = count(); }"])
 loaders = {name: type(getattr(each, '__loader__', None)) for name, each in sys.modules.items()}
-found = [name for name, each in loaders.items() if each.__module__ == modules.__name__]
+found = [name for name, each in loaders.items() if each.__module__ == lazy.__name__]
 for name in found:
     spec, parent = sys.modules[name].__spec__, sys.modules[name.rpartition(".")[0]]
     ordinary = importlib.machinery.PathFinder.find_spec(name, parent.__path__)
@@ -51,8 +50,8 @@ import sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, sys.argv[1])
 if sys.argv[2] == "quickly":
-    from sonde.cli.modules import find_quickly
-    find_quickly()
+    from sonde import lazy
+    lazy.install()
 import sonde.thing, sonde.part
 print(sonde.thing.VALUE, sonde.thing.fail.__code__.co_filename, sonde.part.__path__, sonde.part.VALUE)
 """
@@ -64,11 +63,9 @@ THING = "VALUE = 101\ndef fail():\n    assert not VALUE\n"
 def package(tmp_path):
     """A package of the same name, with the file that finds modules and a few others."""
     place = tmp_path / "sonde"
-    (place / "cli").mkdir(parents=True)
-    (place / "part").mkdir()
-    for each in ("__init__.py", "cli/__init__.py"):
-        (place / each).write_text("")
-    shutil.copy(Path(sonde.__file__).parent / "cli/modules.py", place / "cli")
+    (place / "part").mkdir(parents=True)
+    (place / "__init__.py").write_text("")
+    shutil.copy(Path(sonde.__file__).parent / "lazy.py", place)
     (place / "part/__init__.py").write_text("VALUE = 103\n")
     (place / "thing.py").write_text(THING)
     for each in place.rglob("*.py"):

@@ -18,7 +18,13 @@ aggregations = '@writes["sh"] == 3'
 [left-out]
 needs = "no-such-program"
 """
-ORDINARY = "import sys\ndef test_it(): assert not [name for name in sys.modules if name.startswith('sonde.library')]\n"
+ORDINARY = """
+import sys
+from sonde import lazy
+def test_it():
+    own = [name for name in sys.modules if name.startswith("sonde.library.")]
+    assert not [name for name in own if lazy.is_executed(sys.modules[name])]
+"""
 
 
 @pytest.fixture
@@ -91,7 +97,7 @@ print(*[name for name in sys.modules if name.split(".")[0] == "sonde" or name in
 
 def test_what_the_plugin_loads_at_the_start():
     done = subprocess.run([sys.executable, "-c", LOADED], capture_output=True, text=True, check=True)
-    assert set(done.stdout.split()) <= {"sonde", "sonde.pytest_plugin", "tempfile"}
+    assert set(done.stdout.split()) <= {"sonde", "sonde.lazy", "sonde.pytest_plugin", "tempfile"}
 
 
 RUNS = """

@@ -53,7 +53,7 @@ REASONED = {
 
 OF_BYTES = (
     "symbols/dwarf/", "symbols/elf/", "symbols/mappings.py", "symbols/python/", "formats/perf_data_input.py",
-    "formats/perf_features.py", "engines/kernel/side_band.py", "recording/", "objects/btf_ext.py", "cli/modules.py",
+    "formats/perf_features.py", "engines/kernel/side_band.py", "recording/", "objects/btf_ext.py", "lazy.py",
     "runtime/verifier/", "engines/embedded/tracer/", "bpf/btf.py",
 )  # fmt: skip
 """Parsers that read bytes place by place: their end is an IndexError or a struct.error wherever it comes."""

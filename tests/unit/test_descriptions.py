@@ -230,7 +230,7 @@ SERIALISING = {
     "reader": "messages between sonde and its own reader, which both have the same code",
     "recording.firing_file": "bytes of what the serialiser has made",
     "pictures.page": "numbers of a picture, for its script",
-    "cli.modules": "compiled modules, as Python has written them",
+    "lazy": "compiled modules, as Python has written them",
     "cli.module_bundle": "compiled modules, as Python has written them",
 }
 """Modules that turn values into JSON or back, and why."""

@@ -12,12 +12,13 @@ import sonde
 ROOT = Path(sonde.__file__).parent
 
 ALLOWED = {
+    "lazy": set(),
     "typed": set(),
     "visible": set(),
     "resources": set(),
     "served": set(),
     "reader": {"served"},
-    "others": {"children", "reader", "served"},
+    "others": {"children", "lazy", "reader", "served"},
     "untrusted": {"others", "served"},
     "inherited": set(),
     "directory_walk": set(),
@@ -68,12 +69,12 @@ ALLOWED = {
         "frontends", "machine", "objects", "launch", "pictures", "providers", "recent", "recording", "report",
         "runtime", "session", "symbols", "directory_walk", "written_files",
     },
-    "cli": {"library"},
+    "cli": {"library", "lazy"},
     "pytest_plugin": {"pytest_cases", "pytest_runs"},
     "pytest_cases": {"library"},
     "pytest_runs": {"library", "__init__"},
     "__main__": {"cli"},
-    "__init__": {"library"},
+    "__init__": {"lazy", "library"},
 }  # fmt: skip
 """For each package or folder of one what it may import besides itself."""
 
@@ -158,6 +159,34 @@ def test_a_package_imports_only_what_lies_below_it(package):
     assert not wrong, wrong
 
 
+MOST_INSIDE = 40
+"""Imports in functions: of what only some runs need and this package does not execute lazily, as it does its own."""
+
+
+def inner_imports(path):
+    """The lines of a file's imports in functions, and the line before each."""
+    lines = path.read_text().splitlines()
+    functions = [each for each in nodes(path) if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)]
+    inside = {
+        (each.lineno, each.end_lineno)
+        for function in functions
+        for each in ast.walk(function)
+        if isinstance(each, ast.Import | ast.ImportFrom)
+    }
+    return [(lines[begin - 2], lines[end - 1]) for begin, end in sorted(inside)]
+
+
+def test_imports_are_at_the_top_of_files_or_have_a_reason():
+    found = [(name, before, line) for name, path in modules().items() for before, line in inner_imports(path)]
+    assert len(found) <= MOST_INSIDE
+    explained = "  # "
+    assert not [
+        (name, line)
+        for name, before, line in found
+        if explained not in line and not before.strip().startswith(("#", "import"))
+    ]
+
+
 def test_nothing_imports_the_command_line():
     importers = {name for name, found in imports().items() if any(package_of(each) == "cli" for each in found)}
     assert {package_of(name) for name in importers} <= {"cli", "__main__"}
@@ -175,7 +204,7 @@ def test_the_command_line_stands_on_the_library_alone():
         for name, found in imports().items()
         if package_of(name) == "cli"
         for each in found
-        if package_of(each) not in ("cli", "library")
+        if package_of(each) not in ("cli", "library", "lazy")
     }
     assert not below
 

@@ -15,8 +15,13 @@ ROOT = Path(sonde.__file__).parent
 
 ENTRIES = {
     "sonde.cli.start:main": "the command",
-    "sonde.cli.modules:_Finder.find_spec": "Python asks it for modules",
-    "sonde.cli.modules:_Loader.get_code": "Python loads modules by it",
+    "sonde.lazy:Finder.find_spec": "Python asks it for modules",
+    "sonde.lazy:_Loader.get_code": "Python loads modules by it",
+    "sonde.lazy:_Loader.create_module": "Python makes modules by it",
+    "sonde.lazy:_Loader.exec_module": "Python loads modules by it",
+    "sonde.lazy:_Loader.execute": "execute() calls it",
+    "sonde.lazy:_LoaderElsewhere.create_module": "Python makes modules by it",
+    "sonde.lazy:_LoaderElsewhere.exec_module": "Python loads modules by it",
     "sonde.__main__:start": "python -m sonde, and zip files of the package",
     "sonde.library.kept_files:_NamedFile.writable": "io.BufferedWriter asks it",
     "sonde.library.probing.aggregating:_made_or_own": "sum(), min() and max() call it, behind their overloads",

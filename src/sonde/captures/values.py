@@ -6,6 +6,7 @@ A reader of the file finds them twice: as text, the packet's comment, and as the
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from itertools import takewhile
 
@@ -119,7 +120,6 @@ def description(spec: TracingSpec) -> list[pcapng.Option]:
     layouts = [layout for layout in spec.records if has_packet(layout) and values_of(layout)]
     if not layouts:
         return []
-    import json  # an import that captures without values do without
 
     described = tuple(Described(each.number, each.clause, tuple(_values(each))) for each in layouts)
     whole = CaptureHeader(described, tuple(map(_named, spec.probes)), tuple(_text(each) for each in spec.strings))

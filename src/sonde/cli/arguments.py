@@ -258,7 +258,7 @@ def _of_name(text: str) -> str:
     if not text or text.lstrip("-").isdigit():
         return "-p takes the number of a process that runs"
     # A mistake may take its time.
-    from shlex import quote
+    from shlex import quote  # mistakes alone need it
 
     name = text.rpartition("/")[2]
     return f'-p takes a number: -p $(pgrep -n {quote(name)}), or all of that name:\n/execname == "{name}"/'

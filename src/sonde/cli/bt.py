@@ -6,12 +6,17 @@ import os
 import signal
 from collections.abc import Callable, Sequence
 
+from sonde.cli import bt_info, bt_listing, bt_stages
+from sonde.cli import help as cli_help
 from sonde.cli.bt_arguments import BtArguments, parse
 from sonde.cli.bt_messages import BtMessages
 from sonde.cli.messages import FatalError, Messages
 from sonde.cli.output import show
-from sonde.library import TYPE_CHECKING
+from sonde.library import TYPE_CHECKING, spec_file
+from sonde.library.bpftrace import dry_runs, programs, spec_files, usual_layout
+from sonde.library.data import formats
 from sonde.library.errors import Error
+from sonde.library.export import exporting
 from sonde.library.holding import chosen_engine, holding
 from sonde.library.outputs import is_capture, settle_format
 from sonde.library.settings import OptionTable, option_table
@@ -40,9 +45,7 @@ def trace_bt(words: Sequence[str], messages: Messages, export: ExportRequest | N
     try:
         arguments = parse(words)
         if arguments.program == ("file", "-"):
-            from sonde.library.bpftrace.programs import program_of_input  # few programs stand there
-
-            text = program_of_input()
+            text = programs.program_of_input()
             arguments = arguments._replace(values={**arguments.values, "-e": text}, words=arguments.operands)
         told.is_silent = "no_warnings" in arguments.flags
         return _asked(arguments, told, messages.program, export)
@@ -52,29 +55,22 @@ def trace_bt(words: Sequence[str], messages: Messages, export: ExportRequest | N
 
 def _asked(arguments: BtArguments, messages: BtMessages, name: str, export: ExportRequest | None) -> int:
     if "help" in arguments.flags:
-        from sonde.cli.help import show_manual
-
-        return show_manual(["bt"], name)
+        return cli_help.show_manual(["bt"], name)
     if "version" in arguments.flags:
         show(_VERSION)
         return 0
     if "info" in arguments.flags:
-        from sonde.cli.bt_info import info
-
-        show(info(_VERSION.split()[1]))
+        show(bt_info.info(_VERSION.split()[1]))
         return 0
     _require_supported(arguments)
     if "fmt" in arguments.flags or arguments.values.get("--mode") == "format":
         if arguments.program is None:
             raise FatalError("USAGE: filename or -e 'program' required.")
-        from sonde.library.bpftrace.usual_layout import laid_out_program
 
-        show(laid_out_program(arguments.program))
+        show(usual_layout.laid_out_program(arguments.program))
         return 0
     if "list" in arguments.flags:
-        from sonde.cli.bt_listing import list_bt
-
-        return list_bt(arguments, _options(arguments), messages)
+        return bt_listing.list_bt(arguments, _options(arguments), messages)
     return _run(arguments, messages, export)
 
 
@@ -101,40 +97,27 @@ def _run(arguments: BtArguments, messages: BtMessages, export: ExportRequest | N
     with holding(engine, commands, arguments.pids(), options, messages.warning) as held:
         _heed_signals()
         # The compiler comes when the processes are there.
-        from sonde.library.bpftrace.programs import (
-            LANGUAGE,
-            compile_program,
-            pairs,
-            refuse_without_processes,
-            run_program,
-            take_name,
-        )
 
         filter_, tells = arguments.values.get("--probe-filter", ""), "errors" in arguments.flags
-        wanted = pairs(program, filter_, tells, arguments.mode, next(iter(arguments.pids()), 0))
-        made = compile_program(wanted, options, arguments.operands, held, export is not None, saved is not None)
+        wanted = programs.pairs(program, filter_, tells, arguments.mode, next(iter(arguments.pids()), 0))
+        made = programs.compile_program(
+            wanted, options, arguments.operands, held, export is not None, saved is not None
+        )
         messages.warnings(made.warnings())
         for remark in made.remarks():
             messages.warning(remark)
         if "-d" in arguments.values:
-            from sonde.cli.bt_stages import show_stages
-
-            show_stages(arguments, wanted, made)
+            bt_stages.show_stages(arguments, wanted, made)
         if saved is not None:
-            from sonde.library.bpftrace.spec_files import save_program  # few programs are saved
-
-            save_program(saved, made, options)
+            spec_files.save_program(saved, made, options)
             return 0
         if held.is_embedded and not held.traced:
-            refuse_without_processes(made.made)
+            programs.refuse_without_processes(made.made)
         if "dry_run" in arguments.flags:
-            from sonde.library.bpftrace.dry_runs import attach_only  # most programs run
-            from sonde.library.bpftrace.programs import job_of
-
-            attach_only(job_of(made, options, None), held)
+            dry_runs.attach_only(programs.job_of(made, options, None), held)
             return 0
         # Programs leave their tracer out by that name, and send it signals.
-        take_name(LANGUAGE, arguments.given)
+        programs.take_name(programs.LANGUAGE, arguments.given)
         is_json = arguments.values.get("-f") == "json"
 
         def attached() -> None:
@@ -146,13 +129,10 @@ def _run(arguments: BtArguments, messages: BtMessages, export: ExportRequest | N
         watch = _watch(export, arguments, messages)
         output = arguments.values.get("-o")
         if options.text("format") != "text":
-            from sonde.library.bpftrace.programs import job_of  # most programs print text
-            from sonde.library.data.formats import run_in_format
-
-            job = job_of(made, options, watch)
-            return run_in_format(job, held, messages.warning, output, lambda _: None, attached).status
+            job = programs.job_of(made, options, watch)
+            return formats.run_in_format(job, held, messages.warning, output, lambda _: None, attached).status
         warns = "no_warnings" not in arguments.flags
-        return run_program(
+        return programs.run_program(
             made, options, held, output, messages.warning, attached, is_json, warns, arguments.mode, watch
         )
 
@@ -178,16 +158,12 @@ def _require_plain(arguments: BtArguments) -> None:
 
 def _run_compiled(path: str, arguments: BtArguments, options: OptionTable, messages: BtMessages) -> int:
     """Run what --aot has written. Raises FatalError and Error."""
-    from sonde.library.bpftrace.programs import LANGUAGE, take_name
-    from sonde.library.bpftrace.spec_files import restore_options, run_compiled  # as above
-    from sonde.library.spec_file import content_of, engine_of, require_suitable, spec_of
-
-    content = spec_of(path, content_of(path))
-    restore_options(content, options)
-    made_for = engine_of(content)
+    content = spec_file.spec_of(path, spec_file.content_of(path))
+    spec_files.restore_options(content, options)
+    made_for = spec_file.engine_of(content)
     given = options.text("engine") == "auto" and made_for == "embedded"
     engine = made_for if given else chosen_engine(options, messages.warning)
-    require_suitable(path, content, engine)
+    spec_file.require_suitable(path, content, engine)
     commands = [arguments.values["-c"]] if "-c" in arguments.values else []
     is_json, output = arguments.values.get("-f") == "json", arguments.values.get("-o")
 
@@ -197,15 +173,12 @@ def _run_compiled(path: str, arguments: BtArguments, options: OptionTable, messa
 
     with holding(engine, commands, arguments.pids(), options, messages.warning) as held:
         if "dry_run" in arguments.flags:
-            from sonde.library.bpftrace.dry_runs import attach_only  # as above
-            from sonde.library.bpftrace.spec_files import job_of_file
-
-            attach_only(job_of_file(content, options), held)
+            dry_runs.attach_only(spec_files.job_of_file(content, options), held)
             return 0
         _heed_signals()
-        take_name(LANGUAGE, arguments.given)
+        programs.take_name(programs.LANGUAGE, arguments.given)
         warns = "no_warnings" not in arguments.flags
-        return run_compiled(path, content, options, held, output, messages.warning, attached, is_json, warns)
+        return spec_files.run_compiled(path, content, options, held, output, messages.warning, attached, is_json, warns)
 
 
 def _heed_signals() -> None:
@@ -224,10 +197,9 @@ def _watch(
     """Who exports what is counted, if that is wanted."""
     if export is None:
         return None
-    from sonde.library.export.exporting import watch_maps  # an extra, which few runs want
 
     announce = None if "quiet" in arguments.flags else lambda text: messages.plain(f"{text}\n")
-    return watch_maps(export._replace(announce=announce))
+    return exporting.watch_maps(export._replace(announce=announce))
 
 
 def _tell_attached(count: int, is_json: bool, messages: BtMessages) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sonde.cli import help as cli_help
 from sonde.cli.messages import FatalError, Messages, UsageError, refused
 from sonde.library.errors import Error
 
@@ -34,9 +35,7 @@ class BtMessages:
         if found.hint:
             self._messages.plain_lines((_HINT + found.hint).split("\n"))
         if isinstance(found, UsageError):
-            from sonde.cli.help import usage
-
-            self._messages.plain(usage(["bt"], self._messages.program))
+            self._messages.plain(cli_help.usage(["bt"], self._messages.program))
         return 1
 
     def plain(self, text: str) -> None:

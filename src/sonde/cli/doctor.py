@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence, Set
+from pwd import getpwuid
 
 from sonde.cli.messages import UsageError
 from sonde.cli.output import show
@@ -77,7 +78,6 @@ def _user() -> str:
     if os.geteuid() == 0:
         return "root"
     # Most runs of sonde need no names of users.
-    from pwd import getpwuid
 
     try:
         return f"{getpwuid(os.geteuid()).pw_name} ({os.geteuid()})"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from signal import Signals
 
 from sonde.cli.messages import FatalError, Messages
 from sonde.library.settings import OptionTable
@@ -39,7 +40,6 @@ def status_of(status: int, ended: Mapping[int, int | None], options: OptionTable
 def _ending(status: int) -> str:
     if os.WIFSIGNALED(status):
         # Most commands are not ended by signals.
-        from signal import Signals
 
         number = os.WTERMSIG(status)
         known = {each.value: each.name for each in Signals}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from textwrap import dedent
 
-from sonde.cli.manual import text
+from sonde.cli.manual import completion, text
 from sonde.cli.manual.commands import ALL, OTHERS, command
 from sonde.cli.manual.tracing import TRACING
 from sonde.cli.messages import UsageError
@@ -26,9 +26,8 @@ def show_completion(words: Sequence[str]) -> int:
     """`completion bash`. Raises UsageError for other shells."""
     if list(words) != ["bash"]:
         raise UsageError("completion is for one shell: bash")
-    from sonde.cli.manual.completion import bash
 
-    show(bash(ALL, names()))
+    show(completion.bash(ALL, names()))
     return 0
 
 

@@ -7,9 +7,33 @@ import signal
 import sys
 from collections.abc import Sequence
 
+from sonde.cli import arguments as cli_arguments
+from sonde.cli import (
+    bt,
+    doctor,
+    effects,
+    export,
+    headers,
+    listing,
+    misspelt,
+    object_choices,
+    operands,
+    raw,
+    read,
+    record,
+    settings,
+    specs,
+    test,
+    trace,
+    verify,
+    version,
+)
+from sonde.cli import help as cli_help
+from sonde.cli import object as cli_object
+from sonde.cli import vars as cli_vars
 from sonde.cli.messages import FatalError, Messages, UsageError, ValueOfOptionError, refused
 from sonde.cli.output import show
-from sonde.library import TYPE_CHECKING, open_nothing
+from sonde.library import TYPE_CHECKING, open_nothing, piped
 from sonde.library.errors import Error, ReaderGoneError, as_errors, of_memory, of_system
 
 if TYPE_CHECKING:
@@ -87,24 +111,15 @@ def _tell_usage(error: UsageError, words: Sequence[str], messages: Messages) -> 
     """What is wrong with the command line: for people, if it is one option, what is right there instead of all."""
     hint = ""
     if error.word and messages.has_hints:
-        from sonde.cli import misspelt
-        from sonde.cli.arguments import LONG_OPTIONS
-
-        known: tuple[str, ...] = LONG_OPTIONS
+        known: tuple[str, ...] = cli_arguments.LONG_OPTIONS
         if words[:1] == ["export"]:
-            from sonde.cli.export import OPTIONS
-
-            known = (*OPTIONS, *LONG_OPTIONS)
+            known = (*export.OPTIONS, *cli_arguments.LONG_OPTIONS)
         hint = misspelt.hint(error.word, known, words, messages.program)
     if error.option and not hint and messages.has_hints:
-        from sonde.cli.help import what_it_takes
-
-        hint = what_it_takes(error.option)
+        hint = cli_help.what_it_takes(error.option)
     messages.error(error.text, hint)
     if not hint:
-        from sonde.cli.help import usage
-
-        messages.plain(usage(words, messages.program))
+        messages.plain(cli_help.usage(words, messages.program))
 
 
 def _occupy_standard_files() -> None:
@@ -130,81 +145,48 @@ def _asks_for_help(words: list[str], messages: Messages) -> bool:
 
 def _command(words: list[str], messages: Messages) -> int:
     if _asks_for_help(words, messages):
-        from sonde.cli.help import show_manual
-
-        return show_manual([word for word in words[:1] if word != "-h"], messages.program)
+        return cli_help.show_manual([word for word in words[:1] if word != "-h"], messages.program)
     if words[:1] == ["help"]:
-        from sonde.cli.help import show_manual
-
-        return show_manual(words[1:], messages.program)
+        return cli_help.show_manual(words[1:], messages.program)
     if words[:1] == ["completion"]:
-        from sonde.cli.help import show_completion
-
-        return show_completion(words[1:])
+        return cli_help.show_completion(words[1:])
     if words[:1] == ["doctor"]:
-        from sonde.cli.doctor import doctor
-
-        return doctor(words[1:])
+        return doctor.doctor(words[1:])
     if words[:1] == ["raw"]:
-        from sonde.cli.raw import show_file
-
-        return show_file(words[1:], messages)
+        return raw.show_file(words[1:], messages)
     if words[:1] == ["verify"]:
-        from sonde.cli.verify import verify_file
-
-        return verify_file(words[1:], messages)
+        return verify.verify_file(words[1:], messages)
     if words[:1] == ["vars"]:
-        from sonde.cli.vars import show_variables
-
-        return show_variables(words[1:])
+        return cli_vars.show_variables(words[1:])
     if words[:1] == ["test"]:
-        from sonde.cli.test import test_scripts
-
-        return test_scripts(words[1:], messages)
+        return test.test_scripts(words[1:], messages)
     if words[:1] == ["record"]:
-        from sonde.cli.record import arguments_of
-
-        return _trace_or_list(arguments_of(words[1:]), messages)
+        return _trace_or_list(record.arguments_of(words[1:]), messages)
     if words[:1] == ["export"]:
         return _export(words[1:], messages)
     if words[:1] == ["read"]:
-        from sonde.cli.read import read_file
-
-        return read_file(words[1:], messages)
+        return read.read_file(words[1:], messages)
     if messages.program == "bpftrace" or words[:1] == ["bt"] or _is_bpftrace_script(words, messages):
-        from sonde.cli.bt import trace_bt
-
-        return trace_bt(words[1:] if words[:1] == ["bt"] else words, messages)
+        return bt.trace_bt(words[1:] if words[:1] == ["bt"] else words, messages)
     if messages.program != "dtrace" and words and (not words[0].startswith("-") or words[0] == "-e"):
-        from sonde.cli.operands import refuse_foreign
-
-        refuse_foreign(words)
-    from sonde.cli.arguments import parse
+        operands.refuse_foreign(words)
 
     as_dtrace = messages.program == "dtrace" or not messages.has_hints
-    arguments = parse(words, last_counts=as_dtrace)
+    arguments = cli_arguments.parse(words, last_counts=as_dtrace)
     if "help" in arguments.flags:
-        from sonde.cli.help import show_manual
-
-        return show_manual((), messages.program)
+        return cli_help.show_manual((), messages.program)
     if arguments.is_empty and not arguments.operands:
-        from sonde.cli.help import usage
-
-        messages.plain(usage(words, messages.program))
+        messages.plain(cli_help.usage(words, messages.program))
         return 2
     return _trace_or_list(arguments, messages)
 
 
 def _export(words: list[str], messages: Messages) -> int:
     """A program of either language, told as everywhere, whose aggregations are served as metrics."""
-    from sonde.cli.export import arguments_of, is_bpftrace, split
-
-    request, rest = split(words)
-    if is_bpftrace(rest):
-        from sonde.cli.bt import trace_bt
-
-        return trace_bt(rest[1:] if rest[:1] == ["bt"] else rest, messages, request)
-    return _trace_or_list(arguments_of(rest, request), messages)
+    request, rest = export.split(words)
+    if export.is_bpftrace(rest):
+        return bt.trace_bt(rest[1:] if rest[:1] == ["bt"] else rest, messages, request)
+    return _trace_or_list(export.arguments_of(rest, request), messages)
 
 
 def _is_bpftrace_script(words: list[str], messages: Messages) -> bool:
@@ -222,9 +204,7 @@ def _has_rare(arguments: Arguments) -> bool:
 
 def _trace_or_list(arguments: Arguments, messages: Messages) -> int:
     if messages.program != "dtrace" and not arguments.programs:
-        from sonde.cli.operands import with_program
-
-        arguments = with_program(arguments)
+        arguments = operands.with_program(arguments)
     if "act" in arguments.flags:
         raise UsageError("--act is for `raw` and `read`, which show a recording")
     for flag, text in _UNSUPPORTED.items():
@@ -233,43 +213,25 @@ def _trace_or_list(arguments: Arguments, messages: Messages) -> int:
     if arguments.data_model == "32":
         raise FatalError("-32: programs for a 32-bit kernel are not supported")
     if arguments.flags & {"version", "version_of_sonde"}:
-        from sonde.cli.version import version
-
-        show(version(messages.program, arguments.flags))
+        show(version.version(messages.program, arguments.flags))
         return 0
     if arguments.choices and arguments.bpf_object is None:
         arguments = arguments.with_recording()
     if arguments.choices and arguments.bpf_object is None:
-        from sonde.cli.object_choices import refuse_choices
-
-        refuse_choices(arguments)
+        object_choices.refuse_choices(arguments)
     if messages.program != "dtrace" and _has_rare(arguments):
-        from sonde.cli import effects
-
         effects.require_effect(arguments, effects.mode_of(arguments))
     if arguments.spec is not None and "list" not in arguments.flags:
-        from sonde.cli.specs import run_file
-
-        return run_file(arguments, messages)
+        return specs.run_file(arguments, messages)
     if arguments.bpf_object is not None:
-        from sonde.cli.object import run_object
+        return cli_object.run_object(arguments, messages)
 
-        return run_object(arguments, messages)
-    from sonde.cli.settings import option_table
-
-    options = option_table(arguments)
+    options = settings.option_table(arguments)
     if options.text("replay"):
-        from sonde.library.piped import keep_piped
-
-        keep_piped(options)
+        piped.keep_piped(options)
     if arguments.flags & {"header", "object"}:
-        from sonde.cli.headers import write
-
-        return write(arguments, options, messages)
+        return headers.write(arguments, options, messages)
     if "list" in arguments.flags:
-        from sonde.cli.listing import list_probes
+        return listing.list_probes(arguments, options, messages)
 
-        return list_probes(arguments, options, messages)
-    from sonde.cli.trace import trace
-
-    return trace(arguments, options, messages)
+    return trace.trace(arguments, options, messages)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from shlex import join
 
 _SHORT = {
     "pid": "-p", "command": "-c", "cmd": "-c", "run": "-c", "script": "-s", "file": "-s", "program": "-n",
@@ -18,7 +20,6 @@ _SHORT = {
 def hint(wrong: str, known: Iterable[str], words: Sequence[str], program: str) -> str:
     """What to write for the word `wrong` of a command line, "" where nothing is like it."""
     # A mistake may take its time.
-    from shlex import join
 
     name, equals, value = wrong.partition("=")
     right = _right(name, tuple(known))
@@ -31,8 +32,6 @@ def hint(wrong: str, known: Iterable[str], words: Sequence[str], program: str) -
 
 
 def _right(name: str, known: tuple[str, ...]) -> str:
-    from difflib import get_close_matches
-
     plain = name.lstrip("-")
     if f"--{plain}" in known:
         return f"--{plain}"

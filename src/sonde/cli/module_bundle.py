@@ -1,4 +1,4 @@
-"""The bundle of the package's compiled modules, from which the command imports them (`modules.py`).
+"""The bundle of the package's compiled modules, from which the command imports them (`lazy.py`).
 
 It is made of the compiled modules that Python has written beside their sources, when sonde is installed or first used,
 and again when one of them has changed. Like these it is only there to be quicker: where it cannot be written there is
@@ -9,10 +9,14 @@ from __future__ import annotations
 
 import marshal
 import os
+import struct
 from importlib.util import MAGIC_NUMBER, cache_from_source
 
-from sonde.cli.modules import BUNDLE_HEADER, COMPILED_HEADER, Index, bundle_path
+from sonde.lazy import BUNDLE_HEADER_SIZE, Index, bundle_path
 from sonde.library import readable_files
+
+_COMPILED_HEADER = struct.Struct("<4s3I")
+"""Of a compiled module: Python's magic number, flags, time and size of the source (PEP 552)."""
 
 
 def write_bundle(folder: str) -> None:
@@ -35,8 +39,9 @@ def _bundled(folder: str) -> bytes:
                 codes.append(code)
                 end += len(code)
     of_index = marshal.dumps(index)
-    size = BUNDLE_HEADER.size + len(of_index) + end
-    return b"".join((BUNDLE_HEADER.pack(MAGIC_NUMBER, size, len(of_index)), of_index, *codes))
+    size = BUNDLE_HEADER_SIZE + len(of_index) + end
+    header = MAGIC_NUMBER + bytes(4) + size.to_bytes(8, "little") + len(of_index).to_bytes(8, "little")
+    return b"".join((header, of_index, *codes))
 
 
 def _compiled(source: str) -> tuple[int, int, bytes] | None:
@@ -47,7 +52,7 @@ def _compiled(source: str) -> tuple[int, int, bytes] | None:
             content = file.read()
     except OSError:
         return None
-    if len(content) < COMPILED_HEADER.size:
+    if len(content) < _COMPILED_HEADER.size:
         return None
-    magic, flags, time, size = COMPILED_HEADER.unpack_from(content)
-    return None if magic != MAGIC_NUMBER or flags else (time, size, content[COMPILED_HEADER.size :])
+    magic, flags, time, size = _COMPILED_HEADER.unpack_from(content)
+    return None if magic != MAGIC_NUMBER or flags else (time, size, content[_COMPILED_HEADER.size :])

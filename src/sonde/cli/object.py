@@ -11,9 +11,12 @@ from sonde.cli.messages import FatalError, Messages
 from sonde.cli.object_choices import chosen
 from sonde.cli.output import show
 from sonde.cli.settings import option_table
+from sonde.library import disassembly
 from sonde.library.bpf_object import LoadedObject, captured, load_words, recorded, require_allowed, run_here
+from sonde.library.data import json_report
 from sonde.library.events import Event, Exit
 from sonde.library.holding import chosen_engine, holding
+from sonde.library.inspection import own_kernel
 from sonde.library.outputs import complete, is_capture, opened, require_written, settle_format
 from sonde.library.settings import packets_of
 
@@ -40,9 +43,7 @@ def run_object(arguments: Arguments, messages: Messages) -> int:
         if loaded.remark:
             messages.error(f"{path}: {loaded.remark}")
         if "disassemble" in arguments.flags:
-            from sonde.library.disassembly import machine_code
-
-            show(machine_code(loaded.spec, {}))
+            show(disassembly.machine_code(loaded.spec, {}))
         if only_shows:
             return 0
         require_allowed(loaded, options)
@@ -71,18 +72,15 @@ def run_object(arguments: Arguments, messages: Messages) -> int:
 
 def _lines(output: int) -> Callable[[list[Event]], None]:
     """What writes events as lines of JSON."""
-    from sonde.library.data.json_report import write_events  # text does without
-
-    return lambda events: write_events(output, events)
+    return lambda events: json_report.write_events(output, events)
 
 
 def _require_own_kernel(path: str | None) -> None:
     """Raises FatalError for the vmlinux of another kernel, whose places are not those of this one."""
     if path is None:
         return
-    from sonde.library.inspection.own_kernel import why_not_own_kernel  # what few objects need
 
-    reason = why_not_own_kernel(path)
+    reason = own_kernel.why_not_own_kernel(path)
     if reason:
         raise FatalError(f"--object takes with -k this kernel's own vmlinux, and {reason}")
 

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from sonde.cli.arguments import Arguments
 from sonde.cli.messages import UsageError
-from sonde.library import TYPE_CHECKING
+from sonde.library import TYPE_CHECKING, bpf_object
 from sonde.library.settings import OptionTable
 
 if TYPE_CHECKING:
-    from sonde.library.bpf_object import Words
+    pass
 
 KINDS = ("map", "program", "attach", "record", "device")
 
 
-def chosen(arguments: Arguments, options: OptionTable) -> Words:
+def chosen(arguments: Arguments, options: OptionTable) -> bpf_object.Words:
     """The values of -D and of the options of these kinds, in their order."""
-    from sonde.library.bpf_object import Words  # what other programs do without
-
     sizes, states, places, records, devices = map(arguments.chosen, KINDS)
-    return Words(options.texts("define"), sizes, states, places, records, devices, options.text("xdp"))
+    return bpf_object.Words(options.texts("define"), sizes, states, places, records, devices, options.text("xdp"))
 
 
 def refuse_choices(arguments: Arguments) -> None:

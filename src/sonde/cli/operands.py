@@ -7,9 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from difflib import get_close_matches
+from shlex import quote
+from shutil import which
 
 from sonde.cli.arguments import Arguments, GivenProgram
 from sonde.cli.messages import FatalError
+from sonde.library import loading
 
 COMMANDS = ("doctor", "raw", "record", "read", "export", "verify", "vars", "test", "bt", "help", "completion")
 
@@ -34,7 +38,6 @@ def refuse_foreign(words: Sequence[str]) -> None:
     if any(word.startswith(_OF_PROGRAMS) or {":", "{"} & set(word) for word in rest):
         return
     # A mistake may take its time.
-    from shutil import which
 
     if first not in COMMANDS and which(first):
         raise _meaningless(first, rest)
@@ -77,9 +80,7 @@ def _is_script(word: str) -> bool:
 
 def _beginning(path: str) -> bytes:
     """Two bytes of a file, none of anything else."""
-    from sonde.library.loading import beginning_of  # options name most programs
-
-    return beginning_of(path, 2)
+    return loading.beginning_of(path, 2)
 
 
 def _is_program(word: str) -> bool:
@@ -95,8 +96,6 @@ def _nothing_to_trace(arguments: Arguments) -> FatalError:
 
 def _meaningless(word: str, rest: Sequence[str]) -> FatalError:
     # A mistake may take its time.
-    from difflib import get_close_matches
-    from shutil import which
 
     if word in COMMANDS:
         text = f"{word} is a command of sonde only where it is the first word"
@@ -116,6 +115,4 @@ def _meaningless(word: str, rest: Sequence[str]) -> FatalError:
 
 
 def _quoted(word: str) -> str:
-    from shlex import quote
-
     return quote(word)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from sonde.cli.arguments import parse
 from sonde.cli.messages import Messages
 from sonde.cli.showing import conclude, how_to_show, require_recording
+from sonde.library import showing
 
 _NO_PICTURES = "the names of what has run are known only while it is traced"
 
@@ -15,7 +16,6 @@ def show_file(words: Sequence[str], messages: Messages) -> int:
     """Print a raw file; takes -q, -F, -o, -x and --act -w besides its name. Returns exit()'s argument."""
     arguments = parse(words)
     require_recording(arguments, "raw", (1,), "traces", _NO_PICTURES)
-    from sonde.library.showing import show_raw  # what a command line that makes no sense does without
 
     (path,) = arguments.operands
-    return conclude(path, show_raw(path, how_to_show(arguments, messages)), messages)
+    return conclude(path, showing.show_raw(path, how_to_show(arguments, messages)), messages)

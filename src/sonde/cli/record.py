@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
+from sonde.cli import object_choices
 from sonde.cli.arguments import Arguments, Setting, parse
 from sonde.cli.messages import FatalError, UsageError
 
@@ -27,9 +28,7 @@ def arguments_of(words: Sequence[str]) -> Arguments:
             raise UsageError("a command is to stand behind --")
     arguments = parse(before, {"g": _CALLCHAIN})
     if arguments.choices and arguments.bpf_object is None:
-        from sonde.cli.object_choices import refuse_choices  # an import that most runs do without
-
-        refuse_choices(arguments)
+        object_choices.refuse_choices(arguments)
     if arguments.save or arguments.flags & {"list", "header", "object", "compile_only"}:
         raise FatalError("record runs programs: it lists, compiles and saves nothing")
     if arguments.output == "-":

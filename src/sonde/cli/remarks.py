@@ -16,7 +16,7 @@ def shells(command: str) -> Iterator[tuple[str, str]]:
     """Signs of shells in a command of -c, which no shell reads: one line, and what helps."""
     if not set(command) & set("|&;<>"):
         return
-    from shlex import quote
+    from shlex import quote  # mistakes alone need it
 
     words = [word.group() for word in re.finditer(_WORD, command)]
     bare = [(re.sub(_QUOTED, "_", word), word) for word in words]

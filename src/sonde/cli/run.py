@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from sonde.cli import readers
 from sonde.cli.arguments import Arguments
 from sonde.cli.endings import require_command, status_of
 from sonde.cli.messages import FatalError, Messages
+from sonde.library.data import formats
+from sonde.library.export import exporting
 from sonde.library.foreground import Job, Watch, require_allowed, run_here
 from sonde.library.holding import Held, of_filter
 from sonde.library.outputs import STANDARD_OUTPUT, Files, is_capture
@@ -20,9 +23,7 @@ def run(job: Job, arguments: Arguments, messages: Messages, held: Held) -> int:
             messages.error(remark)
     _require_apart(arguments)
     if options.text("record"):
-        from sonde.cli.readers import outlive_reader  # most runs record nothing
-
-        outlive_reader()
+        readers.outlive_reader()
 
     def begun(_: object) -> None:
         if options.on("destructive") and not options.on("quiet"):
@@ -34,9 +35,7 @@ def run(job: Job, arguments: Arguments, messages: Messages, held: Held) -> int:
     if options.text("format") == "text":
         ended = run_here(job, held, messages.error, output=text, begun=begun)
     else:
-        from sonde.library.data.formats import run_in_format  # most runs print text
-
-        ended = run_in_format(job, held, messages.error, text, begun)
+        ended = formats.run_in_format(job, held, messages.error, text, begun)
     return status_of(ended.status, ended.statuses, options, messages)
 
 
@@ -44,12 +43,11 @@ def _watch(arguments: Arguments, messages: Messages) -> Watch | None:
     """Who exports what is counted, if that is wanted."""
     if arguments.export is None:
         return None
-    from sonde.library.export.exporting import watch  # an extra, which few runs want
 
     # A program that is quiet itself has no say in it: where its metrics are somebody has to know.
     is_quiet = any(each.name == "quiet" for each in arguments.settings)
     announce = None if is_quiet else messages.error
-    return watch(arguments.export._replace(announce=announce))
+    return exporting.watch(arguments.export._replace(announce=announce))
 
 
 def _require_apart(arguments: Arguments) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from sonde.cli import object_choices, settings
 from sonde.cli.arguments import Arguments
 from sonde.cli.messages import FatalError, Messages, UsageError
-from sonde.library import TYPE_CHECKING
+from sonde.library import TYPE_CHECKING, outputs, showing
 
 if TYPE_CHECKING:
-    from sonde.library.showing import How, Shown
+    from sonde.library.showing import Shown
 
 
 _FLAGS = frozenset(("act", "verbose"))
@@ -18,9 +19,7 @@ def require_recording(arguments: Arguments, command: str, files: tuple[int, ...]
     """Refuse what no recording takes. `files`: how many of them may be named; `why` there are no pictures, and by which
     `verb` commands make them instead. Raises UsageError and FatalError."""
     if arguments.choices:
-        from sonde.cli.object_choices import refuse_choices  # an import that most runs do without
-
-        refuse_choices(arguments)
+        object_choices.refuse_choices(arguments)
     others = (
         arguments.programs, arguments.commands, arguments.pids, arguments.raw, arguments.save, arguments.spec,
         arguments.btf, arguments.bpf_object, arguments.export, arguments.flags - _FLAGS,
@@ -32,23 +31,20 @@ def require_recording(arguments: Arguments, command: str, files: tuple[int, ...]
         raise FatalError(text, hint=f"give --flame, --heatmap and the like to the command that {verb}")
 
 
-def how_to_show(arguments: Arguments, messages: Messages) -> How:
+def how_to_show(arguments: Arguments, messages: Messages) -> showing.How:
     """As the command line says. system(), freopen() and ftruncate() are shown unless they are asked for, twice. Raises
     FatalError."""
     # What a command line that makes no sense does without.
-    from sonde.cli.settings import option_table
-    from sonde.library.outputs import is_capture, settle_format
-    from sonde.library.showing import How
 
-    options = option_table(arguments)
-    settle_format(arguments.output, options)
+    options = settings.option_table(arguments)
+    outputs.settle_format(arguments.output, options)
     performs = "act" in arguments.flags
     if performs and not options.on("destructive"):
         text = "could not show the recording: Destructive actions not allowed"
         raise FatalError(text, hint="--act performs what its program did, as you: give -w, too, if you trust the file")
-    captures = arguments.output if is_capture(arguments.output) else None
+    captures = arguments.output if outputs.is_capture(arguments.output) else None
     output = arguments.output if captures is None else None
-    return How(options, output, captures, performs, messages.program, is_bounded=True)
+    return showing.How(options, output, captures, performs, messages.program, is_bounded=True)
 
 
 def conclude(path: str, shown: Shown, messages: Messages) -> int:

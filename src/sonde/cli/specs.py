@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from sonde.cli import run
 from sonde.cli.arguments import Arguments
 from sonde.cli.messages import FatalError, Messages
 from sonde.cli.output import show
 from sonde.cli.settings import option_table
+from sonde.library import disassembly, outputs
 from sonde.library.foreground import Job, require_allowed
 from sonde.library.holding import EMBEDDED, chosen_engine, holding
 from sonde.library.settings import OptionTable
@@ -41,20 +43,16 @@ def _run(path: str, content: SpecFile, arguments: Arguments, messages: Messages)
         for part in content.parts:
             messages.error(f"{part.title} matched {part.probes} probe{'' if part.probes == 1 else 's'}")
     if "disassemble" in arguments.flags:
-        from sonde.library.disassembly import machine_code
-
-        show(machine_code(content.spec, {}))
+        show(disassembly.machine_code(content.spec, {}))
     if only_shows:
         return 0
-    from sonde.cli.run import run
-    from sonde.library.outputs import settle_format
 
     reason = harm_of(content)
-    settle_format(arguments.output, options)
+    outputs.settle_format(arguments.output, options)
     job = Job(content.spec, options, content.destructive or bool(reason), reason, is_foreign=True)
     require_allowed(job)
     with holding(engine, arguments.commands, arguments.process_numbers(), options, messages.error) as held:
-        return run(job, arguments, messages, held)
+        return run.run(job, arguments, messages, held)
 
 
 def _options(arguments: Arguments, content: SpecFile) -> OptionTable:

@@ -11,6 +11,9 @@ import os
 import signal
 import sys
 
+from sonde import lazy
+from sonde.cli import main as command_line
+from sonde.cli import module_bundle
 from sonde.library import NoReturn
 
 if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
@@ -27,31 +30,23 @@ def main() -> NoReturn:
     gc.set_threshold(*_SELDOM)
     # Whatever takes longer than the lines above comes after them.
     try:
-        from sonde.cli.modules import find_quickly
-
-        finder = find_quickly()
-        from sonde.cli.main import main as command
-
-        status = command()
+        status = command_line.main()
     except MemoryError:
         # Already for the modules there is not enough.
         os.write(2, _NO_MEMORY)
         _end(1)
-    if finder is not None and finder.missed and not sys.dont_write_bytecode:
+    found = lazy.installed()
+    if found is not None and found.missed and not sys.dont_write_bytecode:
         _bundle_modules()
     _end(status)
 
 
 def _bundle_modules() -> None:
     """For the next start."""
-    import contextlib
-
-    from sonde.cli.module_bundle import write_bundle
-    from sonde.cli.modules import package_folder
-
-    # As Python where it cannot write what it has compiled.
-    with contextlib.suppress(OSError):
-        write_bundle(package_folder())
+    try:
+        module_bundle.write_bundle(lazy.package_folder())
+    except OSError:
+        return  # as Python where it cannot write what it has compiled
 
 
 def _end(status: int) -> NoReturn:

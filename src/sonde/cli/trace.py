@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from sonde.cli import tracing
 from sonde.cli.arguments import Arguments
 from sonde.cli.messages import FatalError, Messages
 from sonde.library.holding import chosen_engine, holding
+from sonde.library.inspection import own_kernel
 from sonde.library.settings import OptionTable
 
 
@@ -23,9 +25,8 @@ def trace(arguments: Arguments, options: OptionTable, messages: Messages) -> int
     engine = chosen_engine(options, messages.error, only_compiles)
     with holding(engine, arguments.commands, arguments.process_numbers(), options, messages.error) as held:
         # The compiler comes when the processes are there (library.holding).
-        from sonde.cli.tracing import trace_processes
 
-        return trace_processes(arguments, options, messages, held, only_compiles)
+        return tracing.trace_processes(arguments, options, messages, held, only_compiles)
 
 
 def _nothing(arguments: Arguments, only_compiles: bool) -> int:
@@ -39,9 +40,8 @@ def _require_own_kernel(arguments: Arguments) -> None:
     """Programs for another kernel cannot run here. Raises FatalError."""
     if arguments.btf is None:
         return
-    from sonde.library.inspection.own_kernel import why_not_own_kernel  # what few runs need
 
-    reason = why_not_own_kernel(arguments.btf)
+    reason = own_kernel.why_not_own_kernel(arguments.btf)
     if reason:
         text = "-k compiles for another kernel: what it compiles is not for this one to run"
         hint = "add --save FILE for `sonde --spec FILE` there, or --dry-run, -e or -l"

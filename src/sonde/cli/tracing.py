@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from sonde.cli import remarks, run
 from sonde.cli.arguments import Arguments
 from sonde.cli.messages import FatalError, Messages
 from sonde.cli.output import show
+from sonde.library import attachments, disassembly, foreground, program_sizes, recorder, spec_file, transports
 from sonde.library.compiling import Compiled, For, compiled, refuse_without_processes
 from sonde.library.holding import Held
+from sonde.library.inspection import stability, type_files
 from sonde.library.outputs import settle_format
 from sonde.library.settings import OptionTable, recording_of
 
@@ -30,24 +33,20 @@ def trace_processes(
         _tell_ways(made, messages)
     _show_code(made, arguments, options)
     if arguments.save:
-        from sonde.library.spec_file import save
-
-        save(arguments.save, made.spec, made.registry, made.matched(), options.kept(), made.checked.is_destructive)
+        spec_file.save(
+            arguments.save, made.spec, made.registry, made.matched(), options.kept(), made.checked.is_destructive
+        )
     if only_compiles:
         return 0
     if options.text("anonymise"):
-        from sonde.library.recorder import lost_names  # most runs record nothing
-
-        lost = lost_names(made.checked.program.clauses, made.spec, options)
+        lost = recorder.lost_names(made.checked.program.clauses, made.spec, options)
         if lost is not None:
             messages.error(*lost)
     if not any(part.clauses for part in made.checked.parts):
         raise FatalError("no probes matched")
-    from sonde.cli.run import run
-    from sonde.library.foreground import Job
 
-    job = Job(made.spec, options, made.checked.is_destructive, recorder=made.recorder)
-    return run(job, arguments, messages, held)
+    job = foreground.Job(made.spec, options, made.checked.is_destructive, recorder=made.recorder)
+    return run.run(job, arguments, messages, held)
 
 
 def _remark(made: Compiled, arguments: Arguments, messages: Messages) -> None:
@@ -57,9 +56,7 @@ def _remark(made: Compiled, arguments: Arguments, messages: Messages) -> None:
     for remark in made.checked.remarks():
         messages.error(*remark)
     if arguments.commands:
-        from sonde.cli.remarks import shells
-
-        for each in (each for command in arguments.commands for each in shells(command)):
+        for each in (each for command in arguments.commands for each in remarks.shells(command)):
             messages.error(*each)
 
 
@@ -80,9 +77,7 @@ def _announce(made: Compiled, arguments: Arguments, options: OptionTable, messag
         if is_announced:
             messages.error(f"{title} matched {count} probe{'' if count == 1 else 's'}")
         if "verbose" in arguments.flags:
-            from sonde.library.inspection.stability import stability
-
-            show(stability(made, number, "compile_only" in arguments.flags))
+            show(stability.stability(made, number, "compile_only" in arguments.flags))
     for remark in made.registry.remarks() if is_announced else ():
         messages.error(remark)
 
@@ -90,20 +85,18 @@ def _announce(made: Compiled, arguments: Arguments, options: OptionTable, messag
 def _tell_ways(made: Compiled, messages: Messages) -> None:
     """With -v: which programs there are, by which of the kernel's ways probes of its functions are attached, and how
     records come."""
-    from sonde.library.attachments import attachments
-    from sonde.library.program_sizes import program_sizes
-    from sonde.library.transports import transports
-
-    for sentence in (*program_sizes(made.spec), *attachments(made.spec), *transports(made.spec)):
+    for sentence in (
+        *program_sizes.program_sizes(made.spec),
+        *attachments.attachments(made.spec),
+        *transports.transports(made.spec),
+    ):
         messages.aside(sentence)
 
 
 def _write_types(options: OptionTable, made: Compiled) -> None:
     """The files of -xctypes and -xdtypes."""
     if options.is_set("ctypes") or options.is_set("dtypes"):
-        from sonde.library.inspection.type_files import write_types
-
-        write_types(options, made.checked.types())
+        type_files.write_types(options, made.checked.types())
 
 
 def _show_code(made: Compiled, arguments: Arguments, options: OptionTable) -> None:
@@ -111,11 +104,10 @@ def _show_code(made: Compiled, arguments: Arguments, options: OptionTable) -> No
     flags = arguments.flags
     if not flags & {"intermediate", "disassemble"} and not options.on("verbose"):
         return
-    from sonde.library.disassembly import bare_code, intermediate, machine_code
 
     if "intermediate" in flags:
-        show(intermediate(made.compilation))
+        show(disassembly.intermediate(made.compilation))
     if "disassemble" in flags or {"intermediate", "verbose"} <= flags:
-        show(machine_code(made.spec, made.checked.lines))
+        show(disassembly.machine_code(made.spec, made.checked.lines))
     if options.on("verbose"):
-        show(bare_code(made.spec), 2)
+        show(disassembly.bare_code(made.spec), 2)

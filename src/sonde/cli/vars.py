@@ -9,6 +9,7 @@ from sonde.cli.messages import UsageError
 from sonde.cli.output import show
 from sonde.library import TYPE_CHECKING, visible
 from sonde.library.errors import Error
+from sonde.library.inspection import declarations, kernel_points, structures
 from sonde.library.inspection.variables import ELSEWHERE, IN_PARTS, NOT_HERE, Point, Variable, line_of, points
 
 if TYPE_CHECKING:
@@ -57,11 +58,9 @@ def _told(path: str, place: str, variables: Sequence[str], structure_wanted: boo
     if path == _KERNEL and not structure_wanted:
         return _of_kernel(place, vmlinux)
     if path == _KERNEL or variables:
-        return "\n".join(_declarations(path, place, variables, vmlinux))
+        return "\n".join(declarations.declarations(path, place, variables, vmlinux))
     if structure_wanted:
-        from sonde.library.inspection.structures import structures  # what lists do without
-
-        return "\n".join(map(_structure, structures(path, place)))
+        return "\n".join(map(_structure, structures.structures(path, place)))
     return "\n".join(map(_listing, points(path, place)))
 
 
@@ -72,24 +71,15 @@ def _require_place(place: str) -> None:
         raise UsageError(_USAGE) from None
 
 
-def _declarations(path: str, place: str, variables: Sequence[str], vmlinux: str) -> Sequence[str]:
-    from sonde.library.inspection.declarations import declarations  # what probe lines need
-
-    return declarations(path, place, variables, vmlinux)
-
-
 def _of_kernel(place: str, vmlinux: str) -> str:
     """By debug information, or what the kernel's BTF has of a function."""
-    from sonde.library.inspection.kernel_points import kernel_points  # what the kernel's variables need
-
     try:
-        return "\n".join(map(_listing, kernel_points(place, vmlinux)))
+        return "\n".join(map(_listing, kernel_points.kernel_points(place, vmlinux)))
     except Error:
         if vmlinux or not _FUNCTION.fullmatch(place):
             raise
-    from sonde.library.inspection.declarations import kernel_function  # what probe lines need
 
-    found = kernel_function(place)
+    found = declarations.kernel_function(place)
     lines = [f"  parameter  {each:12} {kind}" for each, kind in found.parameters]
     return "\n".join([f"{found.name}, which returns {found.returns}", *lines]) + "\n"
 

@@ -10,7 +10,7 @@ from sonde.cli.messages import FatalError, Messages, UsageError
 from sonde.cli.object_choices import chosen, refuse_choices
 from sonde.cli.output import show
 from sonde.cli.settings import option_table
-from sonde.library import TYPE_CHECKING, single_line
+from sonde.library import TYPE_CHECKING, bpf_object, compiling, single_line
 from sonde.library.holding import EMBEDDED, KERNEL
 from sonde.library.settings import OptionTable
 from sonde.library.verdicts import Verdict, engine_of_rules, is_object, verdict_by_verdict
@@ -43,12 +43,10 @@ def verify_file(words: Sequence[str], messages: Messages) -> int:
     is_verbose = "verbose" in arguments.flags
     path = arguments.programs[0].text if arguments.programs[0].kind == "file" else ""
     if path and is_object(path):
-        from sonde.library.bpf_object import object_verdicts  # what other programs do without
-
         # Without a name it is whether the kernel would take it, also of users who may not load it.
         host = EMBEDDED if options.text("engine") == EMBEDDED else KERNEL
         most = options.number("maxsteps")
-        verdicts = object_verdicts(path, chosen(arguments, options), host, engine, is_verbose, most=most)
+        verdicts = bpf_object.object_verdicts(path, chosen(arguments, options), host, engine, is_verbose, most=most)
     else:
         refuse_choices(arguments)
         verdicts = verdict_by_verdict(_compiled(arguments, options, engine, messages), engine, is_verbose)
@@ -61,10 +59,8 @@ def verify_file(words: Sequence[str], messages: Messages) -> int:
 
 
 def _compiled(arguments: Arguments, options: OptionTable, engine: str, messages: Messages) -> TracingSpec:
-    from sonde.library.compiling import For, compiled  # what objects do without
-
-    wanted = For(engine, arguments.btf, arguments.save is not None, 0)
-    spec = compiled("d", arguments.programs, options, arguments.operands, wanted, messages.program).spec
+    wanted = compiling.For(engine, arguments.btf, arguments.save is not None, 0)
+    spec = compiling.compiled("d", arguments.programs, options, arguments.operands, wanted, messages.program).spec
     if not spec.programs:
         raise FatalError("no probes matched")
     return spec

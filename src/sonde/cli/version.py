@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import platform
 from collections.abc import Set
 
 from sonde import __version__
@@ -14,9 +16,6 @@ def version(program: str, flags: Set[str]) -> str:
         return f"sonde {__version__}\n"
     text = f"{program}: Oracle D {'.'.join(map(str, LANGUAGE_VERSION))}\n"
     if "verbose" in flags:
-        import os
-        import platform
-
         system = os.uname()
         text += f"This is sonde {__version__}, Python {platform.python_version()}\n"
         text += f"on {system.sysname} {system.release} ({system.machine})\n"

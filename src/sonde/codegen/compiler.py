@@ -30,6 +30,8 @@ from sonde.codegen.basis.uses import (
 from sonde.codegen.clauses.bodies import Planned
 from sonde.codegen.clauses.descriptions import compiled_once
 from sonde.codegen.clauses.turns import has_loops
+from sonde.codegen.firings import conditions as firings_conditions
+from sonde.codegen.firings import overflow
 from sonde.codegen.firings.groups import ProgramGroup, divided, group
 from sonde.codegen.firings.internal import InternalContext
 from sonde.codegen.intermediate import ir
@@ -37,7 +39,9 @@ from sonde.codegen.intermediate.emit import TooLargeError
 from sonde.codegen.intermediate.link import SourcePlaces, link, optimize
 from sonde.codegen.partial import require_parts
 from sonde.codegen.program import called_programs, frames_of, generate, generate_adapter, generate_error_routine
+from sonde.codegen.records import aggregation_maps, kept_arrays, value_names
 from sonde.codegen.records.parts import Divider, records
+from sonde.codegen.routines import catalog
 from sonde.model.errors import UNSUPPORTED, Position, SourceError
 from sonde.model.named_maps import GENERATION_PLACES, GENERATIONS
 from sonde.model.probe import Internal, KernelFunction, Probe, StaticPattern
@@ -85,9 +89,8 @@ def _apart(clauses: tuple[Clause, ...], target: Target, records: bool) -> tuple[
     the condition by itself as well, as it says which firings there are."""
     if all(clause.condition is None for clause in clauses):
         return clauses, {}
-    from sonde.codegen.firings.conditions import apart  # of probes that follow from others
 
-    bare, conditions = apart(clauses, "general_probes" in target.features)
+    bare, conditions = firings_conditions.apart(clauses, "general_probes" in target.features)
     if records:
         bare = tuple(each._replace(condition=own.condition) for each, own in zip(bare, clauses, strict=True))
     return bare, conditions
@@ -175,29 +178,27 @@ class Compilation:
         names = self.shared.settings.names
         if not (names or captures(self.clauses)):
             return tuple(record.layout for _, parts in self.planned for record in records(parts))
-        from sonde.codegen.records.value_names import named_layouts  # an import that most programs do without
 
-        return tuple(layout for _, parts in self.planned for layout in named_layouts(parts, self.sources, names))
+        return tuple(
+            layout for _, parts in self.planned for layout in value_names.named_layouts(parts, self.sources, names)
+        )
 
     def _aggregations(self) -> tuple[AggregationSpec, ...]:
         if not (self.shared.settings.names and self.aggregations):
             return self.aggregations
-        from sonde.codegen.records.value_names import named_keys  # as above
 
-        return named_keys(tuple(self.numbers), self.aggregations, self.clauses, self.sources)
+        return value_names.named_keys(tuple(self.numbers), self.aggregations, self.clauses, self.sources)
 
     def _arrays(self) -> tuple[ArraySpec, ...]:
         """Those that are kept, for the consumer."""
         if not self.shared.arrays:
             return ()
-        from sonde.codegen.records.kept_arrays import describe  # of languages that show arrays
 
-        described = describe(self.shared)
+        described = kept_arrays.describe(self.shared)
         if not self.shared.settings.names:
             return described
-        from sonde.codegen.records.value_names import named_elements  # as above
 
-        return named_elements(described, self.sources)
+        return value_names.named_elements(described, self.sources)
 
     def functions(self) -> list[ir.BpfFunction]:
         """The intermediate form of every program's main function, optimized."""
@@ -246,7 +247,7 @@ class Compilation:
             probes=() if each.is_called else tuple(ProbeSpec(*attached) for attached in context.index.attachments),
             samples=samples(each.clauses),
             filters=self.shared.settings.records and all(own.condition is not None for own in each.clauses),
-            sample_fields=_sample_fields(each.clauses) if context.kind == PERF_EVENT else 0,
+            sample_fields=overflow.sample_fields(each.clauses) if context.kind == PERF_EVENT else 0,
             sites=SitesSpec(main.table, context.index.arguments, main.site_masks) if is_open(main) else None,
         )
 
@@ -265,9 +266,7 @@ class Compilation:
             made = self._subprograms[name]
             return made.b.function, made.positions
         if name != ERROR_ROUTINE:
-            from sonde.codegen.routines.catalog import routine  # all of them, of which most programs call none
-
-            return routine(name), ()
+            return catalog.routine(name), ()
         errors = [p for p in self.planned if ERROR in p[0].probes]
         made = generate_error_routine(InternalContext(ERROR), errors, self.shared)
         self._subprograms.update(made.subprograms)
@@ -282,20 +281,12 @@ def _described(shared: Shared, aggregations: Sequence[Aggregation], is_typed: bo
     """The aggregations for the consumer, whose maps are added."""
     if not aggregations:
         return ()
-    from sonde.codegen.records.aggregation_maps import describe, typed
 
-    found = describe(shared, aggregations)
-    return typed(shared, aggregations, found) if is_typed else found
+    found = aggregation_maps.describe(shared, aggregations)
+    return aggregation_maps.typed(shared, aggregations, found) if is_typed else found
 
 
 def _kept(shared: Shared, program: Program) -> dict[Variable, int]:
     """The numbers of the arrays that are kept and used."""
     used = [each for each in program.variables if each.kept is not None and each in shared.keys]
     return {variable: number for number, variable in enumerate(used)}
-
-
-def _sample_fields(clauses: Sequence[Clause]) -> int:
-    """What clauses at an overflow want perf to be asked for."""
-    from sonde.codegen.firings.overflow import sample_fields  # most programs have no overflows
-
-    return sample_fields(clauses)

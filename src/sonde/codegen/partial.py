@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sonde.model import location
 from sonde.model import program as tree
 from sonde.model.errors import UNAVAILABLE, SourceError
 from sonde.model.probe import KernelFunction, Uprobe
@@ -55,10 +56,8 @@ def _require(node: Any, checked: set[int]) -> None:
 def lacks_part(pieces: tuple[Piece, ...], kind: Type, low: int = 0) -> bool:
     """Whether something of an object that is `low` bits into a variable is nowhere; what is between members is not
     missed."""
-    from sonde.model.location import Nowhere
-
     base = resolve(kind)
-    if not any(isinstance(each.place, Nowhere) for each in pieces):
+    if not any(isinstance(each.place, location.Nowhere) for each in pieces):
         return False
     if isinstance(base, Struct) and base.keyword == "struct":
         return any(
@@ -75,12 +74,10 @@ def lacks_part(pieces: tuple[Piece, ...], kind: Type, low: int = 0) -> bool:
 
 def is_gone(pieces: tuple[Piece, ...], low: int, width: int) -> bool:
     """Whether one of the bits of a variable from `low` on is nowhere."""
-    from sonde.model.location import Nowhere
-
     start = 0
     for piece in pieces:
         end = start + piece.bits if piece.bits else max(start, low + width)
-        if isinstance(piece.place, Nowhere) and start < low + width and low < end:
+        if isinstance(piece.place, location.Nowhere) and start < low + width and low < end:
             return True
         start = end
     return False

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from sonde.bpf import maps as kinds
-from sonde.codegen.basis import kernels
+from sonde.codegen.basis import firing_records, kernels
 from sonde.codegen.basis.clause_state import FaultExit
 from sonde.codegen.basis.faults import DEFER, ERROR_ROUTINE, unpacked
 from sonde.codegen.basis.generation import Context, Generation, Shared
@@ -18,10 +18,12 @@ from sonde.codegen.basis.names import MASK_BITS, build_table, is_open, masks, op
 from sonde.codegen.basis.places import HeldInRegister, Memory
 from sonde.codegen.basis.storage import local_place, object_size
 from sonde.codegen.basis.uses import samples
-from sonde.codegen.clauses import bodies, carried, deferral, loops, turns
+from sonde.codegen.clauses import bodies, carried, deferral, loops, tokens, turns
 from sonde.codegen.clauses.bodies import Planned
+from sonde.codegen.expressions import kept_stacks
 from sonde.codegen.expressions.access import zero
 from sonde.codegen.expressions.resident import may_sleep
+from sonde.codegen.firings import widening
 from sonde.codegen.handlers import HANDLERS
 from sonde.codegen.intermediate.ir import Atomic, Imm, MapDescriptor, Operand, Reg, SlotAddress
 from sonde.codegen.records import writing
@@ -75,15 +77,11 @@ def generate(
     variables = _local_variables(g, planned)
     deferral.restore(g)
     if shared.settings.records:
-        from sonde.codegen.basis import firing_records  # few programs record their firings
-
         firing_records.begin(g, own)
         if firing_records.are_filtered(own) and g.resumed is None:
             g.meets = g.b.copy(Imm(0))
         if shared.settings.record_reads:
-            from sonde.codegen.firings.widening import widen
-
-            widen(g)
+            widening.widen(g)
     for number, item in enumerate(planned):
         bodies.generate(g, item, bits.get(item[0].id), _is_last(g, item[0], planned[number + 1 :]))
     if g.deferral is not None and g.resumed is None:
@@ -91,9 +89,7 @@ def generate(
     g.b.place(g.exit)
     if shared.settings.records:
         if g.shared.settings.record_stack:
-            from sonde.codegen.expressions.kept_stacks import keep_stack  # few recordings have stacks as bytes
-
-            keep_stack(g)
+            kept_stacks.keep_stack(g)
         firing_records.submit(g)
     _leave(g)
     _set_up(g, setup, body, variables)
@@ -216,8 +212,6 @@ def _plan_lasting(g: Generation, own: Sequence[Clause]) -> None:
     """What clauses of a firing leave to those behind them, but for variables."""
     carried.plan(g, own)
     if any(isinstance(node, Call) and node.name == "strtok" for clause in own for node in nodes(clause)):
-        from sonde.codegen.clauses import tokens  # few programs have it
-
         tokens.reserve(g)
 
 
@@ -248,8 +242,6 @@ def _set_up(g: Generation, setup: int, body: int, variables: Sequence[Variable])
     turns.begin(g)
     carried.set_up(g)
     if g.tokens is not None:
-        from sonde.codegen.clauses import tokens  # as above
-
         tokens.set_up(g)
     for variable in variables:
         place = g.locals[variable]

@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-from sonde.codegen.basis.generation import Generation
-from sonde.codegen.basis.places import Memory
 from sonde.codegen.expressions import strings
 from sonde.codegen.place_handlers import PLACES
+from sonde.codegen.subroutines import calls
 from sonde.model import program as tree
 from sonde.typed import Any
-
-
-def _string_call(g: Generation, e: tree.Expr, into: Memory, size: int) -> None:
-    from sonde.codegen.subroutines.calls import string
-
-    string(g, e, into, size)
-
 
 STRINGS: dict[type, Any] = {
     **dict.fromkeys(PLACES, strings.variable),
@@ -24,5 +16,5 @@ STRINGS: dict[type, Any] = {
     tree.Cast: strings.cast,
     tree.Assign: strings.assignment,
     tree.Comma: strings.assignment,
-    tree.Call: _string_call,
+    tree.Call: lambda g, e, into, size: calls.string(g, e, into, size),
 }

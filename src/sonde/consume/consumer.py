@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Container, Iterable, Sequence
 
+from sonde.consume import aggregations, arrays, checked, held, waiting
 from sonde.consume.counters import Counters
 from sonde.consume.decode import record_reader
 from sonde.consume.events import Drop, Fault, Record, ShownMap
@@ -41,11 +42,11 @@ from sonde.model.units import SECOND
 from sonde.typed import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sonde.consume.aggregations import AggregationAction, Aggregations, Label, Moment
+    from sonde.consume.aggregations import AggregationAction, Label, Moment
     from sonde.consume.events import Contents, Table
     from sonde.consume.sink import Sink
     from sonde.consume.store import Canonical, Key
-    from sonde.consume.waiting import EndOfTracing, WaitingActions
+    from sonde.consume.waiting import EndOfTracing
     from sonde.engines.base import DataSource
     from sonde.model.aggregation_words import Words
     from sonde.model.probe import Probe
@@ -85,27 +86,25 @@ def _runs_command(action: Action) -> bool:
     return isinstance(action, CommandAction) and action.name == "system"
 
 
-def _waiting(spec: TracingSpec, ending: EndOfTracing | None) -> WaitingActions | None:
+def _waiting(spec: TracingSpec, ending: EndOfTracing | None) -> waiting.WaitingActions | None:
     actions = (action for layout in spec.records for action in layout.actions)
     if ending is None or not any(
         _runs_command(each) or isinstance(each, PrintaAction | ShowAction) for each in actions
     ):
         return None
-    from sonde.consume.waiting import WaitingActions  # many programs neither run commands nor show tables
 
-    return WaitingActions(ending)
+    return waiting.WaitingActions(ending)
 
 
 def _aggregations(
     spec: TracingSpec, tracing: DataSource, options: Options, label: Label | None,
     kept_as: KeptAs | None, canonical: Canonical | None,
-) -> Aggregations | None:  # fmt: skip
+) -> aggregations.Aggregations | None:  # fmt: skip
     if not spec.aggregations:
         return None
     # A program without aggregations is not to wait for this import.
-    from sonde.consume.aggregations import Aggregations
 
-    return Aggregations(spec, tracing, options, label, kept_as, canonical)
+    return aggregations.Aggregations(spec, tracing, options, label, kept_as, canonical)
 
 
 class Consumer:
@@ -140,11 +139,9 @@ class Consumer:
         self.faults = 0
         self._spec = spec
         self._probes = {probe.id: probe for probe in spec.probes}
-        self._checks: RecordChecks | None = None
+        self._checks: checked.RecordChecks | None = None
         if spec.is_filed:
-            from sonde.consume.checked import CheckedSource, RecordChecks  # what is compiled here is as described
-
-            self._checks, tracing = RecordChecks(spec, self._probes), CheckedSource(spec, tracing)
+            self._checks, tracing = checked.RecordChecks(spec, self._probes), checked.CheckedSource(spec, tracing)
         self._tracing = tracing
         self._sink = sink
         self._set_option = set_option
@@ -219,8 +216,6 @@ class Consumer:
     def processes(self, read: Callable[[str], list[tuple[bytes, bytes]]]) -> set[int]:
         """The processes of which stacks or addresses may be shown yet (`consume/held.py`); `read` gives what is in a
         map."""
-        from sonde.consume import held  # an import that most runs do without
-
         spec = self._spec
         maps = [(each.map, each.keys, ()) for each in spec.aggregations]
         found = held.in_maps([*maps, *((each.map, each.keys, (each.value,)) for each in spec.arrays)], read)
@@ -343,9 +338,8 @@ class Consumer:
                 self._show(action, *(None if each is None else self._value(each, record.data) for each in wanted))
             case EmptyAction():
                 self._is_due(action)
-                from sonde.consume.arrays import empty  # as above
 
-                empty(self._spec.arrays[action.array], action.keeps_keys, self._tracing)
+                arrays.empty(self._spec.arrays[action.array], action.keeps_keys, self._tracing)
             case SetOptionAction():
                 self._setopt(record, action)
             case OtherAction():
@@ -369,9 +363,7 @@ class Consumer:
 
     def _show(self, action: ShowAction, top: int | None, divisor: int | None) -> None:
         if action.is_array:
-            from sonde.consume.arrays import contents  # of languages that show arrays
-
-            of: Contents | Table = contents(self._spec, self._spec.arrays[action.number], self._tracing)
+            of: Contents | Table = arrays.contents(self._spec, self._spec.arrays[action.number], self._tracing)
         else:
             assert self._aggregations is not None
             of = self._aggregations.shown(action.number)

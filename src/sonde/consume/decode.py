@@ -10,11 +10,13 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterable, Sequence
 
+from sonde.consume import stack_values
 from sonde.consume.events import Value
 from sonde.consume.generated import GeneratedExpression, code, constant, function, tuple_of, variable
 from sonde.formats.bpf_ring import RING_HEADER
 from sonde.model.records import Field
 from sonde.model.units import MIB
+from sonde.notation import forms, numbers
 from sonde.typed import Any, NamedTuple
 
 INTEGERS = {1: "b", 2: "h", 4: "i", 8: "q"}
@@ -109,15 +111,10 @@ class _Builder:
             self.expressions[field] = _value_of(field, self.take(offset, field.size, f"{field.size}s"))
 
     def _add_notations(self) -> None:
-        from sonde.notation.forms import form_text  # few records have them
-        from sonde.notation.numbers import number_text
-
-        self.namespace |= {"number_text": number_text, "form_text": form_text}
+        self.namespace |= {"number_text": numbers.number_text, "form_text": forms.form_text}
 
     def _add_stacks(self) -> None:
-        from sonde.consume.stack_values import stack_value, user_stack_value  # as above
-
-        self.namespace |= {"stack_value": stack_value, "user_stack_value": user_stack_value}
+        self.namespace |= {"stack_value": stack_values.stack_value, "user_stack_value": stack_values.user_stack_value}
 
     def add_long(self, field: Field) -> None:
         """A value behind the fixed part: its words say where it begins and how long it is; it ends where the item does,

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
+from sonde.consume import first_descriptions
 from sonde.consume.options import Options
 from sonde.formats.damage import DamagedError
 from sonde.formats.raw_file import RawFileError
+from sonde.model import layout_checks
 from sonde.model.known_options import OPTIONS
 from sonde.model.named_maps import SPECULATIONS, WAITING
 from sonde.model.plain import PlainError, from_plain, to_plain
@@ -110,8 +112,6 @@ def _with_links_alone(probes: Iterable[Probe]) -> tuple[Probe, ...]:
 def described(payload: bytes) -> tuple[TracingSpec, int, Options]:
     """The spec, the number of rings and the options. Every value is of the kind that it should be and in its bounds:
     code is generated of it. Raises RawFileError."""
-    from sonde.model.layout_checks import check_layouts  # of files alone
-
     found: Description = _read(Description, payload, "the description is damaged")
     if not 0 <= found.rings <= _MOST_RINGS:
         raise RawFileError("the description is damaged: the number of rings")
@@ -120,7 +120,7 @@ def described(payload: bytes) -> tuple[TracingSpec, int, Options]:
         arrays=found.arrays, shown=found.shown, language=found.language, texts=found.texts, functions=found.functions,
     )  # fmt: skip
     try:
-        check_layouts(spec)
+        layout_checks.check_layouts(spec)
     except DamagedError as error:
         raise RawFileError(str(error)) from None
     return spec, found.rings, _options(found.options)
@@ -147,9 +147,7 @@ def _read(kind: type, payload: bytes, otherwise: str) -> Any:
         raise RawFileError(f"{otherwise}: it is not JSON") from None
     try:
         if isinstance(data, list):
-            from sonde.consume.first_descriptions import upgraded  # few files are so old
-
-            data = upgraded(kind.__name__, data)
+            data = first_descriptions.upgraded(kind.__name__, data)
         _require_known(data)
         return from_plain(kind, data)
     except PlainError as error:

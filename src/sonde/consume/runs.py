@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from sonde.formats import damage
 from sonde.formats.bpf_ring import DISCARD, RING_HEADER, record_size
 from sonde.model.records import HEADER_SIZE, SPECULATION_AT
 from sonde.typed import TypeAlias
@@ -83,6 +84,4 @@ def _is_all(column: memoryview, value: int) -> bool:
 
 
 def _damaged(text: str) -> Exception:
-    from sonde.formats.damage import DamagedError  # of files alone
-
-    return DamagedError(f"it is damaged: {text}")
+    return damage.DamagedError(f"it is damaged: {text}")

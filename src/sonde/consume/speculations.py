@@ -10,6 +10,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterable
 
+from sonde.formats import damage
 from sonde.model.named_maps import COMMITTED, DISCARDED, FREE, SPECULATION_COUNTS, SPECULATIONS
 from sonde.typed import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -59,9 +60,7 @@ class Speculations:
         if not self._is_used:
             return
         if not 0 <= speculation <= _MOST:
-            from sonde.formats.damage import DamagedError  # of files alone
-
-            raise DamagedError(f"it is damaged: there is no speculation {speculation}")
+            raise damage.DamagedError(f"it is damaged: there is no speculation {speculation}")
         self._closed[speculation] = _Closed(is_commit, written)
         if not is_commit:
             self._records.pop(speculation, None)

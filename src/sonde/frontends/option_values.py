@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sonde.frontends.d.check import stability
 from sonde.model.known_options import BAD_VALUE
 from sonde.model.options import OptionError
 
@@ -11,7 +12,6 @@ def check_attributes(name: str, text: str | None) -> None:
     if name != "amin":
         return
     # Rarely set.
-    from sonde.frontends.d.check.stability import parse_attributes
 
-    if parse_attributes(text or "") is None:
+    if stability.parse_attributes(text or "") is None:
         raise OptionError(BAD_VALUE)

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from sonde.consume.events import Contents, Table
+from sonde.library import arrow_aggregations, arrow_extra, arrow_schema, rich_pictures, rich_text
 from sonde.library.histograms import Histogram, LinearQuantize, LogLinearQuantize, Quantize
 from sonde.library.scalars import Average, Count, Deviation, Maximum, Minimum, Scalar, Sum
 from sonde.library.statement_values import plain_name
@@ -17,7 +18,6 @@ from sonde.model.spec import TracingSpec
 from sonde.typed import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
-    from sonde.library.rich_pictures import FlameGraph
     from sonde.session.participants import Sight
 
 Key = tuple[Any, ...]
@@ -157,19 +157,15 @@ class LiveAggregation(Mapping[Key, Any]):
     def to_arrow(self) -> Any:
         """The same as a pyarrow.Table: the time, the parts of the key and the value. Raises Error where pyarrow is
         missing."""
-        from sonde.library.arrow_extra import require_arrow  # an extra, which few runs want
+        arrow_extra.require_arrow()
 
-        require_arrow()
-        from sonde.library.arrow_aggregations import rows_table
-        from sonde.library.arrow_schema import map_schema
-
-        return rows_table(map_schema(self._spec, self._types), self.snapshot(), time.time_ns())
+        return arrow_aggregations.rows_table(
+            arrow_schema.map_schema(self._spec, self._types), self.snapshot(), time.time_ns()
+        )
 
     def to_pandas(self) -> Any:
         """The same as a pandas.DataFrame."""
-        from sonde.library.arrow_extra import frame_of
-
-        return frame_of(self.to_arrow())
+        return arrow_extra.frame_of(self.to_arrow())
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The same for any reader of Arrow's C stream interface."""
@@ -191,24 +187,22 @@ class LiveAggregation(Mapping[Key, Any]):
         names = self._spec.key_names or ("",) * len(self._spec.keys)
         return tuple(name or f"key{place}" for place, name in enumerate(names))
 
-    def flame_graph(self) -> FlameGraph:
+    def flame_graph(self) -> rich_pictures.FlameGraph:
         """The picture of its stacks, as they are now. Raises ValueError where there are none in its keys."""
-        from sonde.library.rich_pictures import FlameGraph  # few programs draw
-
         if isinstance(self._spec, ArraySpec):
             raise ValueError("a flame graph is made of an aggregation")
-        return FlameGraph(self._spec, self.snapshot())
+        return rich_pictures.FlameGraph(self._spec, self.snapshot())
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         """For notebooks: stacks as a flame graph, histograms as bars, all else as a table."""
-        from sonde.library.rich_pictures import FlameGraph, has_stack  # notebooks alone want it
-        from sonde.library.rich_text import aggregation_html, aggregation_text
-
         rows = self.snapshot()
-        text = aggregation_text(self.heading, rows)
-        if isinstance(self._spec, AggregationSpec) and has_stack(rows):
-            return {"text/plain": text, "text/html": FlameGraph(self._spec, rows).framed()}
-        return {"text/plain": text, "text/html": aggregation_html(self.heading, self.key_names, self.function, rows)}
+        text = rich_text.aggregation_text(self.heading, rows)
+        if isinstance(self._spec, AggregationSpec) and rich_pictures.has_stack(rows):
+            return {"text/plain": text, "text/html": rich_pictures.FlameGraph(self._spec, rows).framed()}
+        return {
+            "text/plain": text,
+            "text/html": rich_text.aggregation_html(self.heading, self.key_names, self.function, rows),
+        }
 
     def keep(self) -> None:
         """Have it as it is now from here on. For the run's own thread."""

@@ -17,7 +17,7 @@ def require_arrow() -> None:
 def frame_of(table: Any) -> Any:
     """The pandas.DataFrame of a pyarrow.Table: integers stay integers where some are missing. Raises Error."""
     try:
-        import pandas
+        import pandas  # an extra
     except ImportError:
         raise Error("data frames are made by pandas, which is not there", "install pandas") from None
     kinds = ("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64")

@@ -9,6 +9,14 @@ from contextlib import contextmanager
 
 from sonde.bpf.helpers import POISON
 from sonde.bpf.programs import FOR_PACKETS, TRACE_UPROBE_MULTI
+from sonde.captures import file as captures_file
+from sonde.captures import object_packets
+from sonde.consume import description
+from sonde.consume import options as consume_options
+from sonde.engines.embedded import object_offer, offer
+from sonde.engines.kernel import features
+from sonde.formats import raw_file
+from sonde.library import object_events, outputs
 from sonde.library.errors import DestructiveError, Error, ScriptError, TracingError, aborted, as_errors, engine_error
 from sonde.library.foreground import Ended, require_bounded, require_whole
 from sonde.library.holding import Held
@@ -27,6 +35,7 @@ from sonde.objects.front_end import Host, Loadable, Refused, loadable
 from sonde.objects.reading import LARGEST, read_object
 from sonde.objects.running_kernel import RunningKernel
 from sonde.report.object_text import MapTypes, ObjectReport
+from sonde.session import kernels, packet_devices
 from sonde.session.engines import KERNEL, make
 from sonde.session.harm import harm
 from sonde.session.names import Names
@@ -37,7 +46,6 @@ from sonde.untrusted import read_regular
 
 if TYPE_CHECKING:
     from sonde.captures.file import CaptureFile
-    from sonde.captures.object_packets import ObjectPackets
     from sonde.library.events import Event
     from sonde.recording.file import PerfDataFile
     from sonde.report.object_sink import ObjectSink
@@ -112,22 +120,19 @@ def _lacks_links(made: Loadable) -> bool:
     """Whether it is to be attached by links of uprobes, which this kernel has not."""
     if not any(each.attach_type == TRACE_UPROBE_MULTI and each.probes for each in made.spec.programs):
         return False
-    from sonde.engines.kernel.features import detect  # of the kernel alone
 
-    return not detect(_LINKS)
+    return not features.detect(_LINKS)
 
 
 def _host(engine: str, packets: str = "", is_run: bool = True) -> Host:
     if engine == KERNEL:
         return RunningKernel()
-    from sonde.engines.embedded.object_offer import EmbeddedTypes  # of the embedded engine alone
 
     if not packets:
-        return EmbeddedTypes(None if is_run else ())
-    from sonde.session.kernels import filed_devices  # what most objects do without
+        return object_offer.EmbeddedTypes(None if is_run else ())
 
     with as_errors():
-        return EmbeddedTypes([each.name for each in filed_devices(packets)])
+        return object_offer.EmbeddedTypes([each.name for each in kernels.filed_devices(packets)])
 
 
 def object_verdicts(
@@ -180,13 +185,9 @@ def recorded(path: str | None, loaded: LoadedObject, engine: str) -> Iterator[Pe
         text = f"{loaded.path} cannot be recorded: no result of its programs lets a sample through"
         raise ScriptError(text, 'a program of SEC("perf_event/software/page-faults/1") does, by the result 1')
     # What is not recorded does without.
-    from sonde.consume.description import describe
-    from sonde.consume.options import Options
-    from sonde.formats.raw_file import DESCRIPTION
-    from sonde.library.outputs import perf_data_file
 
-    with perf_data_file(path, engine) as made:
-        made.block(DESCRIPTION, describe(_NO_RECORDS, 1, Options()))
+    with outputs.perf_data_file(path, engine) as made:
+        made.block(raw_file.DESCRIPTION, description.describe(_NO_RECORDS, 1, consume_options.Options()))
         yield made
 
 
@@ -217,9 +218,7 @@ def run_here(
     names = Names(options, held.process)
     report: ObjectSink
     if put is not None:
-        from sonde.library.object_events import ObjectEvents  # text does without
-
-        report = ObjectEvents(loaded.types, loaded.by_map, put)
+        report = object_events.ObjectEvents(loaded.types, loaded.by_map, put)
     else:
         report = ObjectReport(output, loaded.types, loaded.by_map, tell, names, held.process, take)
     with as_errors():
@@ -252,9 +251,7 @@ def _require_shown(
 
 def _require_processes(loaded: LoadedObject) -> None:
     """Raises Error where a program is fired by processes, and the embedded engine has none."""
-    from sonde.engines.embedded.offer import needs_processes  # of that engine alone
-
-    text, remedy = needs_processes(loaded.spec.probes)
+    text, remedy = offer.needs_processes(loaded.spec.probes)
     if text:
         raise Error(text, remedy)
 
@@ -263,21 +260,17 @@ _FOLLOWED = re.compile(r"the verifier refuses .* is a number, not a pointer", re
 """What the embedded engine's verifier says where a structure's pointer is followed."""
 
 
-def _object_packets(loaded: LoadedObject, options: OptionTable, file: CaptureFile) -> ObjectPackets:
-    from sonde.captures.object_packets import ObjectPackets  # what most objects do without
-    from sonde.session.packet_devices import object_devices
-
+def _object_packets(loaded: LoadedObject, options: OptionTable, file: CaptureFile) -> object_packets.ObjectPackets:
     path = packets_of(options)
-    return ObjectPackets(file, object_devices(loaded.spec, path), not path)
+    return object_packets.ObjectPackets(file, packet_devices.object_devices(loaded.spec, path), not path)
 
 
 @contextmanager
-def captured(path: str | None, loaded: LoadedObject) -> Iterator[CaptureFile | None]:
+def captured(path: str | None, loaded: LoadedObject) -> Iterator[captures_file.CaptureFile | None]:
     """The file for packets that programs append to records, if there is a path. Raises Error."""
     if path is None:
         yield None
         return
-    from sonde.captures.file import CaptureFile  # what most objects do without
 
     arrays = packet_arrays(loaded.spec)
     known = {name for name, each in loaded.by_map.items() if each.value is not None}
@@ -288,7 +281,7 @@ def captured(path: str | None, loaded: LoadedObject) -> Iterator[CaptureFile | N
         text = f"-o {path}: what is before the packet in records of {arrays[0]} is not known"
         raise Error(text, f"--record {arrays[0]}=STRUCTURE names the structure")
     with opened(path, "capture file ", os.O_TRUNC) as descriptor:
-        yield CaptureFile(descriptor)
+        yield captures_file.CaptureFile(descriptor)
 
 
 def _refused(error: EngineError, made: Loadable) -> Error:

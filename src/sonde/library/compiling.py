@@ -7,7 +7,10 @@ from collections.abc import Callable, Sequence
 
 from sonde.codegen.basis.generation import RECORD_READS, RECORDS
 from sonde.codegen.compiler import Compilation
+from sonde.engines.embedded import offer
 from sonde.frontends.languages import Checked, front_end
+from sonde.library import recorder as library_recorder
+from sonde.library import replays
 from sonde.library.errors import CompileError, Error, as_errors
 from sonde.library.settings import option_table
 from sonde.model.errors import NO_PROBE, ProgramError, SourceError
@@ -107,9 +110,7 @@ def compiled(
         recorder = _recorder(language, programs, options, arguments, wanted, name)
         source = recorder.described()
     elif recording_of(options):
-        from sonde.library.replays import opened_replay  # as above
-
-        source = opened_replay(recording_of(options))
+        source = replays.opened_replay(recording_of(options))
     with as_errors():
         registry = registry_of(wanted.engine, wanted.btf, wanted.is_portable, packets_of(options), source)
         registry.trace(wanted.process or 0, wanted.prepare)
@@ -118,9 +119,7 @@ def compiled(
         try:
             checked = front_end(language).check(programs, options, registry, arguments, wanted.process, name)
             if options.text("record") and recorder is None:
-                from sonde.library.recorder import require_recordable  # most runs record nothing
-
-                require_recordable(checked.program.clauses)
+                library_recorder.require_recordable(checked.program.clauses)
             compilation = _laid_out(checked, options, registry, wanted.engine, for_values)
             try:
                 spec = compilation.spec()._replace(
@@ -149,14 +148,12 @@ def _recorder(
     name: str,
 ) -> FiringRecorder:  # fmt: skip
     """The same programs so that they record their firings. Raises CompileError."""
-    from sonde.library.recorder import firing_recorder, require_recordable  # most runs record nothing
-
     with as_errors():
         registry = registry_of(wanted.engine, wanted.btf)
         try:
             own = options.copy()
             checked = front_end(language).check(programs, own, registry, arguments, wanted.process, name)
-            require_recordable(checked.program.clauses)
+            library_recorder.require_recordable(checked.program.clauses)
             # Names and paths in what is kept besides would get no pseudonyms.
             if own.on("recordreads") and not own.text("anonymise") and checked.keeping is not None:
                 checked = checked._replace(program=checked.keeping())
@@ -166,7 +163,7 @@ def _recorder(
                 raise checked.explain(error) from None
         except ProgramError as error:
             raise without_btf(error, wanted.btf) from None
-    return firing_recorder(spec, wanted.process or 0)
+    return library_recorder.firing_recorder(spec, wanted.process or 0)
 
 
 def _laid_out(
@@ -197,10 +194,8 @@ def without_btf(error: ProgramError, path: str | None) -> ProgramError:
 
 def refuse_without_processes(made: Compiled) -> None:
     """Where the embedded engine traces no process: refuse probes of processes. Raises CompileError."""
-    from sonde.engines.embedded.offer import needs_processes
-
     for clause in made.checked.program.clauses:
-        text, remedy = needs_processes(clause.probes)
+        text, remedy = offer.needs_processes(clause.probes)
         if text:
             with as_errors():
                 raise made.checked.explain(SourceError(NO_PROBE, text, clause.position, remedy))

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from sonde.launch import CommandError, GuardianError
+from sonde.machine import obstacles
 from sonde.model.errors import AbortedError, CannotShowError, EngineError, ProgramError
 from sonde.session.errors import NotPermittedError as SessionNotPermittedError
 from sonde.session.errors import SessionError
@@ -145,14 +146,11 @@ def of_system(error: OSError) -> Error | None:
     if error.errno == errno.EMFILE:
         # No module could be read.
         return Error(error.strerror or "", "raise the limit of open files: `ulimit -n`")
-    from sonde.machine.obstacles import obstacle  # most systems have all
 
-    found = obstacle(error)
+    found = obstacles.obstacle(error)
     return None if found is None else Error(*found)
 
 
 def of_memory() -> Error:
     """There is no memory left."""
-    from sonde.machine.obstacles import no_memory  # as above
-
-    return Error(*no_memory())
+    return Error(*obstacles.no_memory())

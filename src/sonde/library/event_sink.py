@@ -8,6 +8,7 @@ from sonde.consume import events as consumed
 from sonde.consume.events import Contents, Drop, Fault, ShownMap, Table
 from sonde.consume.options import Options
 from sonde.consume.sink import Report, Texts
+from sonde.frontends.bpftrace.report import maps
 from sonde.frontends.d.report.messages import absence_text, drop_text, fault_text, refusal_text
 from sonde.library.aggregations import Key, elements_of, key_of, rows_of, value_of
 from sonde.library.events import Aggregation, Event, Loss, Message, ProbeError
@@ -21,8 +22,10 @@ from sonde.model.records import FAULTS, Action, AggregationSpec, ArraySpec, Comm
 from sonde.model.samples import SampleSink
 from sonde.model.spec import TracingSpec
 from sonde.model.units import MIB
+from sonde.report import output
 from sonde.report.commands import ShownActions
 from sonde.report.fault_places import fault_place, refusal_place
+from sonde.session import reports
 from sonde.typed import Any
 
 _AT_ONCE, _BYTES_AT_ONCE = 1 << 12, 8 * MIB
@@ -119,10 +122,8 @@ class EventSink(Report):
 
     def show(self, shown: ShownMap) -> None:
         """A map of bpftrace's language: the last rows of it are those that are wanted."""
-        from sonde.frontends.bpftrace.report.maps import ordered_rows  # programs of another language have none
-
         rows: dict[Key, Any]
-        found = ordered_rows(shown)
+        found = maps.ordered_rows(shown)
         if isinstance(shown.of, Contents):
             spec: AggregationSpec | ArraySpec = shown.of.array
             rows = elements_of(shown.of._replace(rows=found), self._values, shown.divisor or 1)
@@ -167,10 +168,7 @@ class EventSink(Report):
 
     def texts(self, actions: Sequence[Action], stride: int) -> Texts:
         """The texts of values, which go into a file of packets as comments."""
-        from sonde.report.output import Showing  # nothing else is shown as text
-        from sonde.session.reports import text_report
-
-        return text_report(self._spec, self._options, Showing(act=ShownActions())).texts(actions, stride)
+        return reports.text_report(self._spec, self._options, output.Showing(act=ShownActions())).texts(actions, stride)
 
     def flush(self) -> None:
         if self._waiting:

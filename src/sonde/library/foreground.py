@@ -6,6 +6,9 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, closing
 
 from sonde import others
+from sonde.library import kept_files, replays
+from sonde.library import pictures as library_pictures
+from sonde.library import recorder as library_recorder
 from sonde.library.errors import DestructiveError, Error, TracingError, aborted, as_errors
 from sonde.library.holding import Held
 from sonde.library.outputs import (
@@ -22,6 +25,7 @@ from sonde.library.outputs import (
 from sonde.machine.system import realtime_offset
 from sonde.model.options import OptionTable
 from sonde.model.spec import TracingSpec
+from sonde.session import watchers, work
 from sonde.session.engines import make
 from sonde.session.names import Names
 from sonde.session.replay_inputs import recording_of
@@ -31,7 +35,6 @@ from sonde.typed import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 if TYPE_CHECKING:
     from sonde.engines.base import FiringKeeper, PacketFeed
     from sonde.engines.fired import FiringSource
-    from sonde.library.pictures import Pictures
     from sonde.library.recorder import FiringRecorder
     from sonde.session.participants import Asked, MakeReport, Sight, Trials, Watcher
 
@@ -99,9 +102,8 @@ def require_bounded(spec: TracingSpec, engine: str, options: OptionTable, is_met
     most = options.number("maxsteps")
     if not most:
         return False
-    from sonde.session.work import refusal_of_work  # most programs are compiled here
 
-    text, remedy = refusal_of_work(spec, engine, most, is_metered)
+    text, remedy = work.refusal_of_work(spec, engine, most, is_metered)
     if text:
         raise TracingError(text, remedy)
     return is_metered
@@ -144,15 +146,11 @@ def run_here(
             stack.callback(pictures.close)
         watcher: Watcher | None = pictures.album if pictures is not None else None
         if job.watch is not None:
-            from sonde.session.watchers import both  # most runs have one at most
-
-            watcher = both(watcher, stack.enter_context(job.watch(job.spec, names, tell)))
+            watcher = watchers.both(watcher, stack.enter_context(job.watch(job.spec, names, tell)))
         descriptor = stack.enter_context(opened(output, OUTPUT))
         raw = None
         if job.files.raw is not None:
-            from sonde.library.kept_files import raw_file  # an import that most runs do without
-
-            raw = stack.enter_context(raw_file(job.files.raw))
+            raw = stack.enter_context(kept_files.raw_file(job.files.raw))
         packets = stack.enter_context(capture_file(job.files.captures, job.spec))
         recording = stack.enter_context(recording_file(job.files.recording, job.spec, held.engine))
         blocks = [each.block for each in (raw, recording) if each is not None]
@@ -180,9 +178,7 @@ def run_here(
             pictures.write()
         require_whole(session.packets())
         if source is not None:
-            from sonde.library.replays import tell_missing  # most runs replay nothing
-
-            tell_missing(session.firings(), tell)
+            replays.tell_missing(session.firings(), tell)
         require_written(packets, job.files.captures)
         if recording is not None:
             complete(recording, None if options.on("quiet") else tell)
@@ -192,9 +188,7 @@ def run_here(
 def _firings(job: Job, held: Held, stack: ExitStack) -> FiringSource | None:
     """What fires programs in the place of the engine's own events. Raises Error."""
     if job.recorder is not None:
-        from sonde.library.recorder import recording_kernel  # most runs record nothing
-
-        return stack.enter_context(recording_kernel(job.recorder, job.options, held.traced))
+        return stack.enter_context(library_recorder.recording_kernel(job.recorder, job.options, held.traced))
     if job.options.text("record") and not held.is_embedded:
         text = (
             "--record is not for spec files in the kernel: their programs write what they trace, and firings are "
@@ -205,9 +199,8 @@ def _firings(job: Job, held: Held, stack: ExitStack) -> FiringSource | None:
         if job.spec.is_filed:
             text = "--replay is not for spec files: their programs read what is there now, not what was recorded"
             raise Error(text, "give the script itself, as -s SCRIPT")
-        from sonde.library.replays import opened_replay  # as above
 
-        source = opened_replay(recording_of(job.options))
+        source = replays.opened_replay(recording_of(job.options))
         stack.callback(source.close)
         return source
     return None
@@ -217,9 +210,8 @@ def _keeper(job: Job, held: Held, stack: ExitStack) -> tuple[FiringKeeper, int] 
     """What records the firings of the embedded engine, if that is wanted. Raises Error."""
     if not job.options.text("record") or not held.is_embedded:
         return None
-    from sonde.library.recorder import recording_embedded  # most runs record nothing
 
-    return stack.enter_context(recording_embedded(job.spec, job.options, held.process))
+    return stack.enter_context(library_recorder.recording_embedded(job.spec, job.options, held.process))
 
 
 def require_whole(packets: PacketFeed | None) -> None:
@@ -242,10 +234,9 @@ def _tell_refused(names: Names, tell: Tell) -> None:
         tell(f"{', '.join(silent)}: who serves its memory or files did not answer: names in it are missing")
 
 
-def _pictures(job: Job, names: Names, tell: Tell) -> Pictures | None:
+def _pictures(job: Job, names: Names, tell: Tell) -> library_pictures.Pictures | None:
     if not job.files.pictures and job.files.compared is None:
         return None
     # A trace without pictures is not to wait for this import.
-    from sonde.library.pictures import Pictures
 
-    return Pictures(job.files, job.spec, names, job.options, tell)
+    return library_pictures.Pictures(job.files, job.spec, names, job.options, tell)

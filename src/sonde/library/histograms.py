@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sonde.library import rich_text
 from sonde.model.aggregating import FUNCTIONS
 from sonde.model.aggregation_words import MASK, Words, counts, signed
 from sonde.typed import TYPE_CHECKING, Any, NamedTuple
@@ -131,9 +132,7 @@ class Histogram:
 
     def _repr_html_(self) -> str:
         """For notebooks: a bar for each bucket."""
-        from sonde.library.rich_text import histogram_html  # notebooks alone want it
-
-        return histogram_html(self)
+        return rich_text.histogram_html(self)
 
     def _identity(self) -> tuple[object, ...]:
         return self.function, self.parameters, self.factor, self.words

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
+from sonde.engines.embedded.tracer import own_filters
 from sonde.library.errors import as_errors
 from sonde.model.options import OptionTable
 from sonde.session.engines import EMBEDDED as EMBEDDED
@@ -64,9 +65,8 @@ def of_filter(options: OptionTable) -> Iterator[str]:
     """What is to be said of the seccomp filter that a command gets on the embedded engine, or does not get."""
     if not has_filter(options):
         return
-    from sonde.engines.embedded.tracer.own_filters import are_any  # of the embedded engine alone
 
-    if are_any():
+    if own_filters.are_any():
         yield (
             "sonde runs below a seccomp filter, as containers have one: each system call of the command stops, "
             "so that those that the filter refuses are seen"

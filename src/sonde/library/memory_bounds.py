@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -16,8 +17,6 @@ disk. A hole in a file takes no room there."""
 @contextmanager
 def bounded_memory(file: BinaryIO) -> Iterator[None]:
     """What takes more than a recording of this size may take raises MemoryError meanwhile, in the whole process."""
-    import resource  # an import that most runs do without
-
     with open("/proc/self/statm", "rb") as statm:
         taken = int(statm.read().split()[5]) * resource.getpagesize()
     most = taken + max(_LEAST, _TIMES * 512 * os.fstat(file.fileno()).st_blocks)

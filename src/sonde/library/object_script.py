@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from sonde.library import disassembly
 from sonde.library.bpf_object import LoadedObject, Words, load_words, object_verdicts, recorded, run_here
 from sonde.library.engines import engine_for
 from sonde.library.errors import Error
@@ -55,9 +56,7 @@ class ObjectScript:
 
     def disassemble(self) -> str:
         """The eBPF of each program."""
-        from sonde.library.disassembly import machine_code
-
-        return machine_code(self._loaded.spec, {})
+        return disassembly.machine_code(self._loaded.spec, {})
 
     def verify(self, engine: str = KERNEL, listing: bool = False) -> tuple[Verdict, ...]:
         """What sonde's own verifier says of each program, by the rules of that engine; with `listing` each verdict has

@@ -7,11 +7,15 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 
+from sonde import __version__, written_files
+from sonde.captures import file, values
 from sonde.library.errors import Error
 from sonde.model.named_maps import PERF_RINGS
 from sonde.model.options import STANDARD_OUTPUT as STANDARD_OUTPUT
 from sonde.model.options import OptionTable
 from sonde.model.spec import TracingSpec, has_open_sites
+from sonde.recording import file as file_module
+from sonde.recording import unseen as recording_unseen
 from sonde.session.engines import EMBEDDED
 from sonde.typed import TYPE_CHECKING, NamedTuple
 
@@ -83,10 +87,9 @@ def opened(path: str | None, what: str, flags: int = os.O_APPEND) -> Iterator[in
     if path is None:
         yield 1
         return
-    from sonde.written_files import create_named  # most traces write to the standard output
 
     try:
-        descriptor = create_named(path, flags)
+        descriptor = written_files.create_named(path, flags)
     except OSError as error:
         raise Error(f"failed to open {what}'{path}': {error.strerror}") from None
     try:
@@ -103,9 +106,7 @@ def emptied(path: str | None, what: str) -> str | None:
     """The path of a file that is written anew. Raises Error."""
     if path is not None:
         with opened(path, what, 0) as descriptor:
-            from sonde.written_files import empty  # as above
-
-            empty(descriptor)
+            written_files.empty(descriptor)
     return path
 
 
@@ -126,20 +127,18 @@ def _is_same_file(one: str, other: str) -> bool:
 
 
 @contextmanager
-def capture_file(path: str | None, spec: TracingSpec) -> Iterator[CaptureFile | None]:
+def capture_file(path: str | None, spec: TracingSpec) -> Iterator[file.CaptureFile | None]:
     """The file for the packets that a program captures, if there is a path. Raises Error."""
     if path is None:
         yield None
         return
     # A trace that captures nothing is not to wait for this import.
-    from sonde.captures.file import CaptureFile
-    from sonde.captures.values import has_packet
 
-    if not any(map(has_packet, spec.records)):
+    if not any(map(values.has_packet, spec.records)):
         text = f"-o {path} is for packets, and the program captures none"
         raise Error(text, "call capture() or pcap() in a clause, or give the output's file another name")
     with opened(path, "capture file ", os.O_TRUNC) as descriptor:
-        yield CaptureFile(descriptor)
+        yield file.CaptureFile(descriptor)
 
 
 def require_written(packets: CaptureFile | None, path: str | None) -> None:
@@ -162,9 +161,8 @@ def recording_file(path: str | None, spec: TracingSpec, engine: str) -> Iterator
     if spec.rings != (PERF_RINGS,):
         text = "this program was compiled to write its records to a BPF ring buffer, where they have no times"
         raise Error(text, "compile it with -xoutput=perf")
-    from sonde.recording.unseen import unseen
 
-    with perf_data_file(path, engine, unseen(spec)) as made:
+    with perf_data_file(path, engine, recording_unseen.unseen(spec)) as made:
         yield made
 
 
@@ -175,15 +173,12 @@ def _require_recordable(engine: str) -> None:
 
 
 @contextmanager
-def perf_data_file(path: str, engine: str, unseen: Collection[int] = ()) -> Iterator[PerfDataFile]:
+def perf_data_file(path: str, engine: str, unseen: Collection[int] = ()) -> Iterator[file_module.PerfDataFile]:
     """The file; `unseen` are the layouts of records that perf is not to show. Raises Error."""
     _require_recordable(engine)
-    from sonde import __version__
-    from sonde.recording.file import PerfDataFile, RecordingError
-
     try:
-        made = PerfDataFile(path, __version__, sys.argv, unseen=unseen)
-    except RecordingError as error:
+        made = file_module.PerfDataFile(path, __version__, sys.argv, unseen=unseen)
+    except file_module.RecordingError as error:
         raise Error(str(error)) from None
     try:
         yield made

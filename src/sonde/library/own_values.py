@@ -7,6 +7,7 @@ from collections.abc import Callable
 from sonde.consume.stack_values import stack_value, user_stack_value
 from sonde.consume.stacks import ADDRESS
 from sonde.frontends.bpftrace.object_names import GLUE_FRAMES, OBJECTS
+from sonde.frontends.bpftrace.report import objects
 from sonde.library.frames import Frame, Stack
 from sonde.model.records import Field, TypeSpec
 from sonde.typed import Any, Protocol
@@ -46,13 +47,9 @@ def own_values(places: AddressNames) -> Own:
     def value(keyword: str, data: bytes) -> Any:
         match keyword.partition("_")[0]:
             case "inet":
-                from sonde.frontends.bpftrace.report.objects import address_text  # few programs have one
-
-                return address_text(data).decode()
+                return objects.address_text(data).decode()
             case "buffer":
-                from sonde.frontends.bpftrace.report.objects import buffer_bytes  # as above
-
-                return buffer_bytes(data)
+                return objects.buffer_bytes(data)
             case "ksym":
                 return places.kernel_frame(_number(data, 0))
             case "usym":

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 
+from sonde.engines.embedded.sources import firing_tap
 from sonde.engines.fired import AS_BYTES, BY_FRAMES, BY_TABLES, EMBEDDED, KERNEL, OtherNames
 from sonde.library.errors import CompileError, Error, as_errors
 from sonde.library.kept_files import kept_file, read_again
+from sonde.machine import release
 from sonde.machine.system import monotonic_ns, realtime_offset
 from sonde.model.options import OptionTable
 from sonde.model.probe import Probe, StaticPattern, Tracepoint
 from sonde.model.program import Act, Call, Clause, ProbeVariable
 from sonde.model.spec import TracingSpec, has_user_addresses
 from sonde.model.walk import nodes
+from sonde.recording import trace_events
 from sonde.recording.anonymity import KINDS, PATHS
 from sonde.recording.firing_file import VERSION, FiringFile, RecordingHead
 from sonde.recording.kernel_place import kernel_place
@@ -113,9 +116,6 @@ def _ended(finish: Callable[[], None]) -> Iterator[None]:
 def recording_embedded(spec: TracingSpec, options: OptionTable, process: int) -> Iterator[tuple[FiringFile, int]]:
     """What records the firings of the embedded engine, and what to add to times for those of the wall clock. Raises
     Error."""
-    from sonde.engines.embedded.sources.firing_tap import recorded_probes
-    from sonde.machine.release import build_id, release  # what other runs do without
-
     path = options.text("record")
     if options.is_set("recordstacks"):
         text = "--record-stacks is for the kernel engine: the embedded one walks stacks by tables as it records them"
@@ -123,9 +123,10 @@ def recording_embedded(spec: TracingSpec, options: OptionTable, process: int) ->
     with kept_file(path, "recording ") as file:
         offset = realtime_offset()
         head = RecordingHead(
-            VERSION, EMBEDDED, release(), build_id(), recorded_probes(spec), offset, process, monotonic_ns(),
-            options.on("recordreads"), anonymised(options), files=_files(recorded_probes(spec), options),
-            names=_names(other_names(recorded_probes(spec)), options),
+            VERSION, EMBEDDED, release.release(), release.build_id(), firing_tap.recorded_probes(spec), offset, process,
+            monotonic_ns(), options.on("recordreads"), anonymised(options),
+            files=_files(firing_tap.recorded_probes(spec), options),
+            names=_names(other_names(firing_tap.recorded_probes(spec)), options),
             stacks=BY_FRAMES if options.text("unwind") == "frames" else BY_TABLES,
         )  # fmt: skip
         try:
@@ -141,9 +142,8 @@ def _formats(spec: TracingSpec) -> tuple[tuple[str, str, str], ...]:
     """Of the trace events that fire its probes: a replay may be where there are none."""
     if not any(isinstance(each.firing, Tracepoint) for each in spec.probes):
         return ()
-    from sonde.recording.trace_events import formats_of  # few scripts have such probes
 
-    return formats_of(spec.probes)
+    return trace_events.formats_of(spec.probes)
 
 
 def _files(probes: Sequence[Probe], options: OptionTable) -> tuple[ProbedFile, ...]:
@@ -163,8 +163,6 @@ def recording_kernel(
     recorder: FiringRecorder, options: OptionTable, traced: Sequence[Traced]
 ) -> Iterator[KernelFirings]:
     """The firings of a session that is recorded into the file of the option. Raises Error."""
-    from sonde.machine.release import build_id, release  # what other runs do without
-
     path = options.text("record")
     with kept_file(path, "recording ") as file, ExitStack() as stack:
         with as_errors():
@@ -174,8 +172,8 @@ def recording_kernel(
         source = KernelFirings(tracing, recorder.spec, places, recorder.process, options.on("recordreads"), stacks)
         try:
             head = RecordingHead(
-                VERSION, source.origin, release(), build_id(), source.probes, source.realtime_offset, source.process,
-                source.began, options.on("recordreads"), anonymised(options), _formats(recorder.spec),
+                VERSION, source.origin, release.release(), release.build_id(), source.probes, source.realtime_offset,
+                source.process, source.began, options.on("recordreads"), anonymised(options), _formats(recorder.spec),
                 _files(source.probes, options), kernel_place(anonymised(options)), places.table(),
                 _names(recorder.names, options), stacks,
             )  # fmt: skip

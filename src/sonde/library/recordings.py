@@ -26,6 +26,8 @@ from sonde.model.options import OptionTable
 from sonde.model.probe import Probe
 from sonde.model.python_functions import NumberedFunction
 from sonde.model.samples import SampledEvent
+from sonde.recording import passed as recording_passed
+from sonde.recording import reading
 from sonde.session.names import Names
 from sonde.session.tracing import setting, tell_waiting
 from sonde.symbols.python.functions import PythonFunctions
@@ -168,11 +170,9 @@ def _opened(file: BinaryIO, events: EventQueue) -> tuple[Replay, Callable[[], st
         file.seek(0)
         blocks = RawBlocks(file)
         return Replay(blocks, _wanted(blocks, events)), lambda: blocks.cut
-    from sonde.recording.passed import Passed
-    from sonde.recording.reading import RecordedFile
 
     file.seek(0)
-    recorded, passed, unshown = RecordedFile(file), Passed(), _Unshown()
+    recorded, passed, unshown = reading.RecordedFile(file), recording_passed.Passed(), _Unshown()
     passed.give_to(unshown, lambda _: None)
 
     def missing() -> str:

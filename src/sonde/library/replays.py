@@ -8,6 +8,7 @@ from sonde.engines.base import FiringFeed
 from sonde.engines.fired import FOREIGN, FiringSource
 from sonde.formats.perf_data import MAGIC, PerfDataError
 from sonde.library.errors import Error
+from sonde.recording import perf_firings
 from sonde.recording.firing_file import RecordedFirings, RecordingFileError
 from sonde.session.replay_inputs import shown_name
 from sonde.untrusted import open_named_file
@@ -33,10 +34,8 @@ def _opened(path: str) -> FiringSource:
         is_perfs = file.read(len(MAGIC)) == MAGIC
         file.seek(0)
         if is_perfs:
-            from sonde.recording.perf_firings import PerfFirings  # an import that most replays do without
-
             try:
-                return PerfFirings(file, path)
+                return perf_firings.PerfFirings(file, path)
             except BaseException:
                 file.close()
                 raise

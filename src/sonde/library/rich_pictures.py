@@ -14,6 +14,7 @@ from sonde.library.frames import Frame, Stack
 from sonde.library.rich_text import shown
 from sonde.model.aggregating import function_of
 from sonde.model.records import AggregationSpec, ArraySpec
+from sonde.pictures import flame, heatmap
 from sonde.pictures.heat import Columns
 from sonde.typed import Any, Protocol
 from sonde.written_files import create
@@ -101,12 +102,12 @@ class FlameGraph(Picture):
 
     def __init__(self, spec: AggregationSpec, rows: Mapping[Any, Any]) -> None:
         """Raises ValueError where there is no stack."""
-        from sonde.pictures.flame import flame_html, flame_svg  # few programs draw
-
         if rows and not has_stack(rows):
             raise ValueError("a flame graph is made of stacks: stack() or ustack() in the key")
         self._profile = profile_of(spec, rows)
-        super().__init__(f"Flame graph of {self._profile.title}", flame_html(self._profile), flame_svg(self._profile))
+        super().__init__(
+            f"Flame graph of {self._profile.title}", flame.flame_html(self._profile), flame.flame_svg(self._profile)
+        )
 
     @property
     def folded(self) -> str:
@@ -153,16 +154,13 @@ class HeatMap:
 
     def picture(self) -> Picture:
         """As it is now. Raises ValueError before the second look."""
-        from sonde.pictures.heatmap import HeatMap as Drawn  # few programs draw
-        from sonde.pictures.heatmap import heatmap_html, heatmap_svg
-
         if self._looks < 2:
             raise ValueError("there is nothing to draw yet: look() once more")
         assert isinstance(self._spec, AggregationSpec)
         heat = self._columns.finished()
-        drawn = Drawn(self._spec, heat, [self._names[key] for key in heat.keys], self._began)
+        drawn = heatmap.HeatMap(self._spec, heat, [self._names[key] for key in heat.keys], self._began)
         name = "" if self._spec.name == "_" else self._spec.name
-        return Picture(f"Heat map of @{name}", heatmap_html(drawn), heatmap_svg(drawn))
+        return Picture(f"Heat map of @{name}", heatmap.heatmap_html(drawn), heatmap.heatmap_svg(drawn))
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         if self._looks < 2:

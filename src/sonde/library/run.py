@@ -7,6 +7,7 @@ import warnings
 import weakref
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 
+from sonde.library import arrow_extra, arrow_runs, tracing
 from sonde.library.aggregations import LiveAggregation, NamedAggregations
 from sonde.library.awaited_events import AwaitedEvents
 from sonde.library.errors import Error
@@ -181,9 +182,7 @@ class Run:
 
     def to_pandas(self) -> Any:
         """The same as a pandas.DataFrame."""
-        from sonde.library.arrow_extra import frame_of
-
-        return frame_of(self.to_arrow())
+        return arrow_extra.frame_of(self.to_arrow())
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The same for any reader of Arrow's C stream interface, such as polars and duckdb, while it comes."""
@@ -191,15 +190,12 @@ class Run:
 
     def _tables(self) -> Any:
         """A pyarrow.RecordBatchReader."""
-        from sonde.library.arrow_extra import require_arrow  # an extra, which few runs want
-
-        require_arrow()
-        from sonde.library.arrow_runs import tables_of
+        arrow_extra.require_arrow()
 
         self._require_begun()
         if self._begun is None:
             raise Error("this run has no records: what it prints is text")
-        return tables_of(self.batches(), self._begun)
+        return arrow_runs.tables_of(self.batches(), self._begun)
 
     def __iter__(self) -> Iterator[Event]:
         for events in self.batches():
@@ -279,10 +275,9 @@ def run_of(request: Request) -> Run:
 
     def trace(stop: Stop, put: Put, publish: Publish) -> Ended:
         # The compiler and the engines are imported when something is traced.
-        from sonde.library.tracing import trace as trace_to_end
 
         try:
-            return trace_to_end(request, stop, put, publish)
+            return tracing.trace(request, stop, put, publish)
         finally:
             if request.output is not None:
                 request.output.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from sonde.library import disassembly, spec_file, verdicts
 from sonde.library.compiling import compiled_of, product
 from sonde.library.engines import engine_for
 from sonde.library.errors import CompileError, ScriptError
@@ -63,26 +64,20 @@ class Script:
 
     def disassemble(self) -> str:
         """The eBPF of each program, each piece below the line of source it came from."""
-        from sonde.library.disassembly import machine_code
-
-        return machine_code(self.spec, lines_of(self.source))
+        return disassembly.machine_code(self.spec, lines_of(self.source))
 
     def verify(self, listing: bool = False) -> tuple[Verdict, ...]:
         """What sonde's own verifier says of each program; the kernel's is asked when it is run. With `listing` each
         verdict has the program's instructions and what is known before each."""
-        from sonde.library.verdicts import verdicts
-
-        return verdicts(self.spec, self.engine, listing)
+        return verdicts.verdicts(self.spec, self.engine, listing)
 
     def save(self, path: str) -> None:
         """Write a spec file, which `sonde.load` and `sonde --spec` take, here or on another machine. Raises
         ScriptError."""
-        from sonde.library.spec_file import save
-
         if self.source.spec_path:
             raise ScriptError(f"{self.source.spec_path} is a spec file already", "copy it")
         made = compiled_of(self.source, self.engine, is_portable=True)
-        save(path, made.spec, made.registry, made.matched(), made.options.kept(), made.checked.is_destructive)
+        spec_file.save(path, made.spec, made.registry, made.matched(), made.options.kept(), made.checked.is_destructive)
 
     def run(
         self, command: Command | None = None, pids: Sequence[int] = (), *, engine: str = "auto",

@@ -6,19 +6,24 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 
+from sonde import directory_walk
 from sonde.consume.recorded import Replay
 from sonde.consume.replaying import Replayed
 from sonde.formats.allowance import TOO_LARGE
 from sonde.formats.damage import DamagedError
 from sonde.formats.raw_file import MAGIC, RawBlocks
+from sonde.library import memory_bounds
 from sonde.library.errors import Error, ScriptError
 from sonde.library.given import descriptor_of
 from sonde.library.outputs import capture_file, opened, require_apart, require_written
 from sonde.library.settings import OptionTable, OptionValue, option_table, option_texts
+from sonde.recording import passed as recording_passed
+from sonde.recording import reading
 from sonde.report.commands import ShownActions as NotPerformed
 from sonde.report.commands import perform
 from sonde.session.names import Names
 from sonde.session.replaying import show_recorded
+from sonde.symbols import process, symbolizer
 from sonde.typed import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 from sonde.untrusted import open_file, open_named_file
 
@@ -93,12 +98,9 @@ def show_raw(path: str, how: How) -> Shown:
 def show_perf_data(path: str, how: How, is_named: bool = True) -> Shown:
     """Show what `sonde record` has written, its samples as lines. A file that nobody has named has to be that of
     somebody who is trusted. Raises as show_raw."""
-    from sonde.symbols.process import ProcessNames
-    from sonde.symbols.symbolizer import SystemSymbolizer
-
     demangles = how.options.on("demangle")
     # Processes of this moment have nothing to do with those of the file.
-    names = SystemSymbolizer(processes=ProcessNames(proc=""), demangles=demangles)
+    names = symbolizer.SystemSymbolizer(processes=process.ProcessNames(proc=""), demangles=demangles)
     try:
         with _file(lambda: open_file(path), path, how) as file:
             if not is_named:
@@ -113,10 +115,7 @@ def show_perf_data(path: str, how: How, is_named: bool = True) -> Shown:
 
 
 def _show_with_samples(file: BinaryIO, names: SystemSymbolizer, how: How) -> Shown:
-    from sonde.recording.passed import Passed
-    from sonde.recording.reading import RecordedFile
-
-    recorded, passed = RecordedFile(file), Passed()
+    recorded, passed = reading.RecordedFile(file), recording_passed.Passed()
 
     def show_samples(lines: SampleSink) -> None:
         lines.begin(recorded.events())
@@ -165,9 +164,7 @@ def _file(open_it: Callable[[], BinaryIO], path: str, how: How) -> Iterator[Bina
         opened_file = open_it()
     except OSError as error:
         raise ScriptError(f"failed to open {path}: {error.strerror}") from None
-    if how.is_bounded:
-        from sonde.library.memory_bounds import bounded_memory  # of commands alone
-    with opened_file as file, bounded_memory(file) if how.is_bounded else nullcontext():
+    with opened_file as file, memory_bounds.bounded_memory(file) if how.is_bounded else nullcontext():
         yield file
 
 
@@ -182,8 +179,6 @@ def _descriptor(output: int | str | None) -> Iterator[int]:
 
 def _require_trusted(path: str, descriptor: int) -> None:
     """A file that nobody has named may be anybody's. Raises ScriptError."""
-    from sonde.directory_walk import is_trusted
-
-    if not is_trusted(os.fstat(descriptor)):
+    if not directory_walk.is_trusted(os.fstat(descriptor)):
         text = f"{path} in this directory is neither yours nor root's, or others may write to it"
         raise ScriptError(text, f"sonde read ./{path} reads it all the same")

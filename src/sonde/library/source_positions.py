@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from sonde.report.symbolizer import Symbolizer
+from sonde.symbols.dwarf import errors
+from sonde.symbols.dwarf import information as dwarf_information
+from sonde.symbols.elf import file
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -27,24 +30,20 @@ class SourcePositions:
         if place is None:
             return NOWHERE
         # Imports that most runs do without.
-        from sonde.symbols.dwarf.errors import DebugInfoError, damaged
-        from sonde.symbols.elf.file import ElfError
 
         path, linked = place
         try:
-            with damaged(path, OSError, ElfError):
+            with errors.damaged(path, OSError, file.ElfError):
                 information = self._information(path)
                 return (information.position_of(linked) if information is not None else None) or NOWHERE
-        except (DebugInfoError, ElfError, OSError):
+        except (errors.DebugInfoError, file.ElfError, OSError):
             # Nothing is lost but the line; the frame has its function.
             self._objects[path] = None
             return NOWHERE
 
     def _information(self, path: str) -> DebugInformation | None:
         if path not in self._objects:
-            from sonde.symbols.dwarf.information import open_information
-
             if len(self._objects) >= _MOST_OBJECTS:
                 self._objects.clear()
-            self._objects[path] = open_information(path)
+            self._objects[path] = dwarf_information.open_information(path)
         return self._objects[path]

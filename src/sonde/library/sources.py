@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from sonde.frontends.languages import LANGUAGES
+from sonde.frontends.python import captured
+from sonde.frontends.python.programs import lines
 from sonde.library.errors import Error
 from sonde.library.given import arguments_of, path_of, program_of
 from sonde.library.settings import OptionValue, option_texts
@@ -81,17 +83,14 @@ def lines_of(source: Source) -> Mapping[str | None, Sequence[str]]:
     texts = [text for kind, text in source.programs if kind == "text"]
     if source.language != _OF_FUNCTIONS:
         return {None: texts[0].split("\n") if texts else []}
-    from sonde.frontends.python.captured import program_of  # few programs are functions
-    from sonde.frontends.python.programs.lines import CapturedLines
 
-    return CapturedLines(each for text in texts for each in program_of(text).functions).by_file()
+    return lines.CapturedLines(each for text in texts for each in captured.program_of(text).functions).by_file()
 
 
 def shown_source(source: Source) -> str:
     """What was given, in few words: the text, or the names of functions."""
     if source.language != _OF_FUNCTIONS:
         return "; ".join(text for _, text in source.programs)
-    from sonde.frontends.python.captured import program_of  # as above
 
-    programs = [program_of(text) for _, text in source.programs]
+    programs = [captured.program_of(text) for _, text in source.programs]
     return ", ".join(each.functions[number].name for each in programs for number in each.clauses)

@@ -6,6 +6,8 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
+from sonde import __version__
+from sonde.bpf import btf as bpf_btf
 from sonde.formats.allowance import TOO_LARGE
 from sonde.formats.damage import DamagedError
 from sonde.library.errors import ScriptError
@@ -14,6 +16,8 @@ from sonde.model.probe import StaticProbe, Uprobe
 from sonde.model.spec import TracingSpec
 from sonde.model.specfile import CompiledFor, Fact, KeptSetting, ProgramPart, from_text, to_text
 from sonde.model.specfile import SpecFile as SpecFile
+from sonde.runtime import kernel_types
+from sonde.session import harm
 from sonde.session.engines import EMBEDDED, KERNEL
 from sonde.session.kernels import registry_of
 from sonde.session.registry import Registry
@@ -37,8 +41,6 @@ def save(
         for probe, _ in program.probes:
             if isinstance(probe.firing, StaticProbe | Uprobe):
                 raise ScriptError(f"{probe} cannot be saved", "it is of a process or file, as it is here and now")
-    from sonde import __version__  # what imports everything else
-
     target = registry.target
     content = SpecFile(
         __version__,
@@ -73,10 +75,7 @@ def spec_of(path: str, data: bytes) -> SpecFile:
 
 def engine_of(content: SpecFile) -> str:
     """A program compiled for the embedded engine runs there wherever it is."""
-    from sonde.bpf.btf import Btf
-    from sonde.runtime.kernel_types import description
-
-    return EMBEDDED if content.compiled_for.btf == Btf(description()).digest() else KERNEL
+    return EMBEDDED if content.compiled_for.btf == bpf_btf.Btf(kernel_types.description()).digest() else KERNEL
 
 
 def require_suitable(
@@ -117,9 +116,7 @@ def options_of(content: SpecFile) -> dict[str, Value]:
 
 def harm_of(content: SpecFile) -> str:
     """Why its programs need the option destructive, "" if they do not."""
-    from sonde.session.harm import harm
-
-    return harm(content.spec)
+    return harm.harm(content.spec)
 
 
 @contextmanager

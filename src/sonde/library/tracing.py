@@ -8,6 +8,7 @@ from contextlib import nullcontext
 
 from sonde.consume.options import Options
 from sonde.consume.sink import Report
+from sonde.library import arrow_runs
 from sonde.library.aggregations import live
 from sonde.library.engines import engine_for
 from sonde.library.event_sink import EventSink
@@ -59,9 +60,7 @@ def _trace(request: Request, held: Held, stop: Stop, put: Put, publish: Publish,
 
     def report(spec: TracingSpec, shown: Options) -> Report:
         if output == ARROW:
-            from sonde.library.arrow_runs import batch_report  # an extra, which few runs want
-
-            return batch_report(spec, shown, values, offset, put)
+            return arrow_runs.batch_report(spec, shown, values, offset, put)
         events = EventSink(spec, shown, values, put)
         return events if output is None else TextSink(spec, shown, output, names, events, put)
 

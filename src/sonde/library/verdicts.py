@@ -9,6 +9,8 @@ from sonde.model.errors import EngineError
 from sonde.model.options import OptionTable
 from sonde.model.spec import TracingSpec as TracingSpec
 from sonde.runtime.programs.verification import verify_here
+from sonde.runtime.verifier import listing as verifier_listing
+from sonde.runtime.verifier import merging
 from sonde.runtime.verifier.verify import Refusal, verify
 from sonde.session.engines import EMBEDDED, KERNEL
 from sonde.session.permission import refusal
@@ -71,9 +73,7 @@ def verdict_by_verdict(
     for program in spec.programs:
         merged = None
         if with_listing:
-            from sonde.runtime.verifier.merging import Merged  # states are not kept unless they are shown
-
-            merged = Merged()
+            merged = merging.Merged()
         accepted, steps, reason = True, 0, ""
         try:
             steps = prove(program, maps, observe=merged.observe if merged is not None else None).steps
@@ -84,9 +84,7 @@ def verdict_by_verdict(
             accepted, reason = False, "; ".join(refused(f"program {program.name}", taken, most))
         listing = ""
         if merged is not None:
-            from sonde.runtime.verifier.listing import listing as list_program
-
-            listing = list_program(program, merged)
+            listing = verifier_listing.listing(program, merged)
         yield Verdict(
             program.name, accepted, steps, reason, name_of(program.kind), len(program.code) // 8, listing, taken.steps
         )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
@@ -33,7 +34,6 @@ class Waking:
     async def until(self, is_there: Callable[[], bool]) -> None:
         """Wait until it is there. A task that is cancelled meanwhile has changed nothing."""
         # Few programs use asyncio, and it takes long to import.
-        import asyncio
 
         loop = asyncio.get_running_loop()
         while not is_there():
@@ -51,8 +51,6 @@ class Waking:
 
     async def others(self) -> None:
         """Let other tasks have their turn."""
-        import asyncio
-
         await asyncio.sleep(0)
 
 

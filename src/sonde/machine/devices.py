@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fcntl
+import socket
 import struct
 
 ETHERNET, RAW_IP, INFINIBAND, USER = 1, 101, 247, 147
@@ -22,8 +24,6 @@ ARPHRD_*."""
 
 def link_type(device: str) -> int:
     """What a packet of a device of this network namespace begins with; ETHERNET where it is not there any more."""
-    import fcntl  # imports that only captures need
-    import socket
 
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         try:

@@ -5,6 +5,7 @@ Documentation/trace/ftrace.rst of the kernel: /sys/kernel/tracing exists for thi
 
 from __future__ import annotations
 
+import ctypes
 import os
 
 from sonde.untrusted import read_kernel
@@ -26,7 +27,6 @@ def find_tracefs() -> str:
 def _mount() -> None:
     """Try to; a container's root, say, may not, and sonde does without tracefs then."""
     # Only needed where nobody has mounted it yet.
-    import ctypes
 
     ctypes.CDLL(None).mount(b"tracefs", PLACE.encode(), b"tracefs", 0, None)
 

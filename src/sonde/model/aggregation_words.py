@@ -148,7 +148,7 @@ def deviation(words: Words, factor: int = 1) -> int:
         return 0
     squares = _squares(words) // size // size // count
     mean = average(words, size)
-    from math import isqrt  # no other function needs it
+    from math import isqrt  # a library of its own, for one function
 
     return isqrt(max(squares - mean * mean, 0))
 

@@ -6,7 +6,7 @@ Values are kept as Python ones: sizes and counts as int, rates in nanoseconds, s
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from sonde.model.known_options import (
     COMPILING,
@@ -182,10 +182,7 @@ def value_wanted(name: str, text: str) -> tuple[str, tuple[str, ...]]:
     """
     option = known(name)
     if option.choices:
-        from difflib import get_close_matches
-
-        near = get_close_matches(text, option.choices, 1)
-        return f"it takes {', '.join(option.choices)}", tuple(near)
+        return f"it takes {', '.join(option.choices)}", _close(text, option.choices, 1)
     wanted = _WANTED[option.kind] + (f", {option.least:,} to {option.most:,}" if option.is_bounded else "")
     parts = re.fullmatch(r"\s*(\d+)\s*([a-zA-Z]*)\s*", text)
     if parts is None:
@@ -210,7 +207,10 @@ def similar(name: str) -> tuple[str, ...]:
     """Names of options that a mistyped one may have meant; () for one that exists."""
     if name in OPTIONS:
         return ()
-    # Only needed to help with a mistake.
-    from difflib import get_close_matches
+    return _close(name, OPTIONS, 2)
 
-    return tuple(get_close_matches(name, OPTIONS, 2))
+
+def _close(word: str, words: Iterable[str], most: int) -> tuple[str, ...]:
+    from difflib import get_close_matches  # mistakes alone need it
+
+    return tuple(get_close_matches(word, words, most))

@@ -6,6 +6,7 @@ several classes, `is` names the one. bytes are hexadecimal digits, a list of pie
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable
 
@@ -44,8 +45,6 @@ def from_plain(kind: type, data: Any, where: str = "") -> Any:
 
 def show(data: Any, indent: str = "") -> str:
     """JSON text in lines of moderate length, one element a line where a list or object is longer."""
-    import json  # an import that most runs do without
-
     line = json.dumps(data)
     if len(line) <= 100 or not isinstance(data, (dict, list)):
         return line

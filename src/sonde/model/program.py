@@ -9,6 +9,7 @@ Every expression has `type` and `position`. The objects an expression can denote
 
 from __future__ import annotations
 
+from sonde.model import location
 from sonde.model.conversions import Conversion
 from sonde.model.errors import Position
 from sonde.model.probe import Probe
@@ -132,9 +133,7 @@ class ProbeVariable(Node):
     @property
     def is_in_memory(self) -> bool:
         """Whether it is an object in the memory of that code, which has an address."""
-        from sonde.model.location import InMemory
-
-        return len(self.pieces) == 1 and isinstance(self.pieces[0].place, InMemory)
+        return len(self.pieces) == 1 and isinstance(self.pieces[0].place, location.InMemory)
 
 
 class KernelObject(Node):

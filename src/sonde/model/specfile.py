@@ -6,6 +6,9 @@ everything that later stages take for granted; nothing in a file is executed but
 
 from __future__ import annotations
 
+import hashlib
+import json
+
 from sonde.formats.damage import DamagedError
 from sonde.model.layout_checks import check_layouts
 from sonde.model.named_maps import SITES, sites_row_size
@@ -97,7 +100,6 @@ def _upgrade(data: dict[str, Any]) -> None:
     language, texts, spec = data.pop("language", "d"), data.pop("texts", ""), data.get("spec")
     if language == "d" or not isinstance(texts, str) or not isinstance(spec, dict):
         return
-    import json  # as below
 
     try:
         spec |= {"language": language, "texts": json.loads(texts)}
@@ -107,8 +109,6 @@ def _upgrade(data: dict[str, Any]) -> None:
 
 def _outer(text: str) -> dict[str, Any]:
     """The object with a version that is a number."""
-    import json  # an import that most runs do without
-
     try:
         data = json.loads(text)
     except (ValueError, RecursionError):
@@ -125,8 +125,6 @@ def signed(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _checksum(data: Any) -> str:
-    import hashlib  # an import that most runs do without
-    import json
 
     return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
 

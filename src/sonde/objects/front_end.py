@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Mapping, Sequence
 
 from sonde.bpf import instructions as i
@@ -11,6 +12,7 @@ from sonde.bpf.helpers import POISON
 from sonde.model.probe import Probe
 from sonde.model.spec import MapSpec, ProbeSpec, ProgramSpec, TracingSpec, VariablesSpec
 from sonde.model.units import whole_words
+from sonde.objects import kernel_lines
 from sonde.objects.arguments import takes_variables
 from sonde.objects.attach_types import is_mixed, unlinked
 from sonde.objects.choices import NO_CHOICES, OFF, Choices, SectionPlace, loaded_programs, require_maps
@@ -35,6 +37,7 @@ from sonde.objects.sections import GENERAL, Having, SectionRequest, is_fired, re
 from sonde.objects.static_arguments import MAP, StaticArguments
 from sonde.objects.tail_calls import require_callable
 from sonde.objects.traceable_code import TraceableCode
+from sonde.providers import kernel_types
 from sonde.symbols.elf.errors import CostError
 from sonde.typed import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -198,14 +201,12 @@ class _Builder:
         except CostError as error:
             raise ObjectError(f"program {entry.name}: the file that it is attached to: {error}") from None
 
-    def _lines_of_kernel(self) -> KernelLines:
+    def _lines_of_kernel(self) -> kernel_lines.KernelLines:
         """What lines about the kernel name; debug information is read once for all of them."""
         if self._kernel_lines is None:
             # The kernel's types, and debug information, which most objects do without.
-            from sonde.objects.kernel_lines import KernelLines
-            from sonde.providers.kernel_types import KernelTypes
 
-            self._kernel_lines = KernelLines(KernelTypes().function, self._choices.vmlinux)
+            self._kernel_lines = kernel_lines.KernelLines(kernel_types.KernelTypes().function, self._choices.vmlinux)
         return self._kernel_lines
 
     def _line(self, section: str) -> ProbeLine | None:
@@ -359,6 +360,4 @@ def _refuse_cut_names(file: ObjectFile) -> None:
 
 
 def _packed_lines(lines: Sequence[tuple[int, int, int, int]]) -> bytes:
-    import struct
-
     return b"".join(struct.pack("<4I", *each) for each in lines)

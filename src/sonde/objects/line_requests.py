@@ -6,12 +6,14 @@ from collections.abc import Sequence
 
 from sonde.bpf import programs
 from sonde.bpf.btf import Btf
+from sonde.objects import system_call_lines, user_lines
 from sonde.objects.arguments import Arrival, arrival, asked_layout
 from sonde.objects.fetching import VariableLayout
 from sonde.objects.lines import ProbeLine, is_system_call
 from sonde.objects.paths import FoundVariable
 from sonde.objects.sections import SectionRequest
 from sonde.objects.traceable_code import TraceableCode
+from sonde.providers import kernel_types
 from sonde.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -40,17 +42,14 @@ def of_line(
 
     if is_system_call(line):
         # The kernel's types of structures.
-        from sonde.objects.system_call_lines import system_call_place
-        from sonde.providers.kernel_types import KernelTypes
 
-        call = system_call_place(line, KernelTypes().lookup)
+        call = system_call_lines.system_call_place(line, kernel_types.KernelTypes().lookup)
         return [attached(SectionRequest(programs.PROBE, firings=(call.firing,), shown=line.text), call.variables, True)]
     if kernel is None:
         # Debug information, which lines about the kernel do without.
-        from sonde.objects.user_lines import user_line
 
         copies: dict[tuple[VariableLayout | None, Arrival | None], Attached] = {}
-        for firings, found in user_line(line, traceable):
+        for firings, found in user_lines.user_line(line, traceable):
             request = SectionRequest(programs.KPROBE, programs.TRACE_UPROBE_MULTI, firings=firings, shown=line.text)
             made = attached(request, found, True)
             known = copies.get(made[1:])

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 from sonde.bpf import programs
 from sonde.model.probe import Firing, KernelFunction, RawTracepoint, StaticSite, Tracepoint, Uprobe
+from sonde.objects import overflows, static_probes
 from sonde.objects.choices import OFF, SectionPlace
 from sonde.objects.errors import ObjectError
 from sonde.objects.kernel_functions import VMLINUX, matching_functions, one_function, system_call_function
@@ -188,9 +189,7 @@ def _typed_tracepoint(rest: str, section: str, traceable: TraceableCode) -> Sect
 
 def _perf_event(rest: str, section: str, traceable: TraceableCode) -> SectionRequest:
     """The kernel has programs of trace events alone decide on the samples of these: their context is the record."""
-    from sonde.objects.overflows import overflow  # what few objects have
-
-    firing = overflow(rest, section)
+    firing = overflows.overflow(rest, section)
     kind = programs.TRACEPOINT if isinstance(firing, Tracepoint) else programs.PERF_EVENT
     return SectionRequest(kind, firings=(firing,))
 
@@ -232,9 +231,8 @@ def _static(rest: str, section: str, traceable: TraceableCode) -> SectionRequest
     if not rest:
         return SectionRequest(programs.KPROBE, programs.TRACE_UPROBE_MULTI)
     # What notes and operands are read with.
-    from sonde.objects.static_probes import section_sites
 
-    firings, sites = section_sites(rest, section, traceable)
+    firings, sites = static_probes.section_sites(rest, section, traceable)
     return SectionRequest(programs.KPROBE, programs.TRACE_UPROBE_MULTI, firings=firings, sites=sites)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from sonde.machine.tracefs import find_tracefs
 from sonde.objects.errors import ObjectError
 from sonde.providers.functions import TraceableFunctions
+from sonde.symbols import functions
+from sonde.symbols.elf import debug_files, indirect
 from sonde.symbols.elf.file import ElfError, ElfFile
 from sonde.typed import TYPE_CHECKING
 
@@ -44,15 +46,12 @@ class TraceableCode:
         return self._files[path]
 
 
-def _read(path: str) -> CodeObject:
+def _read(path: str) -> functions.CodeObject:
     # What a uprobe alone needs.
-    from sonde.symbols.elf.debug_files import find_debug_file
-    from sonde.symbols.elf.indirect import Loaded
-    from sonde.symbols.functions import CodeObject
 
     file = ElfFile.open(path)
-    debug, _ = find_debug_file(path, file)
+    debug, _ = debug_files.find_debug_file(path, file)
     symbols = (debug.elf, file) if debug is not None else (file,)
-    code = CodeObject(path, path, Loaded(file, 0), symbols)
+    code = functions.CodeObject(path, path, indirect.Loaded(file, 0), symbols)
     _ = code.functions
     return code

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sonde.objects import static_probes
 from sonde.objects.lines import ProbeLine
 from sonde.objects.traceable_code import TraceableCode
 from sonde.objects.user import found_file
@@ -17,14 +18,15 @@ def user_line(line: ProbeLine, traceable: TraceableCode) -> list[UserPlace]:
 def _sites(path: str, line: ProbeLine, traceable: TraceableCode) -> list[UserPlace]:
     """The sites of a line's `%PROVIDER:NAME`, each with its arguments and what debug information locates there."""
     # What notes and operands are read with.
-    from sonde.objects.static_probes import firing, is_argument, static_argument, static_sites
 
     provider, _, name = line.function[1:].partition(":")
     found: list[UserPlace] = []
-    for site in static_sites(path, provider, name, repr(line.text), traceable):
-        fired = firing(path, site, repr(line.text), traceable)
+    for site in static_probes.static_sites(path, provider, name, repr(line.text), traceable):
+        fired = static_probes.firing(path, site, repr(line.text), traceable)
         variables = (
-            static_argument(line, site, each) if is_argument(each) else variable_at(line, fired, each, traceable)
+            static_probes.static_argument(line, site, each)
+            if static_probes.is_argument(each)
+            else variable_at(line, fired, each, traceable)
             for each in line.variables
         )
         found.append(((fired,), tuple(variables)))

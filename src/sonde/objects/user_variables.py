@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from difflib import get_close_matches
 
 from sonde.arch import registers
 from sonde.model.location import Piece
@@ -195,7 +196,6 @@ def _unknown(points: Points, point: CodePoint, wanted: WantedVariable) -> Object
     if elsewhere is not None:
         return ObjectError(text, f"it is in another block of the function, {whereabouts(elsewhere, points, point)}")
     known = sorted({each.name for each in point.nameable if each.name})
-    from difflib import get_close_matches  # an import for a message
 
     close = get_close_matches(wanted.name, known, cutoff=0.75)
     if close:

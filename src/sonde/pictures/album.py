@@ -16,6 +16,7 @@ from sonde.model.aggregation_words import Words
 from sonde.model.known_options import default_number
 from sonde.model.records import AggregationSpec
 from sonde.model.units import SECOND
+from sonde.pictures import heatmap
 from sonde.pictures.frames import KeyFrames
 from sonde.pictures.heat import Columns, Heat
 from sonde.pictures.profiles import profile_of
@@ -134,12 +135,10 @@ class Album:
             yield File(task, data, _summary(profiles))
 
     def _heatmap(self, task: PictureTask) -> File:
-        from sonde.pictures.heatmap import HeatMap, heatmap_html, heatmap_svg
-
         (number,) = task.aggregations
         heat, names = self._heats[number]
-        draw = heatmap_svg if task.path.lower().endswith(".svg") else heatmap_html
-        text = draw(HeatMap(self._specs[number], heat, names, self._began))
+        draw = heatmap.heatmap_svg if task.path.lower().endswith(".svg") else heatmap.heatmap_html
+        text = draw(heatmap.HeatMap(self._specs[number], heat, names, self._began))
         summary = f"{number_of(heat.total, 'value')} in {number_of(len(heat.edges) - 1, 'column')}"
         return File(task, text.encode(errors="replace"), summary)
 

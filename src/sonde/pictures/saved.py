@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from sonde.formats import folded, pprof, speedscope
 from sonde.formats.profile import Profile, ProfileError
+from sonde.pictures import flame
 from sonde.pictures.requests import FLAME, FOLDED, PPROF
 
 LARGEST = 32 << 20
@@ -35,9 +36,7 @@ def written(kind: str, path: str, profiles: Sequence[Profile], exporter: str, ea
     """The bytes of a file of this kind; only of speedscope's there can be several profiles."""
     (first, *_) = profiles
     if kind == FLAME:
-        from sonde.pictures.flame import flame_html, flame_svg
-
-        draw = flame_svg if path.lower().endswith(".svg") else flame_html
+        draw = flame.flame_svg if path.lower().endswith(".svg") else flame.flame_html
         return draw(first, earlier).encode(errors="replace")
     if kind == FOLDED:
         return folded.write(first).encode(errors="replace")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable
 
 from sonde.model.probe import Tracepoint
@@ -61,8 +62,6 @@ def _of_probes(spec: TracingSpec) -> Iterable[tuple[str, str]]:
 
 
 def _short(text: str) -> str:
-    import hashlib  # an import that most runs do without
-
     return hashlib.sha256(text.encode()).hexdigest()[:_HASH]
 
 

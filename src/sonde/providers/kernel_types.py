@@ -10,6 +10,7 @@ from sonde.bpf.btf import Btf, BtfError, BtfMember, BtfType
 from sonde.model import types
 from sonde.model.errors import ProgramError
 from sonde.model.types import Array, Enum, Float, Function, Int, Member, Pointer, Qualified, Struct, Type, Typedef
+from sonde.symbols.elf import file as elf_file
 from sonde.typed import TypeVar
 from sonde.untrusted import open_file
 
@@ -223,11 +224,10 @@ def open_btf(path: str, base: Btf | None = None) -> Btf:
         is_elf = file.read(4) == b"\x7fELF"
     if not is_elf:
         return Btf.open(path, base)
-    from sonde.symbols.elf.file import ElfError, ElfFile  # an import that most runs do without
 
     try:
-        section = ElfFile.open(path).section(".BTF")
-    except ElfError as error:
+        section = elf_file.ElfFile.open(path).section(".BTF")
+    except elf_file.ElfError as error:
         raise BtfError(str(error)) from None
     if section is None:
         raise BtfError("the ELF file has no section .BTF")

@@ -14,6 +14,7 @@ from sonde.machine import event_sources
 from sonde.machine.event_sources import EventSourceError
 from sonde.model.errors import BAD_DESCRIPTION, SourceError
 from sonde.model.probe import BREAKPOINT, PerfEvent
+from sonde.providers import watched
 from sonde.providers.counted import SOFTWARE, counted, too_short
 from sonde.providers.pattern import Pattern, matcher, plain
 
@@ -44,8 +45,6 @@ class SourceNames:
             number = next((each.config for each in SOFTWARE if _dashed(name) in each.names), None)
             return None if number is None else (number, 0, 0)
         if source == BREAKPOINT:
-            from sonde.providers import watched  # few programs watch memory
-
             return watched.encode(name)
         text = next((text for each, text in self._of(source).items() if _dashed(each) == _dashed(name)), None)
         if text is None:
@@ -88,8 +87,6 @@ class SourceNames:
         if form is None:
             return "a perf probe is EVENT-COUNT, perhaps behind its source: perf:software::page-faults-1"
         if pattern.module == BREAKPOINT and BREAKPOINT in self.modules(pattern):
-            from sonde.providers import watched  # likewise
-
             return watched.absence(form[1]) or too_short(BREAKPOINT, (0, 0, 0))
         there = [source for source in self.modules(pattern) if source == "software" or self._of(source)]
         for source in there:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from sonde.model.errors import NO_FUNCTION, OUTSIDE_FUNCTION, SourceError
 from sonde.providers.pattern import plain
+from sonde.symbols.dwarf import breakpoints, errors
 from sonde.symbols.elf.file import ElfError
 from sonde.symbols.functions import CodeObject
 from sonde.typed import NamedTuple
@@ -72,13 +73,10 @@ def addresses(objects: Sequence[CodeObject], module: str, where: SourceLine) -> 
 
 
 def _of_object(each: CodeObject, where: SourceLine) -> list[int]:
-    from sonde.symbols.dwarf.breakpoints import stops
-    from sonde.symbols.dwarf.errors import DebugInfoError, damaged
-
     try:
-        with damaged(each.path, OSError, ElfError):
-            found = stops(each.information, where.file, where.line)
-    except (OSError, ElfError, DebugInfoError) as error:
+        with errors.damaged(each.path, OSError, ElfError):
+            found = breakpoints.stops(each.information, where.file, where.line)
+    except (OSError, ElfError, errors.DebugInfoError) as error:
         raise unknown_function(str(where), each.name, getattr(error, "strerror", None) or str(error)) from None
     if found and found[0].line != where.line:
         text = f"line {where.line} of {where.file} has no code of its own"
@@ -87,9 +85,7 @@ def _of_object(each: CodeObject, where: SourceLine) -> list[int]:
 
 
 def _has_information(each: CodeObject) -> bool:
-    from sonde.symbols.dwarf.errors import DebugInfoError
-
     try:
         return bool(each.information)
-    except (OSError, ElfError, DebugInfoError):
+    except (OSError, ElfError, errors.DebugInfoError):
         return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from difflib import get_close_matches
 
 from sonde.model.errors import NO_TYPES, UNAVAILABLE, UNKNOWN_VARIABLE, SourceError
 from sonde.model.probe import Probe
@@ -22,7 +23,6 @@ def unknown(asked: str, probe: Probe, points: Points, point: CodePoint, there: S
     if elsewhere is not None:
         where = whereabouts(elsewhere, points, point)
         return SourceError(UNKNOWN_VARIABLE, text, hint=f"it is in another block of the function, {where}", about=about)
-    from difflib import get_close_matches  # an import for a message
 
     close = get_close_matches(name, [each.name for each in there], cutoff=0.75)
     if close:

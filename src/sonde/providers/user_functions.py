@@ -15,6 +15,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from difflib import get_close_matches
 
 from sonde import others
 from sonde.model.catalog import TypedArgument
@@ -310,8 +311,6 @@ def _is_called(each: CodeObject, module: str) -> bool:
 
 def _alike(function: str, objects: Sequence[CodeObject]) -> list[str]:
     """Functions that are spelled nearly as one that is not there."""
-    from difflib import get_close_matches
-
     return get_close_matches(function, sorted({name for each in objects for name in each.function_names}), cutoff=0.7)
 
 

@@ -23,7 +23,7 @@ from sonde.formats.raw_file import DESCRIPTION, MAP, RING
 from sonde.machine.system import monotonic_ns, online_cpus, possible_cpus
 from sonde.model import named_maps
 from sonde.model.samples import SAMPLE_TYPE, SampledEvent
-from sonde.recording import build_ids, hardware, running
+from sonde.recording import build_ids, hardware, running, trace_events
 from sonde.recording.summary import Summary
 from sonde.recording.unseen import parts
 from sonde.written_files import empty, exists_at, open_at, remove_at, rename_at
@@ -224,10 +224,9 @@ class PerfDataFile:
         numbers = [event.config for _, event in self._events if event.type == perf.TYPE_TRACEPOINT]
         if not numbers:
             return b""
-        from sonde.recording.trace_events import of_events  # few recordings have any
 
         try:
-            return of_events(numbers)
+            return trace_events.of_events(numbers)
         except OSError as error:
             self.undescribed = f"{error.filename}: {error.strerror}"
             return b""

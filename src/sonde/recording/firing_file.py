@@ -23,12 +23,14 @@ from sonde.model.firing_record import BROKEN_OFF, CONTINUED
 from sonde.model.plain import PlainError, from_plain, to_plain
 from sonde.model.probe import Internal, Probe
 from sonde.model.units import MILLISECOND, whole_words
+from sonde.recording import build_ids, filed_names
 from sonde.recording.anonymity import PATHS, Pseudonyms
 from sonde.recording.file_progress import progress_of
 from sonde.recording.firing_blocks import BLOCK, DESCRIPTION, HAPPENINGS, RINGS, SUMMARY, SoundBlocks, unpacked
 from sonde.recording.kernel_place import NOWHERE, BootedKernel, names_of_kernel
 from sonde.recording.probed_files import ProbedFile, still_there
 from sonde.symbols.process_events import Executed, Exited, Forked, Mapped, MappingsSnapshot, ProcessEvent
+from sonde.symbols.unwinding import kept_stacks
 from sonde.typed import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 if TYPE_CHECKING:
@@ -190,13 +192,11 @@ class FiringFile:
         self._item(PROCESS_EVENT, json.dumps(named).encode())
 
     def _identify(self, event: ProcessEvent, known: set[str]) -> None:
-        from sonde.recording.build_ids import of_mapping  # few recordings tell of processes
-
         mappings = event.mappings if isinstance(event, MappingsSnapshot) else ()
         for each in (event.mapping,) if isinstance(event, Mapped) else mappings:
             if each.path.startswith("/") and each.path not in known:
                 known.add(each.path)
-                found = of_mapping(each)
+                found = build_ids.of_mapping(each)
                 if found:
                     self._item(FILE, json.dumps(to_plain(FileIdentity(each.path, found))).encode())
 
@@ -284,9 +284,7 @@ class RecordedFirings:
 
     def symbolizer(self, demangles: bool) -> SystemSymbolizer | None:
         """What names addresses by files that are those of the recording; the kernel's if the same one runs."""
-        from sonde.recording.filed_names import names_of  # replays without addresses need no names
-
-        return names_of(names_of_kernel(self.head.kernel, self.head.build_id), self._objects(), demangles)
+        return filed_names.names_of(names_of_kernel(self.head.kernel, self.head.build_id), self._objects(), demangles)
 
     def internal(self, name: str) -> RecordedFiring | None:
         if name == "BEGIN" and not self._early:
@@ -303,9 +301,8 @@ class RecordedFirings:
                 yield self._early.popleft()
             yield from self._all
             return
-        from sonde.symbols.unwinding.kept_stacks import KeptStacks  # few recordings have stacks as bytes
 
-        stacks = KeptStacks(self._objects())
+        stacks = kept_stacks.KeptStacks(self._objects())
         happenings: Iterator[Happening] = chain(iter(self._popped, None), self._all)
         for each in happenings:
             if isinstance(each, RecordedFiring):
@@ -318,9 +315,7 @@ class RecordedFirings:
         return self._early.popleft() if self._early else None
 
     def _objects(self) -> Objects:
-        from sonde.recording.filed_names import filed_objects, last_written  # replays without addresses need none
-
-        return filed_objects(self._build_ids, self.head.build_id, last_written(self._file))
+        return filed_names.filed_objects(self._build_ids, self.head.build_id, filed_names.last_written(self._file))
 
     def close(self) -> None:
         self._file.close()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from sonde.recording import filed_names, running
 from sonde.recording.anonymity import ADDRESSES
+from sonde.symbols import kallsyms
 from sonde.symbols.symbolizer import SymbolsOfKernel
 from sonde.typed import NamedTuple
 from sonde.untrusted import kernel_start, kernel_text, lines
@@ -53,16 +55,12 @@ def boot_id() -> str:
 def names_of_kernel(place: BootedKernel, build_id: str) -> SymbolsOfKernel:
     """Names for addresses that were recorded, with the kernel's build id in hexadecimal: all where the machine has not
     been started again since; those of the kernel's own image where the same one runs, wherever it is now; else none."""
-    from sonde.recording.filed_names import RecordedKernel
-    from sonde.recording.running import KERNEL
-    from sonde.symbols.kallsyms import Kallsyms
-
     if place.boot and place.boot == boot_id():
-        return Kallsyms()
+        return kallsyms.Kallsyms()
     try:
-        known = RecordedKernel(bytes.fromhex(build_id), has_modules=False)
+        known = filed_names.RecordedKernel(bytes.fromhex(build_id), has_modules=False)
     except ValueError:
-        return RecordedKernel(b"")
+        return filed_names.RecordedKernel(b"")
     if place.address and build_id:
-        known.mapped(KERNEL + place.symbol, place.address)
+        known.mapped(running.KERNEL + place.symbol, place.address)
     return known

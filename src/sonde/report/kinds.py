@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator
 
+from sonde.formats import damage
 from sonde.report.piece import ConversionArgument
 
 
@@ -38,6 +39,4 @@ def require_as_many(wanted: Iterable[object], there: Iterable[object]) -> None:
 
 
 def _damaged(text: str) -> Exception:
-    from sonde.formats.damage import DamagedError  # of files alone
-
-    return DamagedError(f"it is damaged: {text}")
+    return damage.DamagedError(f"it is damaged: {text}")

@@ -47,8 +47,7 @@ def _grouped(digits: bytes, separator: bytes) -> bytes:
 
 def _separator() -> bytes:
     """What the user's locale wants between thousands; the C locale wants nothing."""
-    # Rarely wanted, and the import costs milliseconds.
-    import locale
+    import locale  # an option alone needs it
 
     earlier = locale.setlocale(locale.LC_NUMERIC)
     try:
@@ -94,7 +93,7 @@ def _quad(raw: bytes) -> float:
 
 
 def _scaled(mantissa: int, exponent: int) -> float:
-    from math import ldexp  # an import for numbers that are rare
+    from math import ldexp  # a library of its own, for numbers that are rare
 
     try:
         return ldexp(mantissa, exponent)

@@ -10,6 +10,7 @@ from sonde.model.probe import Probe
 from sonde.model.records import TypeSpec
 from sonde.model.spec import MapSpec
 from sonde.model.units import whole_words
+from sonde.report import samples
 from sonde.report.headed_packets import HeadedPacket, HeadedPackets
 from sonde.report.hexdump import hexdump
 from sonde.report.object_sink import ObjectSink, PacketSink
@@ -23,7 +24,7 @@ from sonde.typed import TYPE_CHECKING, NamedTuple
 from sonde.visible import single_line_bytes, visible, visible_bytes, visible_lines_bytes
 
 if TYPE_CHECKING:
-    from sonde.report.samples import SampleLines
+    pass
 
 _TABLES = (maps.HASH, maps.ARRAY, maps.PERCPU_HASH, maps.PERCPU_ARRAY, maps.LRU_HASH, maps.LRU_PERCPU_HASH)
 _SHOWN = frozenset((*_TABLES, maps.LPM_TRIE, maps.STACK_TRACE))
@@ -127,11 +128,9 @@ class ObjectReport(ObjectSink):
                 "-xsamplesize=SIZE makes their rings larger"
             )
 
-    def sample_lines(self) -> SampleLines:
+    def sample_lines(self) -> samples.SampleLines:
         """Shows samples among the rest of the text."""
-        from sonde.report.samples import SampleLines  # most objects let none through
-
-        return SampleLines(self._addresses, self._output.write, self._shown_name)
+        return samples.SampleLines(self._addresses, self._output.write, self._shown_name)
 
     def _shown_name(self, name: bytes) -> bytes:
         return visible_bytes(name) if self._output.is_terminal else single_line_bytes(name)

@@ -6,6 +6,7 @@ import errno
 import os
 from collections.abc import Callable
 
+from sonde import written_files
 from sonde.typed import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
@@ -133,9 +134,8 @@ class Output:
     def switch(self, path: bytes) -> None:
         """Append to the file from now on; an empty path means the original output again. Raises OSError."""
         self.flush()
-        from sonde.written_files import create  # few programs change where output goes
 
-        descriptor = create(path, os.O_APPEND) if path else self._original
+        descriptor = written_files.create(path, os.O_APPEND) if path else self._original
         self.close()
         self._descriptor = descriptor
         self.is_terminal = os.isatty(descriptor)

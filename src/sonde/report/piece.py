@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 from sonde.consume.generated import GeneratedExpression, code, constant, tuple_of
 from sonde.model.conversions import MOST_COLUMNS, Conversion
 from sonde.model.records import LITERAL, Field
+from sonde.report import dates, hexdump
+from sonde.report import escape as report_escape
 from sonde.report.escaping import Escaping, escaped_by, mappings
 from sonde.report.number import as_real, c_integer, wide_character
 from sonde.report.stack import Addresses
@@ -66,11 +68,11 @@ def environment(addresses: Addresses) -> dict[str, Any]:
         "as_real": as_real,
         "c_integer": c_integer,
         "columns": columns,
-        "date_and_time": _date_and_time,
+        "date_and_time": lambda nanoseconds: dates.date_and_time(nanoseconds),
         "dump": _dump,
         "dump_or_text": dump_or_text,
-        "escaped_in_octal": _escaped_in_octal,
-        "full_date": _full_date,
+        "escaped_in_octal": lambda characters: report_escape.escaped_in_octal(characters),
+        "full_date": lambda nanoseconds: dates.full_date(nanoseconds),
         "kernel": addresses.kernel,
         "kernel_stack": addresses.kernel_stack,
         "limited": limited_dump,
@@ -84,28 +86,8 @@ def environment(addresses: Addresses) -> dict[str, Any]:
 # Most programs show neither dates nor dumps nor escapes, and are not to wait for their modules.
 
 
-def _date_and_time(nanoseconds: int) -> bytes:
-    from sonde.report.dates import date_and_time
-
-    return date_and_time(nanoseconds)
-
-
-def _full_date(nanoseconds: int) -> bytes:
-    from sonde.report.dates import full_date
-
-    return full_date(nanoseconds)
-
-
-def _escaped_in_octal(characters: bytes) -> bytes:
-    from sonde.report.escape import escaped_in_octal
-
-    return escaped_in_octal(characters)
-
-
 def _dump(data: bytes) -> bytes:
-    from sonde.report.hexdump import hexdump
-
-    return hexdump(data)
+    return hexdump.hexdump(data)
 
 
 def columns(number: int) -> int:
@@ -120,10 +102,8 @@ def limited_dump(data: bytes, size: int) -> bytes:
 
 def dump_or_text(data: bytes, escape: Mapping[bytes, bytes] | None = None) -> bytes:
     """A key of raw bytes: as a string if it looks like one, escaped by `escape`."""
-    from sonde.report.hexdump import hexdump, is_printable
-
-    if not is_printable(data):
-        return hexdump(data)
+    if not hexdump.is_printable(data):
+        return hexdump.hexdump(data)
     text = data.rstrip(b"\0")
     return b"  %-50b" % (text if escape is None else escape[text])
 

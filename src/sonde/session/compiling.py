@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from sonde.codegen.basis import generation
 from sonde.codegen.basis.return_places import ReturnPlace
 from sonde.codegen.basis.settings import Settings
 from sonde.codegen.compiler import Compilation
@@ -14,6 +15,7 @@ from sonde.model.target import Target
 from sonde.model.units import whole_words
 from sonde.session.registry import Registry
 from sonde.session.replay_inputs import recording_of
+from sonde.symbols import return_addresses
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -75,9 +77,8 @@ def compile_session(
     settings = settings_of(options)
     if options.text("record") or recording_of(options):
         # What is recorded of a stack is what a helper has found.
-        from sonde.codegen.basis.generation import REPLAYS  # the compiler needs it in any case
 
-        is_embedded = not records and REPLAYS not in target.features
+        is_embedded = not records and generation.REPLAYS not in target.features
         settings = settings._replace(
             unwinds_by_tables=False, has_whole_stacks=is_embedded and settings.unwinds_by_tables
         )
@@ -108,9 +109,7 @@ def _return_place(registry: Registry) -> ReturnPlace:
     def distance(path: str, offset: int) -> int | None:
         nonlocal known
         if known is None:
-            from sonde.symbols.return_addresses import ReturnAddresses  # most programs look at no stack
-
-            known = ReturnAddresses()
+            known = return_addresses.ReturnAddresses()
         found = registry.file(path)
         return known.distance(found, offset) if found else None
 

@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from mmap import PAGESIZE
 
+from sonde.codegen.basis import outputs
+from sonde.codegen.firings import attachment
+from sonde.engines.embedded import engine as embedded_engine
+from sonde.engines.embedded import followed, offer
+from sonde.engines.kernel import engine as engine_module
+from sonde.engines.kernel import features as kernel_features
+from sonde.engines.kernel import stamps
+from sonde.formats import perf_events
+from sonde.model import probe as model_probe
+from sonde.model import samples
+from sonde.model import target as model_target
 from sonde.model.options import OptionTable
+from sonde.session import harm
 from sonde.session.errors import NotPermittedError, SessionError
 from sonde.session.permission import refusal
 from sonde.session.replay_inputs import packets_of, recording_of
@@ -14,9 +26,8 @@ from sonde.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from sonde.engines.base import FiringKeeper, ObjectEngine
     from sonde.engines.fired import FiringSource
-    from sonde.engines.kernel.engine import KernelEngine
     from sonde.model.program import Program
-    from sonde.model.samples import SampleRequest, Take
+    from sonde.model.samples import Take
     from sonde.model.target import Target
     from sonde.session.traced import Traced
 
@@ -75,41 +86,35 @@ def has_filter(options: OptionTable) -> bool:
 def features(engine: str, program: Program, target: Target) -> frozenset[str]:
     """What the engine offers to programs; not looked into where nothing but BEGIN and END is to run."""
     if engine == EMBEDDED:
-        from sonde.engines.embedded.offer import FEATURES
+        return offer.FEATURES
 
-        return FEATURES
-    from sonde.model.probe import Internal, KernelFunction, Packet, StaticPattern, StaticProbe, Uprobe
-
-    if all(isinstance(probe.firing, Internal) for clause in program.clauses for probe in clause.probes):
+    if all(isinstance(probe.firing, model_probe.Internal) for clause in program.clauses for probe in clause.probes):
         return frozenset()
-    from sonde.codegen.basis.outputs import RING_BUFFERS_SINCE
-    from sonde.engines.kernel.features import FOR_FUNCTIONS, FOR_PACKETS, FOR_PROGRAMS, FOR_RECORDS, FOR_UPROBES, detect
-    from sonde.model.target import is_older
 
     kinds = {type(probe.firing) for clause in program.clauses for probe in clause.probes}
     wanted = (
-        *FOR_PROGRAMS,
-        *(FOR_RECORDS if is_older(target, RING_BUFFERS_SINCE) else ()),
-        *(FOR_UPROBES if kinds & {StaticPattern, StaticProbe, Uprobe} else ()),
-        *(FOR_FUNCTIONS if KernelFunction in kinds else ()),
-        *(FOR_PACKETS if Packet in kinds else ()),
+        *kernel_features.FOR_PROGRAMS,
+        *(kernel_features.FOR_RECORDS if model_target.is_older(target, outputs.RING_BUFFERS_SINCE) else ()),
+        *(
+            kernel_features.FOR_UPROBES
+            if kinds & {model_probe.StaticPattern, model_probe.StaticProbe, model_probe.Uprobe}
+            else ()
+        ),
+        *(kernel_features.FOR_FUNCTIONS if model_probe.KernelFunction in kinds else ()),
+        *(kernel_features.FOR_PACKETS if model_probe.Packet in kinds else ()),
     )
-    return detect(wanted)
+    return kernel_features.detect(wanted)
 
 
 def refused_functions(program: Program) -> frozenset[str]:
     """Functions of the kernel, among those that would have a program each, for which the kernel takes none."""
-    from sonde.codegen.firings.attachment import by_entry
-    from sonde.engines.kernel.features import takes_function
-    from sonde.model.probe import KernelFunction
-
     wanted = {
         (probe.firing.name, probe.firing.is_return)
         for clause in program.clauses
-        for probe in by_entry(clause.probes, (clause,))
-        if isinstance(probe.firing, KernelFunction)
+        for probe in attachment.by_entry(clause.probes, (clause,))
+        if isinstance(probe.firing, model_probe.KernelFunction)
     }
-    return frozenset(name for name, is_return in wanted if not takes_function(name, is_return))
+    return frozenset(name for name, is_return in wanted if not kernel_features.takes_function(name, is_return))
 
 
 def make(
@@ -121,48 +126,42 @@ def make(
     `keeper` records those of the embedded engine, with the wall clock's distance from CLOCK_MONOTONIC, ns;
     `is_metered`: the turns of programs are counted, and end."""
     if firings is not None:
-        from sonde.engines.embedded.engine import EmbeddedEngine
-
-        return EmbeddedEngine(None, _ring_bytes(options), "", firings, most_turns=_MOST_TURNS if is_metered else 0)
+        return embedded_engine.EmbeddedEngine(
+            None, _ring_bytes(options), "", firings, most_turns=_MOST_TURNS if is_metered else 0
+        )
     if engine == EMBEDDED:
-        from sonde.engines.embedded.engine import EmbeddedEngine
-        from sonde.engines.embedded.followed import Followed
-
         if options.on("callchain"):
             raise SessionError(
                 "option callchain: the embedded engine has no call chains in samples", hint="use ustack()"
             )
-        group = next((each.group for each in traced if isinstance(each, Followed)), None)
+        group = next((each.group for each in traced if isinstance(each, followed.Followed)), None)
         if options.text("scope") == "system":
             raise SessionError("option scope=system: the embedded engine sees only the processes of -c and -p")
         if options.number("cpu"):
             raise SessionError(f"option cpu={options.text('cpu')}: to the embedded engine all happens on CPU 0")
         kept, offset = keeper or (None, None)
         most_turns = _MOST_TURNS if is_metered else 0
-        return EmbeddedEngine(group, _ring_bytes(options), packets_of(options), None, kept, offset, most_turns)
+        return embedded_engine.EmbeddedEngine(
+            group, _ring_bytes(options), packets_of(options), None, kept, offset, most_turns
+        )
     return kernel_engine(options, traced, take, is_metered)
 
 
 def kernel_engine(
     options: OptionTable, traced: Sequence[Traced], take: Take | None = None, is_metered: bool = False
-) -> KernelEngine:
+) -> engine_module.KernelEngine:
     """The kernel as an engine; `is_metered` as for `make`. Raises SessionError."""
-    from sonde.engines.kernel.engine import KernelEngine
-    from sonde.engines.kernel.stamps import StampValues
-
     if options.text("output") == _PERF_RESERVE:
         raise SessionError(
             f"option output={_PERF_RESERVE}: the kernel reserves nothing in perf rings",
             hint="use --engine embedded, or -xoutput=perf",
         )
-    values = StampValues(traced[0].pid if traced else 0)
+    values = stamps.StampValues(traced[0].pid if traced else 0)
     cpu = options.number("cpu") if options.is_set("cpu") else None
     meter: Callable[[int], str] | None = None
     if is_metered:
-        from sonde.session.harm import kernel_function  # few programs come from files
-
-        meter = kernel_function
-    return KernelEngine(cpu, values, _request(options, traced, take), meter)
+        meter = harm.kernel_function
+    return engine_module.KernelEngine(cpu, values, _request(options, traced, take), meter)
 
 
 def _ring_bytes(options: OptionTable) -> int:
@@ -171,16 +170,13 @@ def _ring_bytes(options: OptionTable) -> int:
     return 1 << max(wanted - 1, PAGESIZE - 1).bit_length()
 
 
-def _request(options: OptionTable, traced: Sequence[Traced], take: Take | None) -> SampleRequest:
+def _request(options: OptionTable, traced: Sequence[Traced], take: Take | None) -> samples.SampleRequest:
     """How perf events are opened. Raises SessionError."""
-    from sonde.formats.perf_events import SAMPLE_CALLCHAIN
-    from sonde.model.samples import SampleRequest
-
     scope = options.text("scope")
     if scope == "processes" and not traced:
         raise SessionError("option scope=processes without processes", hint="name some with -c or -p")
-    return SampleRequest(
-        SAMPLE_CALLCHAIN if options.on("callchain") else 0,
+    return samples.SampleRequest(
+        perf_events.SAMPLE_CALLCHAIN if options.on("callchain") else 0,
         _ring_bytes(options),
         tuple(each.pid for each in traced) if scope != "system" else (),
         scope == "processes",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 
+from sonde.bpf import btf, maps, observing, programs
 from sonde.bpf import instructions as i
-from sonde.bpf import maps, observing, programs
 from sonde.bpf.conduct import conduct
 from sonde.bpf.helpers import is_poison, name_of
 from sonde.bpf.instructions import Instruction, decode
@@ -15,7 +15,7 @@ from sonde.model.spec import MapSpec, ProgramSpec, TracingSpec
 from sonde.typed import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from sonde.bpf.btf import Btf
+    pass
 
 FunctionName: TypeAlias = Callable[[int], str]
 """What a function of the kernel is called whose BTF type has this number, "" if there is none."""
@@ -93,17 +93,13 @@ def _of_conduct(program: ProgramSpec, code: list[Instruction]) -> Iterator[str]:
 @lru_cache
 def kernel_function(number: int) -> str:
     """What the running kernel calls the function of that BTF type, "" if that cannot be found out."""
-    from sonde.bpf.btf import FUNC, BtfError  # few programs call any
-
     try:
         found = _kernel_types().type(number)
-    except (OSError, BtfError):
+    except (OSError, btf.BtfError):
         return ""
-    return found.name if found.kind == FUNC else ""
+    return found.name if found.kind == btf.FUNC else ""
 
 
 @lru_cache
-def _kernel_types() -> Btf:
-    from sonde.bpf.btf import Btf  # as above
-
-    return Btf.open("/sys/kernel/btf/vmlinux")
+def _kernel_types() -> btf.Btf:
+    return btf.Btf.open("/sys/kernel/btf/vmlinux")

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import os
 
+from sonde.bpf import btf
+from sonde.engines import fired
+from sonde.engines.embedded import offer as embedded_offer
+from sonde.formats import captured_file, packet_file
+from sonde.machine import tracefs
 from sonde.machine.system import current_target, portable_target
+from sonde.providers import kernel_types
+from sonde.session import replay_offer
 from sonde.session.engines import EMBEDDED, KERNEL
 from sonde.session.errors import SessionError
 from sonde.session.registry import Registry
+from sonde.symbols import kernel_objects
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -55,45 +63,34 @@ def is_own(path: str) -> bool:
 
 def why_not_own(path: str) -> str:
     """Why -k does not give that, "" if it does."""
-    from sonde.symbols.kernel_objects import why_not_running
-
-    return why_not_running(path)
+    return kernel_objects.why_not_running(path)
 
 
 def _embedded(path: str | None, packets: str) -> Registry:
     """What the embedded engine has, on this machine: for it every pid namespace is the first."""
-    from sonde.engines.embedded.offer import EmbeddedOffer
-    from sonde.machine.tracefs import PLACE
-
     if path is not None:
         raise SessionError("-k compiles for another kernel; the embedded engine is none")
     target = current_target()._replace(initial_namespace=True)
     devices = filed_devices(packets) if packets else None
-    return Registry(target, tracefs=PLACE, offer=EmbeddedOffer(bool(packets)), devices=devices)
+    return Registry(target, tracefs=tracefs.PLACE, offer=embedded_offer.EmbeddedOffer(bool(packets)), devices=devices)
 
 
 def _replayed(path: str | None, source: RecordedProbes) -> Registry:
     """What a recording has, with the types of the kernel that it was made on."""
-    from sonde.engines.fired import BY_FRAMES  # an import that most runs do without
-    from sonde.session.replay_offer import FEATURES, ReplayOffer
-
-    is_raw = source.origin == EMBEDDED and source.stacks == BY_FRAMES
-    features = FEATURES | {"raw_stacks"} if is_raw else FEATURES
+    is_raw = source.origin == EMBEDDED and source.stacks == fired.BY_FRAMES
+    features = replay_offer.FEATURES | {"raw_stacks"} if is_raw else replay_offer.FEATURES
     target = portable_target()._replace(features=features, initial_namespace=True)
-    offer = ReplayOffer(source)
+    offer = replay_offer.ReplayOffer(source)
     return Registry(target, btf=path or "/sys/kernel/btf", offer=offer, formats=source.formats, recorded=source.probes)
 
 
 def filed_devices(path: str) -> tuple[FiledDevice, ...]:
     """The devices of a file of packets. Raises SessionError."""
-    from sonde.formats.captured_file import CaptureError
-    from sonde.formats.packet_file import devices  # imports that most runs do without
-
     try:
-        return devices(path)
+        return packet_file.devices(path)
     except OSError as error:
         raise SessionError(f"failed to open packets '{path}': {error.strerror}") from None
-    except CaptureError as error:
+    except captured_file.CaptureError as error:
         text = f"packets '{path}': {error.text}{f' (byte {error.at})' if error.at else ''}"
         raise SessionError(
             text, hint="--packets takes a pcapng or pcap file, as tcpdump -w and tshark -w write it"
@@ -102,12 +99,10 @@ def filed_devices(path: str) -> tuple[FiledDevice, ...]:
 
 def _check(path: str) -> None:
     # Read in any case later, and not before the first type is asked for: a wrong file is to be noticed at once.
-    from sonde.bpf.btf import BtfError
-    from sonde.providers.kernel_types import open_btf
 
     try:
-        open_btf(path)
+        kernel_types.open_btf(path)
     except OSError as error:
         raise SessionError(f"failed to open {path}: {error.strerror}") from None
-    except BtfError as error:
+    except btf.BtfError as error:
         raise SessionError(f"{path} has no BTF that sonde can read: {error}") from None

@@ -7,11 +7,38 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from importlib import import_module
 
+from sonde.machine import tracefs as machine_tracefs
 from sonde.model.probe import Probe
 from sonde.model.target import Target
 from sonde.model.types import Type
+from sonde.providers import counted as providers_counted
+from sonde.providers import (
+    cpc,
+    dtrace,
+    fbt,
+    filed_events,
+    functions,
+    kernel_types,
+    packet,
+    perf_sources,
+    profile,
+    rawtp,
+    syscall,
+    usdt,
+)
+from sonde.providers import iterators as providers_iterators
+from sonde.providers import kernel_places as providers_kernel_places
+from sonde.providers import kernel_variables as providers_kernel_variables
 from sonde.providers import provider as blocks
+from sonde.providers import sdt as providers_sdt
+from sonde.providers import tracefs as providers_tracefs
+from sonde.providers import user_functions as providers_user_functions
+from sonde.providers import user_variables as providers_user_variables
+from sonde.providers.derived import provider as derived_provider
 from sonde.providers.provider import IdentifierBlock, Offer, Provider
+from sonde.symbols import code_objects as symbols_code_objects
+from sonde.symbols import kallsyms as symbols_kallsyms
+from sonde.symbols import kernel_objects as symbols_kernel_objects
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -19,21 +46,7 @@ if TYPE_CHECKING:
     from sonde.providers.counted import CountedEvents
     from sonde.providers.derived.provider import DerivedProvider
     from sonde.providers.fbt import FunctionProvider
-    from sonde.providers.functions import TraceableFunctions
-    from sonde.providers.iterators import IteratorProvider
-    from sonde.providers.kernel_places import KernelPlaces
-    from sonde.providers.kernel_types import KernelTypes
-    from sonde.providers.kernel_variables import KernelVariables
-    from sonde.providers.rawtp import Tracepoints
-    from sonde.providers.sdt import SdtProvider
-    from sonde.providers.syscall import SyscallProvider
     from sonde.providers.tracefs import EventFormats
-    from sonde.providers.usdt import StaticProbes
-    from sonde.providers.user_functions import UserFunctions
-    from sonde.providers.user_variables import UserVariables
-    from sonde.symbols.code_objects import CodeObjects
-    from sonde.symbols.kallsyms import Kallsyms
-    from sonde.symbols.kernel_objects import KernelObjects
 
 BLOCKS: dict[str, IdentifierBlock] = {
     "dtrace": blocks.DTRACE,
@@ -116,98 +129,71 @@ class KnownProviders:
         return part in self.__dict__
 
     @cached_property
-    def types(self) -> KernelTypes:
+    def types(self) -> kernel_types.KernelTypes:
         """The kernel's types, for those who need more than the Catalog asks."""
-        from sonde.providers.kernel_types import KernelTypes
-
-        return KernelTypes(self._btf_path, self._offer.types() if self._offer else None)
+        return kernel_types.KernelTypes(self._btf_path, self._offer.types() if self._offer else None)
 
     @cached_property
     def _tracefs(self) -> str:
-        from sonde.machine.tracefs import find_tracefs
-
-        return self._tracefs_path or find_tracefs()
+        return self._tracefs_path or machine_tracefs.find_tracefs()
 
     @cached_property
     def events(self) -> EventFormats:
         if self._formats:
-            from sonde.providers.filed_events import FiledTraceEvents
+            return filed_events.FiledTraceEvents(self._formats)
 
-            return FiledTraceEvents(self._formats)
-        from sonde.providers.tracefs import TraceEvents
-
-        return TraceEvents(self._tracefs)
+        return providers_tracefs.TraceEvents(self._tracefs)
 
     @cached_property
-    def system_calls(self) -> SyscallProvider:
-        from sonde.providers.syscall import SyscallProvider
-
+    def system_calls(self) -> syscall.SyscallProvider:
         has_call = self._offer.has_call if self._offer is not None else None
-        return SyscallProvider(
+        return syscall.SyscallProvider(
             self._functions, self._lookup, self._tracefs, self._target.architecture, has_call=has_call
         )  # fmt: skip
 
     @cached_property
-    def _tracepoints(self) -> Tracepoints:
-        from sonde.providers.rawtp import Tracepoints
-
-        return Tracepoints(self.types, self.events)
+    def _tracepoints(self) -> rawtp.Tracepoints:
+        return rawtp.Tracepoints(self.types, self.events)
 
     @cached_property
-    def kallsyms(self) -> Kallsyms | None:
-        from sonde.symbols.kallsyms import Kallsyms
-
-        return Kallsyms(self._kallsyms_path) if self._kallsyms_path is not None else None
+    def kallsyms(self) -> symbols_kallsyms.Kallsyms | None:
+        return symbols_kallsyms.Kallsyms(self._kallsyms_path) if self._kallsyms_path is not None else None
 
     @cached_property
-    def sdt(self) -> SdtProvider:
-        from sonde.providers.sdt import SdtProvider
-
-        return SdtProvider(self.events, lambda: self._tracepoints, self._lookup)
+    def sdt(self) -> providers_sdt.SdtProvider:
+        return providers_sdt.SdtProvider(self.events, lambda: self._tracepoints, self._lookup)
 
     @cached_property
-    def code_objects(self) -> CodeObjects:
-        from sonde.symbols.code_objects import CodeObjects
-
-        objects = CodeObjects()
+    def code_objects(self) -> symbols_code_objects.CodeObjects:
+        objects = symbols_code_objects.CodeObjects()
         objects.process = self.process
         return objects
 
     @cached_property
-    def user_functions(self) -> UserFunctions:
-        from sonde.providers.user_functions import UserFunctions
-
-        return UserFunctions(self.code_objects, self._offer is not None and self._offer.looks_at_calls())
-
-    @cached_property
-    def kernel_objects(self) -> KernelObjects:
-        from sonde.symbols.kernel_objects import KernelObjects
-
-        return KernelObjects(self._vmlinux, self._is_other)
+    def user_functions(self) -> providers_user_functions.UserFunctions:
+        return providers_user_functions.UserFunctions(
+            self.code_objects, self._offer is not None and self._offer.looks_at_calls()
+        )
 
     @cached_property
-    def kernel_places(self) -> KernelPlaces:
-        from sonde.providers.kernel_places import KernelPlaces
-
-        return KernelPlaces(self.kernel_objects, self._kallsyms_path or os.devnull)
+    def kernel_objects(self) -> symbols_kernel_objects.KernelObjects:
+        return symbols_kernel_objects.KernelObjects(self._vmlinux, self._is_other)
 
     @cached_property
-    def kernel_variables(self) -> KernelVariables:
-        from sonde.providers.kernel_variables import KernelVariables
-
-        return KernelVariables(self.kernel_places)
+    def kernel_places(self) -> providers_kernel_places.KernelPlaces:
+        return providers_kernel_places.KernelPlaces(self.kernel_objects, self._kallsyms_path or os.devnull)
 
     @cached_property
-    def static_probes(self) -> StaticProbes:
-        from sonde.providers.usdt import StaticProbes
-
-        return StaticProbes(self.code_objects)
+    def kernel_variables(self) -> providers_kernel_variables.KernelVariables:
+        return providers_kernel_variables.KernelVariables(self.kernel_places)
 
     @cached_property
-    def user_variables(self) -> UserVariables:
-        from sonde.providers.user_variables import UserVariables
+    def static_probes(self) -> usdt.StaticProbes:
+        return usdt.StaticProbes(self.code_objects)
 
-        return UserVariables(self.code_objects)
+    @cached_property
+    def user_variables(self) -> providers_user_variables.UserVariables:
+        return providers_user_variables.UserVariables(self.code_objects)
 
     def provider(self, name: str, match: Match) -> Provider:
         found = self._providers.get(name)
@@ -217,23 +203,19 @@ class KnownProviders:
 
     def _make(self, name: str, match: Match) -> Provider:
         if name == "dtrace":
-            from sonde.providers.dtrace import DtraceProvider
-
-            return DtraceProvider()
+            return dtrace.DtraceProvider()
         if name == "profile":
-            from sonde.providers.profile import ProfileProvider
-
-            return ProfileProvider(self._recorded)
+            return profile.ProfileProvider(self._recorded)
         if name == "syscall":
             return self.system_calls
         if name == "rawtp":
-            from sonde.providers.rawtp import RawtpProvider
-
-            return RawtpProvider(self._tracepoints)
+            return rawtp.RawtpProvider(self._tracepoints)
         if name == "packet":
-            from sonde.providers.packet import PacketProvider, RecordedPacketProvider
-
-            return RecordedPacketProvider(self._recorded) if self._recorded else PacketProvider(self._devices)
+            return (
+                packet.RecordedPacketProvider(self._recorded)
+                if self._recorded
+                else packet.PacketProvider(self._devices)
+            )
         if name == "iter":
             return self.iterators
         if name in FUNCTIONS:
@@ -243,46 +225,36 @@ class KnownProviders:
         return self.derived(name, match) if name in DERIVED else self.sdt
 
     @cached_property
-    def iterators(self) -> IteratorProvider:
-        from sonde.providers.iterators import IteratorProvider
-
-        return IteratorProvider(self.types)
+    def iterators(self) -> providers_iterators.IteratorProvider:
+        return providers_iterators.IteratorProvider(self.types)
 
     @cached_property
-    def _functions_of_kernel(self) -> TraceableFunctions:
-        from sonde.providers.functions import TraceableFunctions
+    def _functions_of_kernel(self) -> functions.TraceableFunctions:
+        return functions.TraceableFunctions(self._tracefs)
 
-        return TraceableFunctions(self._tracefs)
-
-    def function_provider(self, name: str) -> FunctionProvider:
+    def function_provider(self, name: str) -> fbt.FunctionProvider:
         found = self._function_providers.get(name)
         if found is None:
-            from sonde.providers.fbt import FunctionProvider
-
-            found = self._function_providers[name] = FunctionProvider(
+            found = self._function_providers[name] = fbt.FunctionProvider(
                 name, self._functions_of_kernel, self.types, self._kallsyms_path or os.devnull
             )
         return found
 
-    def counted(self, name: str) -> CountedEvents:
+    def counted(self, name: str) -> providers_counted.CountedEvents:
         found = self._counted_providers.get(name)
         if found is None:
-            from sonde.providers.counted import CountedEvents
-            from sonde.providers.cpc import CounterNames
-            from sonde.providers.perf_sources import SourceNames
-
-            spelling = CounterNames() if name == "cpc" else SourceNames()
-            found = self._counted_providers[name] = CountedEvents(name, BLOCKS[name], spelling, self._recorded)
+            spelling = cpc.CounterNames() if name == "cpc" else perf_sources.SourceNames()
+            found = self._counted_providers[name] = providers_counted.CountedEvents(
+                name, BLOCKS[name], spelling, self._recorded
+            )
         return found
 
-    def derived(self, name: str, match: Match) -> DerivedProvider:
+    def derived(self, name: str, match: Match) -> derived_provider.DerivedProvider:
         found = self._derived_providers.get(name)
         if found is None:
-            from sonde.providers.derived.provider import DerivedProvider
-
             tables = import_module(f"sonde.providers.derived.{name}")
             absent = getattr(tables, "ABSENT", {})
-            found = self._derived_providers[name] = DerivedProvider(
+            found = self._derived_providers[name] = derived_provider.DerivedProvider(
                 name, BLOCKS[name], tables.DEFINITIONS, self.types, match, absent
             )
         return found

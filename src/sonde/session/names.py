@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 
 from sonde.model.options import OptionTable
+from sonde.symbols import process, symbolizer
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -29,18 +30,14 @@ class Names:
         self._make: Callable[[bool], SystemSymbolizer | None] = _nobodys
         self._python: Callable[[int], PythonFrame] | None = None
 
-    def _system(self) -> SystemSymbolizer:
+    def _system(self) -> symbolizer.SystemSymbolizer:
         if self._made is None:
             self._made = self._make(self._demangles)
         if self._made is None:
-            from sonde.symbols.symbolizer import SystemSymbolizer
-
             processes = None
             if self._is_recorded:
-                from sonde.symbols.process import ProcessNames  # SystemSymbolizer makes others itself
-
-                processes = ProcessNames(proc="")
-            self._made = SystemSymbolizer(processes=processes, demangles=self._demangles)
+                processes = process.ProcessNames(proc="")
+            self._made = symbolizer.SystemSymbolizer(processes=processes, demangles=self._demangles)
         return self._made
 
     def come_from(self, make: Callable[[bool], SystemSymbolizer | None]) -> None:

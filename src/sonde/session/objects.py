@@ -20,6 +20,7 @@ from sonde.report.object_sink import ObjectSink
 from sonde.session.sample_flow import SampleFlow
 from sonde.session.signals import Signals
 from sonde.session.traced import Traced
+from sonde.symbols import following
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -105,9 +106,7 @@ class ObjectSession:
                 self._report.left_out(refused)
             self._sampling.begin(self._tracing)
             if self._names is not None and follows:
-                from sonde.symbols.following import Following  # an import that most runs do without
-
-                self._following = Following(source, self._names, [each.pid for each in self._traced])
+                self._following = following.Following(source, self._names, [each.pid for each in self._traced])
             for program in self._loadable.spec.programs:
                 self._own_code += self._tracing.program_code(program.name)
             for each in self._traced:

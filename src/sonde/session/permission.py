@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sonde.engines.kernel import features
 from sonde.machine.system import capabilities
 
 
@@ -13,9 +14,8 @@ def refusal() -> str:
     if missing:
         return f"this user lacks {' and '.join(missing)}"
     # Where the capabilities are there a container or the kernel's configuration may still forbid it.
-    from sonde.engines.kernel.features import FEATURES, is_available
 
-    for feature in FEATURES:
-        if feature.name in ("bpf", "ringbuf") and not is_available(feature):
+    for feature in features.FEATURES:
+        if feature.name in ("bpf", "ringbuf") and not features.is_available(feature):
             return f"this kernel, or a container, does not let sonde use BPF ({feature.name}: {feature.purpose})"
     return ""

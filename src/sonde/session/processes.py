@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
+from sonde import launch
+from sonde.engines.embedded import followed
+from sonde.machine import obstacles
 from sonde.model.options import OptionTable
+from sonde.session import command as session_command
 from sonde.session.engines import EMBEDDED, has_filter
 from sonde.session.errors import SessionError
 from sonde.typed import TYPE_CHECKING
@@ -35,19 +39,18 @@ def processes(
         hint = "it sees all processes: leave -c out, and end by exit() in a clause of proc:::exit"
         raise SessionError("option follow=all is for the embedded engine", hint=hint)
     # Not needed for a system-wide trace.
-    from sonde.session.command import CommandError, ForeignProcess, StartedProcess
 
     evaluation = options.text("evaltime")
     found: list[Traced] = []
     with ExitStack() as stack:
         try:
             for command in commands:
-                found.append(StartedProcess(command, evaluation))
+                found.append(session_command.StartedProcess(command, evaluation))
                 stack.callback(found[-1].close)
             for pid in pids:
-                found.append(ForeignProcess(pid))
+                found.append(session_command.ForeignProcess(pid))
                 stack.callback(found[-1].close)
-        except CommandError as error:
+        except session_command.CommandError as error:
             raise SessionError(str(error)) from None
         except OSError as error:
             raise _not_controlled(error) from None
@@ -58,17 +61,14 @@ def processes(
 def _followed(
     commands: Sequence[str], pids: Sequence[int], options: OptionTable, tell: Callable[[str], None] | None
 ) -> Iterator[Sequence[Traced]]:
-    from sonde.engines.embedded.followed import FollowedGroup
-    from sonde.launch import CommandError, GuardianError
-
     # A command of this engine is always executed by its tracer.
     evaluation = "exec" if options.text("evaltime") == "fork" else options.text("evaltime")
     try:
-        group = FollowedGroup(
+        group = followed.FollowedGroup(
             commands, pids, evaluation, has_filter(options), options.text("follow") == "all",
             options.text("sampling") == "stopped",
         )  # fmt: skip
-    except (CommandError, GuardianError) as error:
+    except (launch.CommandError, launch.GuardianError) as error:
         raise SessionError(str(error)) from None
     except OSError as error:
         raise _not_controlled(error) from None
@@ -82,9 +82,7 @@ def _followed(
 
 
 def _not_controlled(error: OSError) -> SessionError:
-    from sonde.machine.obstacles import obstacle  # most processes can be had
-
-    found = obstacle(error)
+    found = obstacles.obstacle(error)
     hint = "kernel.yama.ptrace_scope or a container may forbid ptrace(2); `sonde doctor` tells more"
     text, hint = found or (error.strerror, hint)
     return SessionError(f"failed to control the process: {text}", hint=hint)

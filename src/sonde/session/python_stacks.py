@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from sonde.model import python_functions
 from sonde.model.python_frames import PYTHON_CODES
 from sonde.model.spec import TracingSpec
+from sonde.symbols.python import functions, met_functions
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -13,8 +15,6 @@ if TYPE_CHECKING:
     from sonde.engines.base import Tracing
     from sonde.model.python_functions import PythonFunction
     from sonde.symbols.following import NameSource
-    from sonde.symbols.python.functions import PythonFunctions
-    from sonde.symbols.python.met_functions import MetFunctions
 
 
 class PythonStacks:
@@ -26,16 +26,14 @@ class PythonStacks:
     ) -> None:
         self.canonical: Callable[[bytes], bytes] | None = names.canonical if names is not None else None
         self._recorders = recorders
-        self._functions: PythonFunctions | None = None
-        self._met: MetFunctions | None = None
+        self._functions: functions.PythonFunctions | None = None
+        self._met: met_functions.MetFunctions | None = None
         if not any(each.name == PYTHON_CODES for each in spec.maps):
             return
         # Imports that most runs do without.
-        from sonde.symbols.python.functions import PythonFunctions
-        from sonde.symbols.python.met_functions import MetFunctions
 
-        self._functions = PythonFunctions()
-        self._met = MetFunctions(tracing.read_map, tracing.remove_from_map, self._learn)
+        self._functions = functions.PythonFunctions()
+        self._met = met_functions.MetFunctions(tracing.read_map, tracing.remove_from_map, self._learn)
         self._functions.ask = self._met.poll
         if names is None:
             self.canonical = self._functions.canonical
@@ -44,12 +42,10 @@ class PythonStacks:
             names.show_python(self._functions.frame)
 
     def _learn(self, number: int, function: PythonFunction) -> None:
-        from sonde.model.python_functions import NumberedFunction
-
         assert self._functions is not None
         self._functions.learn(number, function)
         for each in self._recorders:
-            each.learn_functions((NumberedFunction(number, function),))
+            each.learn_functions((python_functions.NumberedFunction(number, function),))
 
     def poll(self) -> None:
         """Take up what programs have met."""

@@ -18,13 +18,14 @@ from sonde.model.named_maps import ACTIVE, COUNTERS, DRAINING, FAMILY, STOPPED
 from sonde.model.probe import Internal, Probe, RawTracepoint, StaticProbe, Syscall
 from sonde.model.spec import ProgramSpec, TracingSpec
 from sonde.model.units import MILLISECOND
+from sonde.symbols import objects
 from sonde.symbols.mappings import maps_text, parse_maps
 from sonde.symbols.process_events import Executed, Exited, Forked, MappingsSnapshot, ProcessEvent
+from sonde.symbols.unwinding import kept_stacks
 from sonde.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from sonde.symbols.symbolizer import SystemSymbolizer
-    from sonde.symbols.unwinding.kept_stacks import KeptStacks
 
 _MOST_KEPT = 128 << 20
 """Bytes of records that wait for the script's programs; more are read from the file, or, where that cannot be, stay
@@ -107,12 +108,9 @@ class KernelFirings:
         self.probes = tuple(places.probes)
         self._names = {at: each.firing.name for at, each in enumerate(self.probes) if isinstance(each.firing, Internal)}
         self.process, self.reads_more, self.stacks = process, reads_more, stacks
-        self._kept_stacks: KeptStacks | None = None
+        self._kept_stacks: kept_stacks.KeptStacks | None = None
         if stacks == AS_BYTES:
-            from sonde.symbols.objects import Objects  # few sessions keep stacks
-            from sonde.symbols.unwinding.kept_stacks import KeptStacks
-
-            self._kept_stacks = KeptStacks(Objects())
+            self._kept_stacks = kept_stacks.KeptStacks(objects.Objects())
         self.realtime_offset = realtime_offset()
         self.began = monotonic_ns()
         self.formats: dict[tuple[str, str], str] = {}

@@ -10,6 +10,7 @@ from sonde.engines.fired import OtherNames, RecordedProbes
 from sonde.model.probe import Probe, StaticProbe, Uprobe
 from sonde.providers.pattern import Pattern, matcher, matches, plain
 from sonde.providers.user_places import is_of_source, may_be_of_source
+from sonde.symbols.source_names import functions as source_names_functions
 from sonde.symbols.source_names.nested_names import SEPARATOR
 
 _NO_NAMES = OtherNames(0, (), ())
@@ -74,14 +75,13 @@ def _functions_called(pattern: str, names: Sequence[str]) -> frozenset[str]:
     found = [] if is_of_source(pattern) else [*filter(matcher(pattern), names)]
     if found:
         return frozenset(found)
-    from sonde.symbols.source_names import functions  # what replays of programs in C do without
 
     if may_be_of_source(pattern) or "(" in pattern:
-        return frozenset(functions.named(functions.candidates(names, pattern), pattern))
+        return frozenset(source_names_functions.named(source_names_functions.candidates(names, pattern), pattern))
     if SEPARATOR not in pattern:
         return frozenset()
     test = matcher(pattern.removeprefix(SEPARATOR))
-    return frozenset(functions.matching(functions.candidates(names, pattern), test))
+    return frozenset(source_names_functions.matching(source_names_functions.candidates(names, pattern), test))
 
 
 def _is_named(pattern: str, probe: Probe) -> bool:

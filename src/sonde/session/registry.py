@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 
+from sonde.arch import system_calls
+from sonde.model import catalog
 from sonde.model.errors import BAD_OBJECT, SourceError
 from sonde.model.probe import (
     KernelFunction,
@@ -18,6 +20,10 @@ from sonde.model.probe import (
 )
 from sonde.model.target import Target
 from sonde.model.types import Function, Type
+from sonde.providers import facts as providers_facts
+from sonde.providers import kernel_places, unavailable
+from sonde.providers import mismatch as providers_mismatch
+from sonde.providers import pid as providers_pid
 from sonde.providers import provider as blocks
 from sonde.providers.pattern import Pattern, is_word, matcher, matches, plain
 from sonde.providers.provider import FILES, STATIC, Offer, RecordField
@@ -26,7 +32,7 @@ from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sonde.formats.packet_file import FiledDevice
-    from sonde.model.catalog import Derivation, KernelSymbol, Located, TypedArgument
+    from sonde.model.catalog import Derivation, Located, TypedArgument
     from sonde.model.spec import TracingSpec
     from sonde.providers.kernel_types import KernelTypes
     from sonde.providers.user_functions import Site
@@ -149,9 +155,8 @@ class Registry:
         """Whether a place within a function of the kernel is described; most descriptions have a name that tells."""
         if "@" not in pattern.function and (pattern.name in _NEVER_EVENTS or not plain(pattern.name)):
             return False
-        from sonde.providers.kernel_places import is_place
 
-        return is_place(pattern)
+        return kernel_places.is_place(pattern)
 
     def _in_process(self, head: str, pid: str, pattern: Pattern) -> Sequence[Probe]:
         """The probes in a process's functions, those whose provider is `pid`, and its static ones."""
@@ -189,9 +194,7 @@ class Registry:
         """Why a description with this provider can match no probe, "" where it could."""
         is_other = provider and not any(map(matcher(provider), BLOCKS)) and not plain(provider)
         if self._offer is not None and is_other:
-            from sonde.providers.pid import UNAVAILABLE
-
-            return UNAVAILABLE
+            return providers_pid.UNAVAILABLE
         return ""
 
     def unawaited(self, provider: str) -> str:
@@ -241,17 +244,14 @@ class Registry:
             why = derived.absence(name)
             if why and not (derived.is_unknown(name) and self.alike(provider, module, function, name)):
                 return why
-        from sonde.providers.mismatch import explained
 
-        return explained(Pattern(provider, module, function, name), tuple(BLOCKS), self.match)
+        return providers_mismatch.explained(Pattern(provider, module, function, name), tuple(BLOCKS), self.match)
 
     def _is_withheld(self, provider: str, module: str, name: str) -> bool:
         """Whether the kernel may well have the probes that a description means, and the engine has them not."""
         if self._offer is None:
             return False
         if provider == "syscall":
-            from sonde.arch import system_calls
-
             return module == system_calls.COMPAT_MODULE
         if provider == "rawtp":
             return True
@@ -261,9 +261,8 @@ class Registry:
         """Descriptions that one which matches no probe may have meant, the likeliest first."""
         if provider in (FILES, STATIC) or _of_process(provider)[1] or self._is_withheld(provider, module, name):
             return ()
-        from sonde.providers.mismatch import alike
 
-        return alike(Pattern(provider, module, function, name), tuple(BLOCKS), self.match)
+        return providers_mismatch.alike(Pattern(provider, module, function, name), tuple(BLOCKS), self.match)
 
     def _refused(self, provider: str, pattern: Pattern) -> str:
         """Why the engine fires none of the probes that a pattern matches."""
@@ -376,17 +375,15 @@ class Registry:
         """A kernel enumeration constant."""
         return self.types.enumerator(name)
 
-    def symbol(self, name: str, module: str | None = None) -> KernelSymbol | None:
+    def symbol(self, name: str, module: str | None = None) -> catalog.KernelSymbol | None:
         """Kernel data, or a function, by name; its type where BTF has it."""
-        from sonde.model.catalog import KernelSymbol  # few programs name the kernel's data
-
         if self._known.kallsyms is None:
             type_ = self._symbol_type(name, module)
-            return KernelSymbol(name, module or "vmlinux", 0, type_) if type_ else None
+            return catalog.KernelSymbol(name, module or "vmlinux", 0, type_) if type_ else None
         found = self._known.kallsyms.find(name, module)
         if found is None:
             return None
-        return KernelSymbol(name, found.module, found.address, self._symbol_type(name, found.module))
+        return catalog.KernelSymbol(name, found.module, found.address, self._symbol_type(name, found.module))
 
     def place_at(self, address: int) -> KernelFunction | None:
         """See `Catalog.place_at`."""
@@ -408,9 +405,7 @@ class Registry:
 
     def facts(self, spec: TracingSpec) -> list[tuple[str, str, str]]:
         """(kind, name, value) of all that compiling `spec` has asked the kernel for."""
-        from sonde.providers.facts import gather
-
-        return gather(self.types, self._known.events, spec) + self._builds()
+        return providers_facts.gather(self.types, self._known.events, spec) + self._builds()
 
     @property
     def types(self) -> KernelTypes:
@@ -428,9 +423,8 @@ class Registry:
         """The value of one of the facts on this kernel, "" if there is no such thing."""
         if kind == "build":
             return self._known.kernel_objects.build_id(name)
-        from sonde.providers.facts import value_of
 
-        return value_of(kind, name, self.types, self._known.events)
+        return providers_facts.value_of(kind, name, self.types, self._known.events)
 
 
 def _of_process(provider: str) -> tuple[str, str]:
@@ -443,14 +437,12 @@ def _of_process(provider: str) -> tuple[str, str]:
 
 
 def _without_variables(probe: Probe, scope: str, name: str | int) -> SourceError:
-    from sonde.providers.unavailable import unavailable  # for a message
-
     hint = "variables have names at probes in processes, and args-> in the kernel's functions and tracepoints"
     if isinstance(probe.firing, KernelFunction) and scope == "args":
         hint = "the kernel's BTF does not describe the function: arg0, arg1 ... are its arguments"
         if probe.firing.is_return:
             hint = f"save it at the entry, self->{name} = args->{name}, and use self->{name} here"
-    return unavailable(f"{scope}->{name}", f"{probe} has no variables with names", hint)
+    return unavailable.unavailable(f"{scope}->{name}", f"{probe} has no variables with names", hint)
 
 
 def _may_have(provider: str, name: str) -> bool:

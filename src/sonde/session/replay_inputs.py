@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sonde.formats import packet_file
 from sonde.model.options import OptionTable
 from sonde.untrusted import open_named_file
 
@@ -34,10 +35,8 @@ def recording_of(options: OptionTable) -> str:
 
 def _has_packets(path: str) -> bool:
     """Whether a file is one of packets; one that cannot be read is left to those who say why."""
-    from sonde.formats.packet_file import is_packet_file  # most runs are given no file
-
     try:
         with open_named_file(path) as file:
-            return is_packet_file(file.read(_MAGIC))
+            return packet_file.is_packet_file(file.read(_MAGIC))
     except OSError:
         return False

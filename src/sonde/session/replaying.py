@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from sonde.consume import replaying
 from sonde.consume.consumer import Consumer
 from sonde.consume.options import display_options
 from sonde.model.named_maps import PACKET_LOSSES, WAITING
@@ -12,6 +13,7 @@ from sonde.report.output import Showing
 from sonde.report.symbolizer import Symbolizer
 from sonde.session.reports import text_report
 from sonde.session.tracing import captured, packet_losses, setting, tell_waiting
+from sonde.symbols.python import functions as python_functions
 from sonde.typed import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -42,9 +44,6 @@ def show_recorded(
     """Show a recording as its session was shown, but for `options`; returns exit()'s argument, and what was shown.
     `show_samples` is given what prints samples among the rest; `act` deals with system() and the like. Where the file
     is damaged all is shown that stands before."""
-    from sonde.consume.replaying import replay
-    from sonde.symbols.python.functions import PythonFunctions
-
     rate = recorded.options.aggrate
     shown = display_options(options, recorded.options)
 
@@ -53,7 +52,7 @@ def show_recorded(
     if show_samples is not None:
         show_samples(report.sample_lines())
     captures = captured(recorded.spec, report, packets, False)
-    functions = PythonFunctions()
+    functions = python_functions.PythonFunctions()
     consumer = Consumer(
         recorded.spec, recorded, captures or report, shown, setting(options, shown), report.label, float("inf"),
         canonical=functions.canonical if symbolizer is None else functions.with_names(symbolizer.canonical),
@@ -81,6 +80,6 @@ def show_recorded(
         if is_whole and shown.aggrate == rate:
             recorded.require_end()
 
-    replayed = replay(recorded, consumer, end)
+    replayed = replaying.replay(recorded, consumer, end)
     report.close()
     return consumer.exit_status or 0, replayed

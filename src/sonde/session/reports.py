@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
+from sonde.formats import damage
 from sonde.frontends.languages import LAYOUTS
 from sonde.report.output import Showing
 from sonde.typed import TYPE_CHECKING, Protocol
@@ -25,8 +26,6 @@ class TextLayouts(Protocol):
 def text_report(spec: TracingSpec, options: Options, showing: Showing) -> Report:
     """The report in the layouts of the program's language. Raises DamagedError where there is no such language."""
     if spec.language not in LAYOUTS:
-        from sonde.formats.damage import DamagedError  # of files alone
-
-        raise DamagedError(f"it is of a language that this sonde does not know: {spec.language[:40]!r}")
+        raise damage.DamagedError(f"it is of a language that this sonde does not know: {spec.language[:40]!r}")
     layouts: TextLayouts = import_module(LAYOUTS[spec.language])  # type: ignore[assignment]
     return layouts.text_report(spec, options, showing)

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
+from sonde.engines.embedded.tracer import busy
+from sonde.everywhere import following as everywhere_following
+from sonde.everywhere import remarks as everywhere_remarks
+from sonde.machine import device_watch
 from sonde.model.named_maps import UNWIND_ROWS
 from sonde.model.spec import TracingSpec, devices, fires_elsewhere, has_open_sites
+from sonde.symbols import following as symbols_following
+from sonde.symbols.unwinding import unwind_tables
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -47,43 +53,34 @@ class SessionSurroundings:
         firings = self._tracing.firings()
         are_own = self._tracing.packets() is None and (firings is None or not firings.path)
         if names and are_own:
-            from sonde.machine.device_watch import DeviceWatch  # an import that most runs do without
-
-            self._devices = DeviceWatch(names)
+            self._devices = device_watch.DeviceWatch(names)
 
     def _prepare_tables(self) -> None:
         pages = {each.name: each.max_entries for each in self._spec.maps}
         if UNWIND_ROWS not in pages:
             return
-        from sonde.symbols.unwinding.unwind_tables import UnwindTables  # an import that most runs do without
 
-        self._tables = UnwindTables(
+        self._tables = unwind_tables.UnwindTables(
             pages, self._tracing.read_map, self._tracing.write_map, self._tracing.remove_from_map
         )
         self._tables.poll(self._traced)
         if self._tables.is_by_process:
             self._tracing.answer(self._tables.answer)
         elif not self._traced:
-            from sonde.engines.embedded.tracer.busy import busy_processes  # likewise
-
-            self._tables.prepare(busy_processes(), _PREPARATION)
+            self._tables.prepare(busy.busy_processes(), _PREPARATION)
 
     def find_static(self, strings: list[bytes], learn: Callable[[Sequence[Probe]], None]) -> None:
         """Find the static probes of all processes, and from here on those that come: `learn` is told of them when
         their names stand among the strings."""
         if has_open_sites(self._spec):
-            from sonde.everywhere.following import Everywhere  # an import that most runs do without
-
-            self._everywhere = Everywhere(self._spec, self._tracing, strings, learn)
+            self._everywhere = everywhere_following.Everywhere(self._spec, self._tracing, strings, learn)
             self._everywhere.begin()
 
     def follow(self) -> None:
         """From here on names are to be had of what processes map."""
         if self._names is not None:
-            from sonde.symbols.following import Following  # an import that most runs do without
-
             also = self._tables.follow(self._traced, self._names.mapping) if self._tables is not None else None
-            self._following = Following(self._events, self._names, self._traced, also=also)
+            self._following = symbols_following.Following(self._events, self._names, self._traced, also=also)
 
     @property
     def mapped(self) -> tuple[int, ...]:
@@ -147,9 +144,8 @@ class SessionSurroundings:
         """Of which static probes firings may be missing."""
         if self._everywhere is None:
             return ()
-        from sonde.everywhere.remarks import remarks  # an import that most runs do without
 
-        return remarks(self._everywhere.summary())
+        return everywhere_remarks.remarks(self._everywhere.summary())
 
     def close(self) -> None:
         """Closing twice is harmless."""

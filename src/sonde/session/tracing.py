@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 
+from sonde.captures import sink as captures_sink
+from sonde.consume import arrays, recorder
 from sonde.consume.consumer import Consumer
 from sonde.consume.counters import Counters
 from sonde.consume.events import Drop
@@ -25,6 +27,10 @@ from sonde.model.options import OptionError, OptionTable
 from sonde.model.probe import BREAKPOINT, SIGNALS
 from sonde.model.spec import TracingSpec, has_open_sites, has_samples, has_user_addresses, is_internal, is_iterated
 from sonde.model.units import MICROSECOND, MILLISECOND, SECOND
+from sonde.report import output as report_output
+from sonde.report import refused_probes
+from sonde.session import progress as session_progress
+from sonde.session import reports
 from sonde.session.python_stacks import PythonStacks
 from sonde.session.sample_flow import SampleFlow
 from sonde.session.signals import Signals
@@ -33,7 +39,6 @@ from sonde.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from sonde.captures.file import CaptureFile
-    from sonde.captures.sink import Captures
     from sonde.consume.recorder import Recorder
     from sonde.consume.sink import Report, Sink
     from sonde.consume.store import Key
@@ -143,9 +148,7 @@ class Session:
     def _recorded(self, recorders: Sequence[WriteBlock]) -> Tracing:
         source = self._tracing
         for block in recorders:
-            from sonde.consume.recorder import Recorder  # an import that most runs do without
-
-            source = Recorder(source, self._spec, block, self._shown)
+            source = recorder.Recorder(source, self._spec, block, self._shown)
             self._recorders.append(source)
         return source
 
@@ -162,9 +165,7 @@ class Session:
 
     def elements(self, array: int) -> Sequence[tuple[Key, bytes]]:
         """The elements of an array that is kept, at present; likewise."""
-        from sonde.consume.arrays import contents  # few programs have any
-
-        return contents(self._spec, self._spec.arrays[array], self._tracing).rows
+        return arrays.contents(self._spec, self._spec.arrays[array], self._tracing).rows
 
     def lost(self) -> Iterable[Drop]:
         """What was lost since this was called last, whatever the report was told meanwhile."""
@@ -199,9 +200,7 @@ class Session:
             self._surroundings.prepare()
             refused = self._tracing.attach()
             if refused:
-                from sonde.report.refused_probes import refused_probes  # most programs have none
-
-                self._report.missing(refused_probes(refused))
+                self._report.missing(refused_probes.refused_probes(refused))
             self._surroundings.find_static(self._strings, self._learn)
             self._sampling.begin(self._tracing)
             self._surroundings.follow()
@@ -248,9 +247,7 @@ class Session:
         """Have people see how far the replay of a file is."""
         firings = self._tracing.firings()
         if firings is not None and firings.path:
-            from sonde.session.progress import ReplayProgress  # an import that most runs do without
-
-            self._progress = ReplayProgress()
+            self._progress = session_progress.ReplayProgress()
             self._report.share_terminal(self._progress.make_room)
 
     def _learn(self, probes: Sequence[Probe]) -> None:
@@ -510,9 +507,7 @@ def _detaching_progress() -> Progress:
 
     def tell(done: int, total: int) -> None:
         if not shown:
-            from sonde.session.progress import DetachingProgress  # an import that most runs do without
-
-            shown.append(DetachingProgress())
+            shown.append(session_progress.DetachingProgress())
         shown[0](done, total)
 
     return tell
@@ -526,11 +521,8 @@ def _looks_into_processes(spec: TracingSpec) -> bool:
 
 def _in_words(output: int, symbolizer: Symbolizer | None, program: str) -> MakeReport:
     """What makes a report as text, in the layouts of the program's language."""
-    from sonde.report.output import Showing  # many runs have a report of another kind
-    from sonde.session.reports import text_report
-
-    showing = Showing(output, symbolizer, program)
-    return lambda spec, shown: text_report(spec, shown, showing)
+    showing = report_output.Showing(output, symbolizer, program)
+    return lambda spec, shown: reports.text_report(spec, shown, showing)
 
 
 def setting(options: OptionTable, shown: Options) -> Callable[[str, str], str | None]:
@@ -547,13 +539,14 @@ def setting(options: OptionTable, shown: Options) -> Callable[[str, str], str | 
     return set_option
 
 
-def captured(spec: TracingSpec, report: Report, packets: CaptureFile | None, is_live: bool = True) -> Captures | None:
+def captured(
+    spec: TracingSpec, report: Report, packets: CaptureFile | None, is_live: bool = True
+) -> captures_sink.Captures | None:
     """The sink in front of the report, if packets go to a file, with their texts as comments."""
     if packets is None:
         return None
-    from sonde.captures.sink import Captures  # an import that most runs do without
 
-    return Captures(spec, report, packets, is_live)
+    return captures_sink.Captures(spec, report, packets, is_live)
 
 
 def tell_waiting(spec: TracingSpec, read: Callable[[str], list[tuple[bytes, bytes]]], report: Sink) -> None:

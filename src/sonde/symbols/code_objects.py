@@ -10,6 +10,7 @@ from glob import escape as glob_escaped
 from glob import glob as files_like
 
 from sonde import others
+from sonde.symbols.elf import library_search
 from sonde.symbols.elf.debug_files import open_regular
 from sonde.symbols.elf.file import ElfError, ElfFile
 from sonde.symbols.elf.indirect import FunctionSlots, Loaded, bias_of, chosen
@@ -70,8 +71,6 @@ class CodeObjects:
 
         Raises OSError if it may not be looked at.
         """
-        from sonde.symbols.elf import library_search  # an import that most runs do without
-
         root = root_of(pid, self._proc)
         if name.startswith("/"):
             return self._unmapped([root + name], os.path.basename, root)
@@ -95,7 +94,6 @@ class CodeObjects:
             if theirs is not None:
                 return self._unmapped([theirs], lambda _: path, self._root)
             return self._unmapped([path], str, found[0] if found else "")
-        from sonde.symbols.elf import library_search  # an import that most runs do without
 
         for root in dict.fromkeys((self._root, "")):
             program = _program(name, self._search_path() if root else os.get_exec_path(), root)

@@ -8,6 +8,10 @@ from functools import cached_property
 
 from sonde import others
 from sonde.arch import instruction_lengths
+from sonde.symbols import own_returns
+from sonde.symbols.dwarf import entry_rows
+from sonde.symbols.dwarf import information as dwarf_information
+from sonde.symbols.elf import own_stacks
 from sonde.symbols.elf.errors import CostError
 from sonde.symbols.elf.file import ElfError, ElfFile
 from sonde.symbols.elf.indirect import Loaded
@@ -25,10 +29,10 @@ from sonde.symbols.return_obstacles import (
     ReturnObstacle,
     not_called,
 )  # fmt: skip
+from sonde.symbols.source_names import functions as source_names_functions
 from sonde.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from sonde.symbols.dwarf.entry_rows import EntryRows
     from sonde.symbols.dwarf.information import DebugInformation
 
 PROGRAM = "a.out"
@@ -118,9 +122,8 @@ class CodeObject:
         """Its debug information, from wherever that is. Raises OSError, ElfError or DebugInfoError."""
         if self._open_information is not None:
             return self._open_information()
-        from sonde.symbols.dwarf.information import open_information
 
-        return open_information(self._found, self._root)
+        return dwarf_information.open_information(self._found, self._root)
 
     @cached_property
     def functions(self) -> tuple[CodeFunction, ...]:
@@ -150,23 +153,23 @@ class CodeObject:
 
     def named_in_source(self, name: str) -> tuple[CodeFunction, ...]:
         """Those that the source calls by a name of C++ or Rust, `scope::name` or the name alone, by address."""
-        from sonde.symbols.source_names.functions import candidates, named  # an import that most runs do without
-
-        return self._of_symbols(named(candidates(self._symbols_once, name), name))
+        return self._of_symbols(
+            source_names_functions.named(source_names_functions.candidates(self._symbols_once, name), name)
+        )
 
     def matching_in_source(self, pattern: str, test: Callable[[str], bool]) -> tuple[CodeFunction, ...]:
         """Those whose names in the source, with all scopes, pass the test of a pattern, by address. One that has
         parentheses, or a character for each of them, is compared with parameters as well."""
-        from sonde.symbols.source_names.functions import candidates, matching  # an import that most runs do without
-
         is_whole = "(" in pattern or ("?" in pattern and "*" not in pattern)
-        return self._of_symbols(matching(candidates(self._symbols_once, pattern), test, is_whole))
+        return self._of_symbols(
+            source_names_functions.matching(
+                source_names_functions.candidates(self._symbols_once, pattern), test, is_whole
+            )
+        )
 
     def meanings(self, name: str) -> tuple[str, ...]:
         """What the source has of functions that are called as a name is, whatever their parameters are."""
-        from sonde.symbols.source_names.functions import alike  # an import for a message
-
-        return tuple(alike(self._symbols_once, name))
+        return tuple(source_names_functions.alike(self._symbols_once, name))
 
     @property
     def _symbols_once(self) -> Iterable[str]:
@@ -199,14 +202,13 @@ class CodeObject:
             return LOOKED_AT
         if any(map(UNWOUND.match, names)):
             return PASSED
-        from sonde.symbols.dwarf.entry_rows import ELSEWHERE, NOT_DESCRIBED  # probes at entries do without
 
         found = self._entry_rows.at(function.address)
-        if found == ELSEWHERE:
+        if found == entry_rows.ELSEWHERE:
             return not_called(function.name)
         if looks_at_calls:
             return None
-        if found == NOT_DESCRIBED:
+        if found == entry_rows.NOT_DESCRIBED:
             return UNDESCRIBED
         if self._own_stacks is not None:
             return self._own_stacks
@@ -214,25 +216,19 @@ class CodeObject:
 
     @cached_property
     def _own_stacks(self) -> ReturnObstacle | None:
-        from sonde.symbols.elf import own_stacks  # as above
-
         kinds = {own_stacks.SWITCHES: SWITCHED, own_stacks.READS: READ, own_stacks.COUNTS: COUNTED}
         return kinds.get(own_stacks.own_stacks(self._file))
 
     def _looks_at_own_return(self, function: CodeFunction) -> bool:
-        from sonde.symbols.own_returns import looks_at_own  # as above
-
         code = self._file.bytes_at(function.address, function.size)
-        return looks_at_own(code, function.address, self._entry_rows, lambda: self._lengths(function))
+        return own_returns.looks_at_own(code, function.address, self._entry_rows, lambda: self._lengths(function))
 
     def _lengths(self, function: CodeFunction) -> dict[int, int]:
         return {at: each.length for at, each in self.instructions(function).items()}
 
     @cached_property
-    def _entry_rows(self) -> EntryRows:
-        from sonde.symbols.dwarf.entry_rows import EntryRows  # as above
-
-        return EntryRows(self._file, self._symbols)
+    def _entry_rows(self) -> entry_rows.EntryRows:
+        return entry_rows.EntryRows(self._file, self._symbols)
 
     @property
     def is_go(self) -> bool:

@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 
+from sonde.symbols.dwarf import compression
 from sonde.symbols.elf.debug_files import DIRECTORIES, cached, has_debug_information
 from sonde.symbols.elf.errors import DebugInfoError
 from sonde.symbols.elf.file import ElfError, ElfFile
@@ -60,7 +61,7 @@ def has_code(elf: ElfFile) -> bool:
 def _unpacked_xz(data: bytes, largest: int) -> bytes:
     """What xz has compressed. Raises OSError."""
     try:
-        import lzma
+        import lzma  # Python can be built without it
     except ImportError:
         # Python can be built without it.
         raise OSError(errno.ENOSYS, "this Python cannot read xz files") from None
@@ -76,10 +77,8 @@ def _unpacked_xz(data: bytes, largest: int) -> bytes:
 
 def _unpacked_zstd(data: bytes, largest: int) -> bytes:
     """What zstd has compressed. Raises OSError."""
-    from sonde.symbols.dwarf.compression import unpacked_zstd  # what few systems need
-
     try:
-        found = unpacked_zstd(data, largest)
+        found = compression.unpacked_zstd(data, largest)
     except DebugInfoError as error:
         raise OSError(errno.EBADMSG, str(error)) from None
     if len(found) > largest:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 
 from sonde.symbols.build_ids import build_id, notes_of_kernel, notes_of_module
+from sonde.symbols.dwarf import information, relocated
 from sonde.symbols.elf.costs import SPEED
 from sonde.symbols.elf.errors import DebugInfoError
 from sonde.symbols.elf.file import ElfError, ElfFile
@@ -99,14 +100,12 @@ class KernelObjects:
         if self._is_other:
             raise DebugInfoError(f"of another kernel's modules nothing is known: {module}")
         # What relocation needs, as most of what is traced in the kernel does not.
-        from sonde.symbols.dwarf.information import linked_information
-        from sonde.symbols.dwarf.relocated import relocated
 
         found = self._module_file(module)
         found.elf.costs.allow(found.elf.on_disk / SPEED)
         code = None if has_code(found.elf) else self._module_code(module)
-        file = relocated(found.elf, code)
-        return _object(module, FoundFile(found.path, file), lambda: linked_information(found.path, file))
+        file = relocated.relocated(found.elf, code)
+        return _object(module, FoundFile(found.path, file), lambda: information.linked_information(found.path, file))
 
     def _module_file(self, module: str) -> FoundFile:
         """The file with the debug information of a module."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from sonde.recent import Recent
+from sonde.symbols.dwarf import function_starts, inlines
+from sonde.symbols.elf import go_functions
 from sonde.symbols.elf.costs import Costs
 from sonde.symbols.elf.file import ElfError, ElfFile
 from sonde.symbols.elf.plt import Linkage
@@ -60,11 +62,9 @@ class ObjectNames:
         return known[0]
 
     def _find_start(self, address: int) -> int | None:
-        from sonde.symbols.dwarf.function_starts import FunctionStarts  # an import that most runs do without
-
         try:
             if self._frames is None:
-                self._frames = FunctionStarts(self._file)
+                self._frames = function_starts.FunctionStarts(self._file)
             return self._frames.start(address)
         except ElfError:
             return None
@@ -72,9 +72,7 @@ class ObjectNames:
     def inlined(self, address: int) -> tuple[str, ...]:
         """The functions whose inlined copies a link-time address is in, the innermost first."""
         if self._inlines_at is None:
-            from sonde.symbols.dwarf.inlines import open_inlines  # an import that most runs do without
-
-            found = open_inlines(self._path, self.inline_costs) if self._path else None
+            found = inlines.open_inlines(self._path, self.inline_costs) if self._path else None
             self._inlines_at = found.at if found else lambda address: ()
         known = self._inlined.get(address)
         if known is None:
@@ -102,9 +100,7 @@ class ObjectNames:
         """By the table of Go's runtime, for programs that were linked without symbols."""
         try:
             if self._go is None:
-                from sonde.symbols.elf.go_functions import go_functions  # an import that most runs do without
-
-                self._go = (go_functions(self._file),)
+                self._go = (go_functions.go_functions(self._file),)
             found = self._go[0].around(address) if self._go[0] is not None else None
         except ElfError:
             return None

@@ -8,6 +8,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable
 
 from sonde import others
+from sonde.symbols import mappings
 from sonde.symbols.elf.errors import CostError
 from sonde.symbols.elf.file import ElfError, ElfFile
 from sonde.symbols.elf.symbol_files import with_symbols
@@ -241,9 +242,7 @@ class Objects:
 
 def _own_vdso(proc: str, size: int) -> int:
     """Where this process's vdso is, that of all others with the same word size. Raises OSError."""
-    from sonde.symbols.mappings import parse_maps
-
-    for mapping in parse_maps(kernel_text(f"{proc}/self/maps")):
+    for mapping in mappings.parse_maps(kernel_text(f"{proc}/self/maps")):
         if mapping.path == VDSO and mapping.end - mapping.start == size:
             return mapping.start
     raise FileNotFoundError("no vdso of this size")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from sonde.arch import unwinding
+from sonde.symbols.dwarf import errors, frame_table, frames, unwind_rows
+from sonde.symbols.elf import file as elf_file
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -20,17 +23,13 @@ class ReturnAddresses:
     def distance(self, path: str, offset: int) -> int | None:
         """Bytes from the stack pointer up to the return address, at the instruction at an offset in the file;
         BY_FRAME_POINTER if the function has its frame pointer there, None if it is not known."""
-        from sonde.arch import unwinding  # imports that most runs do without
-        from sonde.symbols.dwarf.errors import DebugInfoError
-        from sonde.symbols.elf.file import ElfError
-
         try:
             if path not in self._files:
                 self._files[path] = _opened(path)
             found = self._files[path]
             address = found[0].address_at(offset) if found is not None else None
             rule = found[1].rule(address) if found is not None and address is not None else None
-        except (OSError, ElfError, DebugInfoError):
+        except (OSError, elf_file.ElfError, errors.DebugInfoError):
             return None
         if rule is None or rule.expression:
             return None
@@ -40,18 +39,15 @@ class ReturnAddresses:
         return distance if rule.register == unwinding.STACK_POINTER and distance >= 0 else None
 
 
-def _opened(path: str) -> tuple[ElfFile, FrameDescriptions] | None:
-    from sonde.symbols.dwarf import frame_table
-    from sonde.symbols.dwarf.frames import FrameDescriptions
-    from sonde.symbols.dwarf.unwind_rows import LARGEST, SECTION
-    from sonde.symbols.elf.file import ElfFile
-
-    file = ElfFile.open(path)
-    section = file.find_section(SECTION)
+def _opened(path: str) -> tuple[elf_file.ElfFile, frames.FrameDescriptions] | None:
+    file = elf_file.ElfFile.open(path)
+    section = file.find_section(unwind_rows.SECTION)
     if section is None:
         return None
     header = file.find_section(frame_table.SECTION)
     table = None
     if header is not None:
-        table = frame_table.FrameTable(file.contents(header, LARGEST), header.address)
-    return file, FrameDescriptions(file.contents(section, LARGEST), section.address, True, table, file.costs)
+        table = frame_table.FrameTable(file.contents(header, unwind_rows.LARGEST), header.address)
+    return file, frames.FrameDescriptions(
+        file.contents(section, unwind_rows.LARGEST), section.address, True, table, file.costs
+    )

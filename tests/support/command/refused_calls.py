@@ -14,11 +14,18 @@ import struct
 import sys
 import warnings  # noqa: F401
 
-from sonde import reader  # noqa: F401
+from sonde import lazy
 from sonde.engines.embedded.tracer import obstacles, seccomp  # noqa: F401
 from support.command import guarded  # noqa: F401
 
 _ERRNO_EPERM = 0x00050001
+
+
+def load():
+    """Execute the modules that are imported so far, and what these import."""
+    while left := [each for each in list(sys.modules.values()) if not lazy.is_executed(each)]:
+        for each in left:
+            lazy.execute(each)
 
 
 def refuse(numbers, action=_ERRNO_EPERM):
@@ -39,6 +46,7 @@ def become(user):
 
 
 if __name__ == "__main__":
+    load()
     if int(sys.argv[1]):
         become(int(sys.argv[1]))
     if sys.argv[2]:

@@ -185,7 +185,7 @@ def callers():
     found = set()
     for path in ROOT.rglob("*.py"):
         module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
-        if f"sonde.{module}" in MODULES or not any(each in path.read_text() for each in MODULES):
+        if f"sonde.{module}" in MODULES or not any(each.rpartition(".")[2] in path.read_text() for each in MODULES):
             continue
         if names := imported(parsed(path)):
             found |= {f"{module}.{each}" for each in functions_that_call(parsed(path), names)}
@@ -193,8 +193,20 @@ def callers():
 
 
 def imported(tree):
-    nodes = (each for each in ast.walk(tree) if isinstance(each, ast.ImportFrom) and each.module in MODULES)
-    return {alias.asname or alias.name for node in nodes for alias in node.names} - HARMLESS
+    """The functions that calls name, with the module if that is imported whole."""
+    nodes = [each for each in ast.walk(tree) if isinstance(each, ast.ImportFrom)]
+    names = {alias.asname or alias.name for node in nodes if node.module in MODULES for alias in node.names}
+    for node in nodes:
+        for alias in node.names:
+            if f"{node.module}.{alias.name}" in MODULES:
+                module = alias.asname or alias.name
+                used = {each.attr for each in ast.walk(tree) if is_attribute(each, module)}
+                names |= {f"{module}.{name}" for name in used - HARMLESS}
+    return names - HARMLESS
+
+
+def is_attribute(node, module):
+    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == module
 
 
 def functions_that_call(tree, names):
@@ -202,7 +214,7 @@ def functions_that_call(tree, names):
         for child in ast.iter_child_nodes(node):
             named = isinstance(child, ast.ClassDef | ast.FunctionDef)
             yield from visit(child, [*inside, child.name] if named else inside)
-            if isinstance(child, ast.Call) and isinstance(child.func, ast.Name) and child.func.id in names:
+            if isinstance(child, ast.Call) and ast.unparse(child.func) in names:
                 yield ".".join(inside)
 
     return set(visit(tree, []))

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 
 from sonde.arch import registers
 from sonde.bpf import programs
+from sonde.codegen.basis import identity
 from sonde.codegen.basis.generation import Generation, RecordedPacket
 from sonde.codegen.basis.names import probe_id
 from sonde.codegen.basis.outputs import LARGEST_RECORD, RING, is_perf, write_image
@@ -62,11 +63,9 @@ def begin(g: Generation, clauses: Sequence[Clause]) -> None:
 
 
 def _identify(g: Generation) -> None:
-    from sonde.codegen.basis.identity import identity  # as the numbers are needed here alone
-
     task = g.current_task()
     _store(g, layout.TASK_AT, 8, task)
-    _store(g, layout.PIDS_AT, 8, identity(g))
+    _store(g, layout.PIDS_AT, 8, identity.identity(g))
     structure = g.shared.kernel_type("struct", "task_struct")
     _store(g, layout.IDS_AT, 8, _credentials(g, structure))
     name, parent, group = (

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from sonde.codegen.basis.names import LONGEST_NAME, PROBE_NAMES, PROBE_TEXT, is_name
 from sonde.codegen.basis.settings import Settings
+from sonde.codegen.routines import bases
 from sonde.model import program as tree
 from sonde.model.errors import KEY_TYPES, SourceError
 from sonde.model.kinds import is_float
@@ -94,9 +95,7 @@ def _longest_result(e: tree.Call, probes: Sequence[Probe], settings: Settings) -
     if e.name in _OF_FIRST_ARGUMENT:
         return max(_longest(e.arguments[0], probes, settings), 1)
     if e.name == "lltostr" and len(e.arguments) > 1:
-        from sonde.codegen.routines.bases import END  # few programs have it
-
-        return END
+        return bases.END
     return _LONGEST_TEXTS.get(e.name, settings.strsize)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from sonde.codegen.basis.settings import Settings
 from sonde.codegen.basis.shapes import Use, key_fields
+from sonde.model import aggregating
 from sonde.model import program as tree
 from sonde.model.errors import Position
 from sonde.model.probe import Packet, Probe, RawTracepoint
@@ -83,9 +84,7 @@ def gather_replaceable(clauses: Sequence[Clause]) -> frozenset[Aggregation]:
 
 def _is_final(aggregation: Aggregation) -> bool:
     """Whether what was counted cannot be subtracted."""
-    from sonde.model.aggregating import FUNCTIONS  # few programs clear
-
-    return FUNCTIONS[aggregation.function].merging.subtract is None
+    return aggregating.FUNCTIONS[aggregation.function].merging.subtract is None
 
 
 def captures(clauses: Sequence[Clause]) -> bool:

@@ -13,7 +13,7 @@ from sonde.codegen.clauses import carried, deferral, loops
 from sonde.codegen.expressions import clock, region
 from sonde.codegen.expressions.integers import can_be_forgotten, forgotten
 from sonde.codegen.intermediate.ir import Imm
-from sonde.codegen.records import writing
+from sonde.codegen.records import commits, writing
 from sonde.codegen.records.parts import (
     Branching,
     Inlining,
@@ -145,7 +145,6 @@ def _straight(g: Generation, part: Part) -> None:
     if isinstance(first, tree.Act) and closes(part.statements):
         assert part.record is not None
         _prepare(g, first)
-        from sonde.codegen.records import commits  # few programs have it
 
         commits.close(g, first, part.record)
         g.release_temporaries()

@@ -17,13 +17,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from sonde.bpf import maps as kinds
+from sonde.codegen.basis import firing_records, repeating
 from sonde.codegen.basis.clause_state import Deferral
 from sonde.codegen.basis.faults import ABSENT, DEFER, FINAL, KEPT
 from sonde.codegen.basis.generation import Generation
 from sonde.codegen.basis.kernels import has_prepare_exec
 from sonde.codegen.basis.places import HeldInRegister, Memory
 from sonde.codegen.basis.storage import object_size
-from sonde.codegen.clauses import carried
+from sonde.codegen.clauses import carried, tokens
 from sonde.codegen.expressions.access import copy, store
 from sonde.codegen.intermediate.ir import Imm, MapDescriptor, Operand, Reg
 from sonde.model import firing_record
@@ -66,9 +67,7 @@ _MOST_KEPT = 1 << 15
 
 def planned(g: Generation, clauses: Sequence[Clause]) -> Deferral | None:
     """What has to be known of the clauses of a program for entries of system calls; None if none reads a process."""
-    from sonde.codegen.basis.repeating import NEVER, reads_process, repeating  # of entries of system calls
-
-    if not any(map(reads_process, clauses)):
+    if not any(map(repeating.reads_process, clauses)):
         return None
     kept: dict[Variable, int] = {}
     end = VARIABLES
@@ -76,16 +75,20 @@ def planned(g: Generation, clauses: Sequence[Clause]) -> Deferral | None:
         kept[variable] = end
         end += whole_words(object_size(g.shared, variable.type))
     tokens_at = end if g.tokens is not None else None
-    end += _kept_of_tokens(g) if g.tokens is not None else 0
+    end += tokens.kept_size(g) if g.tokens is not None else 0
     region_at = end if g.carrying is not None else None
     end += 16 + g.carrying.size if g.carrying is not None else 0
     pointers = g.carrying.variables if g.carrying is not None else frozenset()
     numbers = {clause.id: number for number, clause in enumerate(clauses, 1)}
-    repeats = {clause.id: repeating(clause, kept.keys(), pointers) for clause in clauses if reads_process(clause)}
+    repeats = {
+        clause.id: repeating.repeating(clause, kept.keys(), pointers)
+        for clause in clauses
+        if repeating.reads_process(clause)
+    }
     if end > _MOST_KEPT:
         # No clause goes on: where memory is absent there is a fault.
         kept, end, tokens_at, region_at = {}, VARIABLES, None, None
-        repeats = dict.fromkeys(repeats, NEVER)
+        repeats = dict.fromkeys(repeats, repeating.NEVER)
     g.shared.maps.add(MapSpec(DEFERRED, kinds.TASK_STORAGE, 4, end, 0, kinds.F_NO_PREALLOC, typed=True))
     g.shared.maps.add(MapSpec(WAITING, kinds.ARRAY, 4, 8, 1))
     return Deferral(numbers, repeats, kept, tokens_at, region_at)
@@ -211,10 +214,8 @@ def _repeats(g: Generation) -> Repeating:
 
 def _number(g: Generation, statement: tree.Statement) -> int | None:
     """Which step of the clause it is, None if it is part of a loop."""
-    from sonde.codegen.basis.repeating import steps  # as above
-
     assert g.clause is not None
-    return next((number for number, each in enumerate(steps(g.clause.statements)) if each is statement), None)
+    return next((number for number, each in enumerate(repeating.steps(g.clause.statements)) if each is statement), None)
 
 
 # Breaking off
@@ -238,8 +239,6 @@ def defer(g: Generation, clause: Clause) -> None:
     g.b.branch("eq", result, Imm(0), report, kept)
     g.b.place(kept)
     if g.firing_record is not None:
-        from sonde.codegen.basis import firing_records  # few programs record their firings
-
         firing_records.note(g, firing_record.BROKEN_OFF)
     _keep(g)
     g.b.jump(g.exit)
@@ -259,10 +258,8 @@ def _keep(g: Generation) -> None:
     g.b.branch("eq", firing, Imm(0), g.exit)
     _keep_variables(g, firing)
     if g.deferral.tokens is not None and g.tokens is not None:
-        from sonde.codegen.clauses import tokens  # few programs have any
-
         tokens.go_back(g)
-        copy(g, g.tokens, Memory(firing, g.deferral.tokens), _kept_of_tokens(g))
+        copy(g, g.tokens, Memory(firing, g.deferral.tokens), tokens.kept_size(g))
     if g.deferral.region is not None:
         carried.keep(g, Memory(firing, g.deferral.region))
 
@@ -291,7 +288,7 @@ def restore(g: Generation) -> None:
     firing = kept_firing(g)
     g.b.branch("eq", firing, Imm(0), g.exit)
     if g.deferral.tokens is not None and g.tokens is not None:
-        copy(g, Memory(firing, g.deferral.tokens), g.tokens, _kept_of_tokens(g))
+        copy(g, Memory(firing, g.deferral.tokens), g.tokens, tokens.kept_size(g))
     moved = None
     if g.deferral.region is not None:
         moved = carried.restore(g, Memory(firing, g.deferral.region))
@@ -366,12 +363,4 @@ def _require_input(g: Generation, inputs: Operand, arguments: Sequence[Operand],
 
 def _note_token(g: Generation) -> None:
     if g.tokens is not None:
-        from sonde.codegen.clauses import tokens  # few programs have any
-
         tokens.note_start(g)
-
-
-def _kept_of_tokens(g: Generation) -> int:
-    from sonde.codegen.clauses import tokens  # as above
-
-    return tokens.kept_size(g)

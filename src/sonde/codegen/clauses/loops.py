@@ -20,7 +20,8 @@ from sonde.codegen.basis.generation import Generation
 from sonde.codegen.basis.kernels import require_loops
 from sonde.codegen.basis.places import Memory
 from sonde.codegen.clauses import deferral, turns
-from sonde.codegen.expressions import clock
+from sonde.codegen.clauses import elements as clauses_elements
+from sonde.codegen.expressions import clock, elements
 from sonde.codegen.intermediate.ir import CallArgument, FunctionAddress, Imm, Reg, SlotAddress
 from sonde.codegen.records.parts import Looping, Parts
 from sonde.model import program as tree
@@ -68,10 +69,9 @@ def _call(g: Generation, part: Looping, name: str, environment: CallArgument) ->
     if isinstance(part.statement, tree.Loop):
         g.call("loop", Imm(g.shared.settings.maxloop + 1), FunctionAddress(name), environment, Imm(0))
         return
-    from sonde.codegen.expressions.elements import in_map  # few programs have it
 
     function = FunctionAddress(name)
-    in_map(g, part.statement.of, lambda map_: g.call("for_each_map_elem", map_, function, environment, Imm(0)))
+    elements.in_map(g, part.statement.of, lambda map_: g.call("for_each_map_elem", map_, function, environment, Imm(0)))
 
 
 @contextmanager
@@ -150,9 +150,7 @@ def _function(
     _restore(body, body.loop.memory)
     deferral.find_in_loop(body)
     if isinstance(part.statement, tree.Each):
-        from sonde.codegen.clauses import elements  # as above
-
-        elements.take(body, part.statement, element[1], element[2])
+        clauses_elements.take(body, part.statement, element[1], element[2])
     _iteration(body, part, parts)
     _ends(body)
     g.scratch.size = max(g.scratch.size, body.scratch.size)

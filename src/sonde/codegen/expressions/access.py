@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from sonde.codegen.basis import firing_records
 from sonde.codegen.basis.faults import BAD_ADDRESS, fault_or_go_on
 from sonde.codegen.basis.generation import Generation
 from sonde.codegen.basis.places import HeldInRegister, Memory, Place, Remote, Trusted
@@ -29,8 +30,6 @@ def load_bytes(g: Generation, place: Place, size: int, is_signed_: bool) -> Oper
     if isinstance(place, Trusted):
         loaded = g.b.load(place.base, place.offset, size, is_signed_, invariant=True)
         if g.firing_record is not None:
-            from sonde.codegen.basis import firing_records  # few programs record their firings
-
             address = g.b.alu("add", plain(g, place.base), Imm(place.offset))
             firing_records.value(g, firing_record.KERNEL, address, loaded, size)
         return loaded
@@ -64,8 +63,6 @@ def fetch_unchecked(g: Generation, place: Remote, memory: Memory, size: Operand)
     else:
         result = g.call("probe_read_kernel", g.argument_of(memory.base, memory.offset), size, address)
         if g.firing_record is not None:
-            from sonde.codegen.basis import firing_records  # few programs record their firings
-
             firing_records.read(g, firing_record.KERNEL, address, size, result, memory)
     good, bad = g.b.label(), g.b.label()
     g.b.branch("slt", result, Imm(0), bad, good)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from sonde.arch import registers
 from sonde.bpf import programs
 from sonde.codegen.basis.faults import BAD_ADDRESS, ILLEGAL_OPERATION, fault, fault_if
 from sonde.codegen.basis.generation import REPLAYS, Generation, Unsupported
@@ -11,7 +12,7 @@ from sonde.codegen.basis.identity import identity, process
 from sonde.codegen.basis.names import clause_number, probe_id
 from sonde.codegen.basis.places import Remote
 from sonde.codegen.basis.return_places import RETURNED
-from sonde.codegen.expressions import clock
+from sonde.codegen.expressions import clock, images, packet_access
 from sonde.codegen.expressions.access import as_number, load, plain
 from sonde.codegen.expressions.callers import HELPER, caller_at
 from sonde.codegen.expressions.integers import argument_number
@@ -159,7 +160,6 @@ def _caller(flags: int) -> Callable[[Generation, tree.Builtin], Operand]:
         places = {place for _, place in g.caller_at} if flags else set()
         if RETURNED not in places:
             return _second(g, flags)
-        from sonde.arch import registers  # few programs are at a return
 
         def counter() -> Operand:
             return g.b.load(g.ctx, registers.PROGRAM_COUNTER, 8, invariant=True)
@@ -195,15 +195,11 @@ def _target(g: Generation, e: tree.Builtin) -> Operand:
 
 
 def _pktlen(g: Generation, e: tree.Builtin) -> Operand:
-    from sonde.codegen.expressions.packet_access import passing_packet  # few programs are for packets
-
-    return passing_packet(g, e.name, e.position).length(g)
+    return packet_access.passing_packet(g, e.name, e.position).length(g)
 
 
 def _ifindex(g: Generation, e: tree.Builtin) -> Operand:
-    from sonde.codegen.expressions.packet_access import passing_packet  # as above
-
-    return passing_packet(g, e.name, e.position).interface(g)
+    return packet_access.passing_packet(g, e.name, e.position).interface(g)
 
 
 def _jiffies(g: Generation, e: tree.Builtin) -> Operand:
@@ -219,9 +215,7 @@ def _cgroup(g: Generation, e: tree.Builtin) -> Operand:
 
 
 def _image(g: Generation, e: tree.Builtin) -> Operand:
-    from sonde.codegen.expressions.images import image  # few programs name addresses of processes
-
-    return image(g)
+    return images.image(g)
 
 
 _VALUES: dict[str, Callable[[Generation, tree.Builtin], Operand]] = {

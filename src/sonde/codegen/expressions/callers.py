@@ -12,10 +12,12 @@ from __future__ import annotations
 
 from functools import partial
 
+from sonde.arch import instructions, registers
 from sonde.codegen.basis.generation import REPLAYS, Generation
 from sonde.codegen.basis.places import Memory
 from sonde.codegen.basis.ranges import by_index
 from sonde.codegen.basis.return_places import UNKNOWN
+from sonde.codegen.expressions import probed_returns
 from sonde.codegen.expressions.structures import member_offset, read_member
 from sonde.codegen.intermediate.ir import Imm, Operand, Reg
 
@@ -44,8 +46,6 @@ def user_stack(g: Generation, memory: Memory, size: int, flags: int) -> Operand:
 
 def _from_caller(g: Generation, memory: Memory, size: int, flags: int, distance: Operand) -> Operand:
     """The same where it is known how far above the stack pointer the caller's address is."""
-    from sonde.arch import registers  # most programs look at no stack
-
     result, missing, added, end = g.b.register(), g.b.label(), g.b.label(), g.b.label()
     stack = g.b.load(g.ctx, registers.STACK_POINTER, 8, invariant=True)
     slot = g.b.slot(8)
@@ -80,9 +80,7 @@ def _from_caller(g: Generation, memory: Memory, size: int, flags: int, distance:
 
 def _undo_return_probe(g: Generation, address: Reg, caller: Reg) -> None:
     """Put the true return address in the place of a trampoline's."""
-    from sonde.codegen.expressions.probed_returns import probed_returns  # few programs have callers
-
-    probed = None if g.shared.target.portable else probed_returns(g)
+    probed = None if g.shared.target.portable else probed_returns.probed_returns(g)
     if probed is None:
         return
     offsets = probed.offsets
@@ -95,8 +93,6 @@ def _undo_return_probe(g: Generation, address: Reg, caller: Reg) -> None:
 
 def _branch_if_added(g: Generation, caller: Operand, flags: int, added: int, missing: int) -> None:
     """Whether the kernel adds an address by itself."""
-    from sonde.arch import instructions  # as above
-
     if REPLAYS in g.shared.target.features:
         # Stacks that are completed here are those of the embedded engine, which adds nothing.
         g.b.jump(missing)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sonde.codegen.basis.generation import Generation
 from sonde.codegen.basis.places import Memory
+from sonde.codegen.expressions import whole_objects
 from sonde.codegen.expressions.access import copy, store, zero
 from sonde.codegen.expressions.stacks import stack_into
 from sonde.codegen.intermediate.ir import Imm
@@ -16,8 +17,6 @@ def place(g: Generation, e: tree.Compose) -> Memory:
     """The structure in temporary memory, which is never on the stack: members may be at any offset."""
     base = resolve(e.type)
     if isinstance(base, Array):
-        from sonde.codegen.expressions import whole_objects  # few programs have them
-
         return whole_objects.of_number(g, e)
     assert isinstance(base, Struct)
     size = whole_words(base.size)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sonde.codegen.basis.generation import Generation
-from sonde.codegen.expressions import strings
+from sonde.codegen.expressions import strings, whole_objects
 from sonde.codegen.expressions.integers import compared
 from sonde.codegen.intermediate.ir import Imm
 from sonde.model import program as tree
@@ -57,8 +57,6 @@ def _compare(g: Generation, e: tree.Binary, then: int, otherwise: int) -> None:
         strings.compare(g, e, then, otherwise)
         return
     if isinstance(resolve(e.left.type), (Array, Struct)):
-        from sonde.codegen.expressions import whole_objects  # few programs compare them
-
         whole_objects.compare(g, e, then, otherwise)
         return
     text = _compared_with_null(e)

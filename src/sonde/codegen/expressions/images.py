@@ -9,6 +9,7 @@ each mapping of code (`named_maps.GENERATIONS`).
 
 from __future__ import annotations
 
+from sonde.arch import pages
 from sonde.bpf import maps as kinds
 from sonde.codegen.basis.generation import REPLAYS, Generation
 from sonde.codegen.basis.identity import process
@@ -29,7 +30,6 @@ def image(g: Generation) -> Operand:
     offsets = _offsets(g)
     if offsets is None:
         return process(g)
-    from sonde.arch import pages  # programs without addresses of processes do without
 
     memory = g.b.load(g.current_task(), offsets[0], 8, invariant=True)
     vdso = g.b.choose("eq", memory, Imm(0), lambda: Imm(0), lambda: read_member(g, memory, offsets[1], 8))

@@ -6,11 +6,13 @@ has a `Cast` where it is to be one that the type holds, and what is stored keeps
 
 from __future__ import annotations
 
+from sonde.codegen.basis import kept_reads
 from sonde.codegen.basis.faults import DIVIDE_BY_ZERO, fault_if, fault_or_go_on
 from sonde.codegen.basis.generation import REPLAYS, Generation, Unsupported
 from sonde.codegen.basis.maps import NULL_MARK
 from sonde.codegen.basis.nullable import can_be_null
 from sonde.codegen.basis.places import Memory, Place, Remote, Trusted
+from sonde.codegen.expressions import processors
 from sonde.codegen.expressions.access import address_of, as_number, load, load_bits, plain
 from sonde.codegen.intermediate.arithmetic import signed
 from sonde.codegen.intermediate.ir import Imm, Operand, Reg
@@ -186,9 +188,7 @@ def address(g: Generation, e: tree.AddressOf) -> Operand:
 def from_place(g: Generation, e: tree.Expr) -> Operand:
     """The content of an lvalue: integers and pointers; of an array or structure its address."""
     if isinstance(e, tree.Index) and isinstance(e.object, tree.Builtin) and e.object.name == "uregs":
-        from sonde.codegen.expressions.processors import user_register  # few programs look at registers
-
-        return user_register(g, e)
+        return processors.user_register(g, e)
     base = resolve(e.type)
     place = g.place(e)
     if isinstance(base, (Array, Struct)):
@@ -205,9 +205,8 @@ def _load_of(g: Generation, e: tree.Expr, place: Place) -> Operand:
     """What is at the place of an expression."""
     if g.kept is None:
         return load(g, place, e.type)
-    from sonde.codegen.basis.kept_reads import load_once  # few programs are recorded so
 
-    return load_once(g, e, lambda: load(g, place, e.type))
+    return kept_reads.load_once(g, e, lambda: load(g, place, e.type))
 
 
 def _is_followed(type_: Type) -> bool:
@@ -222,9 +221,7 @@ def pointer_place(g: Generation, e: tree.Expr) -> Remote | Trusted | Memory:
             return Remote(plain(g, g.current_task()), 0)
         return Trusted(g.current_task(), 0)
     if isinstance(e, tree.Builtin) and e.name == "curcpu":
-        from sonde.codegen.expressions.processors import cpu_place  # as above
-
-        return cpu_place(g)
+        return processors.cpu_place(g)
     if isinstance(e, tree.Cast) and isinstance(resolve(e.operand.type), Pointer):
         inner = e.operand
         if isinstance(inner, tree.Argument) and _same_structure(e.type, inner.type):

@@ -9,6 +9,7 @@ from sonde.codegen.basis.generation import Generation
 from sonde.codegen.basis.names import probe_name
 from sonde.codegen.basis.places import Memory
 from sonde.codegen.basis.shapes import end_of
+from sonde.codegen.expressions import images, notations, stacks, strings
 from sonde.codegen.expressions.access import copy, store, zero
 from sonde.codegen.intermediate.ir import Imm, MapDescriptor, Reg
 from sonde.model import program as tree
@@ -23,35 +24,28 @@ def write_field(g: Generation, e: tree.Expr, field: Field, base: Memory) -> None
     if field.kind == "interned":
         store(g, memory, 4, probe_name(g, e.name) if isinstance(e, tree.Builtin) else g.value(_interned(g, e)))
     elif field.kind == "string":
-        from sonde.codegen.expressions.strings import characters_into  # many programs have none
-
-        characters_into(g, e, memory, whole_words(field.size))
+        strings.characters_into(g, e, memory, whole_words(field.size))
     elif field.kind == "long_string":
-        from sonde.codegen.expressions.strings import characters  # as above
-
         with g.released():
-            _append_string(g, *characters(g, e), memory)
+            _append_string(g, *strings.characters(g, e), memory)
     elif field.kind in ("stack", "ustack") or (field.kind == "bytes" and isinstance(e, tree.StackTrace)):
         assert isinstance(e, tree.StackTrace)
-        from sonde.codegen.expressions.stacks import stack_into  # few programs have them
 
-        stack_into(g, e, memory, field.size)
+        stacks.stack_into(g, e, memory, field.size)
     elif field.kind == "bytes":
         copy(g, g.place(e), memory, field.size)
     elif field.kind == "user_symbol":
         assert isinstance(e, tree.Call)
-        from sonde.codegen.expressions.images import image  # few programs keep stacks
 
-        store(g, memory, 8, image(g))
+        store(g, memory, 8, images.image(g))
         store(g, Memory(memory.base, memory.offset + 8), 8, g.value(e.arguments[0]))
     elif field.kind == "named":
         assert isinstance(e, tree.Call)
         store(g, memory, 8, g.value(e.arguments[1]))
     elif field.kind == "noted":
         assert isinstance(e, tree.Call)
-        from sonde.codegen.expressions.notations import noted_into  # few programs show memory as text
 
-        noted_into(g, e, memory)
+        notations.noted_into(g, e, memory)
     elif field.kind == "symbol":
         assert isinstance(e, tree.Call)
         store(g, memory, 8, g.value(e.arguments[0]))

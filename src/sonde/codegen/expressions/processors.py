@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sonde.arch import languages
 from sonde.bpf import maps as kinds
 from sonde.codegen.basis.generation import Generation, Unsupported
 from sonde.codegen.basis.places import Memory
@@ -37,8 +38,6 @@ def _chip(g: Generation, cpu: Operand) -> Operand:
 
 def user_register(g: Generation, e: tree.Index) -> Operand:
     """uregs[constant]: the registers the process had when it last entered the kernel."""
-    from sonde.arch import languages  # few programs look at registers
-
     assert isinstance(e.subscript, tree.Const)
     number = e.subscript.value
     if number not in languages.OUTSIDE:

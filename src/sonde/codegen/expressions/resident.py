@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sonde.bpf import programs
-from sonde.codegen.basis import outputs
+from sonde.codegen.basis import firing_records, outputs
 from sonde.codegen.basis.faults import ABSENT, BAD_ADDRESS, fault_or_go_on
 from sonde.codegen.basis.generation import Generation
 from sonde.codegen.basis.places import Memory
@@ -49,8 +49,6 @@ def read_user(
             _touch(g, g.b.alu("sub", g.b.alu("add", address, size), Imm(1)))
             g.b.move(result, g.call(helper, g.argument_of(memory.base, memory.offset), size, address))
     if g.firing_record is not None:
-        from sonde.codegen.basis import firing_records  # few programs record their firings
-
         kind = firing_record.USER_STRING if helper == "probe_read_user_str" else firing_record.USER
         end = g.b.label()
         if not is_asked:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from sonde.codegen.basis import firing_records
 from sonde.codegen.basis.generation import RAW_STACKS, REPLAYS, Generation
 from sonde.codegen.basis.places import Memory
 from sonde.codegen.basis.shapes import frames_of, glue_frames
-from sonde.codegen.expressions import callers
+from sonde.codegen.expressions import callers, images, unwinding
 from sonde.codegen.expressions.access import store, zero
 from sonde.codegen.expressions.callers import HELPER
 from sonde.codegen.intermediate.ir import Imm, Operand
@@ -26,9 +27,7 @@ def stack_into(g: Generation, e: StackTrace, memory: Memory, room: int) -> None:
     frames = frames_of(e, g.shared.settings)
     size = 8 * (frames if e.is_user or g.clause is None else frames + glue_frames(g.clause.probes))
     if e.is_user:
-        from sonde.codegen.expressions.images import image  # few programs keep stacks
-
-        store(g, memory, 8, image(g))
+        store(g, memory, 8, images.image(g))
         memory, room = Memory(memory.base, memory.offset + 8), room - 8
     if room > size:
         zero(g, Memory(memory.base, memory.offset + size), room - size)
@@ -56,8 +55,6 @@ def call_stack(g: Generation, memory: Memory, size: int, flags: int, is_mixed: b
         return g.call(HELPER, g.ctx, g.argument_of(memory.base, memory.offset), Imm(size), Imm(flags))
     got = _called_stack(g, memory, size, flags, is_mixed)
     if g.firing_record is not None:
-        from sonde.codegen.basis import firing_records  # few programs record their firings
-
         kind = firing_record.USER_STACK if flags & USER_STACK else firing_record.KERNEL_STACK
         firing_records.piece(g, kind, Imm(size), got, memory)
         if flags & USER_STACK:
@@ -68,9 +65,7 @@ def call_stack(g: Generation, memory: Memory, size: int, flags: int, is_mixed: b
 def _called_stack(g: Generation, memory: Memory, size: int, flags: int, is_mixed: bool) -> Operand:
     # One frame is where the process is.
     if flags & USER_STACK and size > 8 and g.shared.settings.unwinds_by_tables and HELPER not in g.lacks:
-        from sonde.codegen.expressions.unwinding import user_stack  # an import that most runs do without
-
-        return user_stack(g, memory, size, flags, is_mixed)
+        return unwinding.user_stack(g, memory, size, flags, is_mixed)
     if flags & USER_STACK:
         return callers.user_stack(g, memory, size, flags + _marks(g))
     if g.context.own_frames >= 0:

@@ -12,6 +12,8 @@ A member of a structure is neither padded nor NULL: it is read and written as wh
 
 from __future__ import annotations
 
+from sonde.arch import call_numbers
+from sonde.codegen.basis import firing_records
 from sonde.codegen.basis.faults import BAD_ADDRESS, fault_if, fault_or_go_on
 from sonde.codegen.basis.generation import Generation
 from sonde.codegen.basis.kernels import has_loops
@@ -20,6 +22,7 @@ from sonde.codegen.basis.names import is_name, name_text, names_of, only_text, p
 from sonde.codegen.basis.nullable import can_be_null
 from sonde.codegen.basis.places import Memory, Place, Remote
 from sonde.codegen.basis.shapes import COMM_SIZE, string_capacity
+from sonde.codegen.expressions import execname
 from sonde.codegen.expressions.access import INLINE_WORDS, address_of, by_space, copy, zero
 from sonde.codegen.expressions.integers import pointer_place
 from sonde.codegen.expressions.region import available
@@ -147,8 +150,6 @@ def store_text(g: Generation, text: bytes, memory: Memory, size: int) -> None:
 def builtin(g: Generation, e: tree.Expr, memory: Memory, size: int) -> None:
     assert isinstance(e, tree.Builtin)
     if e.name == "execname":
-        from sonde.codegen.expressions import execname  # not all programs ask for it
-
         execname.store(g, memory, size)
         if size > COMM_SIZE:
             zero(g, Memory(memory.base, memory.offset + COMM_SIZE), size - COMM_SIZE)
@@ -225,8 +226,6 @@ def read(g: Generation, place: Place, memory: Memory, size: int, length: int | N
         return
     result = g.call("probe_read_kernel_str", g.argument_of(memory.base, memory.offset), Imm(most), address)
     if g.firing_record is not None:
-        from sonde.codegen.basis import firing_records  # few programs record their firings
-
         firing_records.read(g, firing_record.KERNEL_STRING, address, Imm(most), result, memory)
     with g.b.when("slt", result, Imm(0)):
         fault_or_go_on(g, BAD_ADDRESS, address)
@@ -288,9 +287,8 @@ def _function_of(g: Generation, name: str, text: bytes) -> bytes | None:
     """What a system call is called as a probe, where descriptions may also use its own name, which this is."""
     if name != "probefunc" or not any(isinstance(each.firing, Syscall) for each in g.context.probes):
         return None
-    from sonde.arch.call_numbers import implemented_by  # few programs compare names
 
-    return implemented_by(text.decode(errors="surrogateescape")).encode() or None
+    return call_numbers.implemented_by(text.decode(errors="surrogateescape")).encode() or None
 
 
 def _equals_text(g: Generation, e: tree.Expr, text: bytes, equal: int, unequal: int) -> None:
@@ -308,11 +306,8 @@ def _equals_text(g: Generation, e: tree.Expr, text: bytes, equal: int, unequal: 
             g.b.branch("eq", probe_name(g, e.name), Imm(g.intern(each)), equal)
         g.b.branch("eq", probe_name(g, e.name), Imm(g.intern(found[-1])), equal, unequal)
         return
-    if isinstance(e, tree.Builtin) and e.name == "execname":
-        from sonde.codegen.expressions import execname  # as above
-
-        if execname.equals(g, text, equal, unequal):
-            return
+    if isinstance(e, tree.Builtin) and e.name == "execname" and execname.equals(g, text, equal, unequal):
+        return
     memory, size = in_memory(g, e)
     words = (len(text) + 8) // 8
     if words * 8 > size:

@@ -27,6 +27,7 @@ from sonde.codegen.basis.storage import (
     local_place,
     room,
 )
+from sonde.codegen.expressions import sample_members
 from sonde.codegen.expressions.access import as_number, load, store, untracked
 from sonde.codegen.expressions.integers import from_place, pointer_place
 from sonde.codegen.expressions.layout import key_memory, thread_serial
@@ -185,11 +186,8 @@ def object_place(g: Generation, e: tree.Expr) -> Place:
     if isinstance(e, tree.Deref):
         return pointer_place(g, e.pointer)
     if isinstance(e, tree.MemberOf):
-        if g.context.kind == programs.PERF_EVENT:
-            from sonde.codegen.expressions import sample_members  # most programs have no overflows
-
-            if sample_members.is_behind_context(e):
-                return sample_members.place(g, e)
+        if g.context.kind == programs.PERF_EVENT and sample_members.is_behind_context(e):
+            return sample_members.place(g, e)
         place = g.place(e.object)
         return place if e.member.bits else at(place, e.member.offset // 8)
     if isinstance(e, tree.Argument):

@@ -12,6 +12,7 @@ from collections.abc import Callable, Container, Iterable, Sequence
 from sonde.bpf import probe_context
 from sonde.codegen.basis.repeating import reads_process
 from sonde.codegen.basis.uses import arguments_used, follows_arguments, locates, typed_arguments
+from sonde.codegen.firings import static
 from sonde.model.probe import OVERFLOWS, Probe, RawTracepoint, StaticProbe, Syscall, Uprobe
 from sonde.model.program import Act, Builtin, Call, Clause, StackTrace
 from sonde.model.walk import nodes
@@ -130,9 +131,8 @@ def attached(probe: Probe) -> list[Probe]:
     """The probe as it is attached to."""
     if not isinstance(probe.firing, StaticProbe):
         return [probe]
-    from sonde.codegen.firings.static import at_sites  # most programs have none
 
-    return at_sites(probe, probe.firing)
+    return static.at_sites(probe, probe.firing)
 
 
 def divided(

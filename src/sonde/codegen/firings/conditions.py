@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from sonde.codegen.firings import adapters
 from sonde.model.probe import RawTracepoint
 from sonde.model.program import Binary, Call, Clause, Expr
 from sonde.model.types import INT
@@ -55,13 +56,11 @@ def _is_one_probe(own: Sequence[Clause]) -> bool:
 
 
 def _can_be_apart(clause: Clause, clauses: Sequence[Clause]) -> bool:
-    from sonde.codegen.firings.adapters import can_be_general, looks  # only engines with general probes need it
-
     bare = clause._replace(condition=None)
     return (
         isinstance(clause.probes[0].firing, RawTracepoint)
         and not any(isinstance(node, Call) for node in below(clause.condition))
-        and can_be_general(clause.probes[0], looks((bare,)))
+        and adapters.can_be_general(clause.probes[0], adapters.looks((bare,)))
         and any(_says_as_much(bare, other) for other in clauses)
     )
 

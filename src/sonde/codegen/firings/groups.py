@@ -4,11 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence, Set
 
-from sonde.codegen.basis import return_places
+from sonde.codegen.basis import repeating, return_places
 from sonde.codegen.basis.generation import RECORDS, REPLAYS, Context
 from sonde.codegen.basis.kernels import has_prepare_exec
 from sonde.codegen.basis.return_places import ReturnPlace
 from sonde.codegen.basis.uses import arguments_used, follows, follows_arguments, samples, uses_arguments
+from sonde.codegen.firings import (
+    adapters,
+    attachment,
+    everywhere,
+    iterator,
+    overflow,
+    packet,
+    resumed,
+    static,
+    syscall,
+    tracepoint,
+    uprobe,
+)
+from sonde.codegen.firings import general as firings_general
 from sonde.codegen.firings.internal import InternalContext
 from sonde.model.errors import NO_PROBE, UNAVAILABLE, Position, SourceError
 from sonde.model.probe import (
@@ -112,8 +126,6 @@ def group(
         own_clauses = tuple(c for c in clauses if id(c) in members[shape])
         caller_at = _caller_at([probes], own_clauses, features, return_place)
         if isinstance(probes[0].firing, KernelFunction):
-            from sonde.codegen.firings import attachment
-
             contexts = attachment.contexts(probes, own_clauses, signature, target)
         elif isinstance(probes[0].firing, KernelIterator):
             contexts = [_iterator(probes[0], signature)]
@@ -143,8 +155,6 @@ def _general(
     their program has, if not their own."""
     if _GENERAL not in features or not (conditions or _are_mixed(fired)):
         return [], {}
-    from sonde.codegen.firings import adapters
-    from sonde.codegen.firings.general import GeneralContext, Way
 
     def caller(probe: Probe, own: Sequence[Clause]) -> int | None:
         return return_places.place_of(probe, own, features, return_place)
@@ -158,9 +168,10 @@ def _general(
             alike.setdefault(adapters.own_program(probe, caller(probe, clauses)), []).append(probe)
         by_way = sorted(alike.values(), key=lambda own: -adapters.converted(adapters.kind_of(own[0])))
         ways = [
-            Way(_context(("",), own, fields, features), adapters.converted(adapters.kind_of(own[0]))) for own in by_way
+            firings_general.Way(_context(("",), own, fields, features), adapters.converted(adapters.kind_of(own[0])))
+            for own in by_way
         ]
-        called = GeneralContext(ways)
+        called = firings_general.GeneralContext(ways)
         caller_at = _caller_at(by_way, clauses, features, return_place)
         groups.append(ProgramGroup(f"general{number}", called, clauses, caller_at=caller_at, is_called=True))
         places = dict(zip(called.probes, called.index.places, strict=True))
@@ -217,19 +228,18 @@ def divided(each: ProgramGroup) -> list[ProgramGroup]:
         ids = {probe.id}
         own = tuple(clause for clause in each.clauses if not ids.isdisjoint(other.id for other in clause.probes))
         sets.setdefault(own, []).append(probe)
-    from sonde.codegen.firings.overflow import OverflowContext
 
     return [
-        ProgramGroup(f"{each.name[:12]}_{number}", OverflowContext(tuple(probes)), own, caller_at=each.caller_at)
+        ProgramGroup(
+            f"{each.name[:12]}_{number}", overflow.OverflowContext(tuple(probes)), own, caller_at=each.caller_at
+        )
         for number, (own, probes) in enumerate(sets.items())
     ]
 
 
 def _read_a_process(clauses: Sequence[Clause]) -> bool:
-    from sonde.codegen.basis.repeating import reads_process  # of entries of system calls
-
     # What is kept besides is not waited for.
-    return any(reads_process(each) for each in clauses if not each.keeps)
+    return any(repeating.reads_process(each) for each in clauses if not each.keeps)
 
 
 def _deferring(groups: Sequence[ProgramGroup], target: Target) -> list[ProgramGroup]:
@@ -240,11 +250,9 @@ def _deferring(groups: Sequence[ProgramGroup], target: Target) -> list[ProgramGr
     for each in groups:
         may_defer = _is_entry(each.context) and _read_a_process(each.clauses)
         if may_defer and _APART not in target.features:
-            from sonde.codegen.firings.resumed import ResumedContext
-
             probes = each.context.probes
             execs = any(isinstance(p.firing, Syscall) and p.firing.name in EXECS for p in probes)
-            context = ResumedContext(probes, each.context.index, execs and has_prepare_exec(target))
+            context = resumed.ResumedContext(probes, each.context.index, execs and has_prepare_exec(target))
             made.append(ProgramGroup(f"r{each.name}"[:15], context, each.clauses, True))
             others.append(each._replace(may_defer=True))
         else:
@@ -276,7 +284,6 @@ def _fired(
     if isinstance(firing, Packet):
         return [probe._replace(firing=firing._replace(hook=_hook(firing, features, xdp)))]
     if isinstance(firing, StaticProbe):
-        from sonde.codegen.firings.static import expanded
 
         def caller(site: StaticSite) -> int | None:
             return (
@@ -289,7 +296,7 @@ def _fired(
         used = everything if RECORDS in features else arguments_used(clauses)
         if RECORDS not in features and all(len(each.probes) == 1 for each in clauses):
             _require_arguments(probe, firing, used, clauses[0].position)
-        return expanded(probe, firing, used, caller)
+        return static.expanded(probe, firing, used, caller)
     if isinstance(firing, Tracepoint) and firing.is_tracepoint and not uses_arguments(clauses):
         return [probe._replace(firing=RawTracepoint(firing.name))]
     return [probe]
@@ -326,9 +333,7 @@ def _shape(
     if isinstance(firing, Syscall):
         return ("syscall", firing.is_return, which if _APART in features else ())
     if isinstance(firing, Timer) and _GENERAL not in features:
-        from sonde.codegen.firings.overflow import sample_fields
-
-        return ("clock", samples(clauses), sample_fields(clauses))
+        return ("clock", samples(clauses), overflow.sample_fields(clauses))
     if isinstance(firing, OVERFLOWS):
         return ("overflow", which)
     if isinstance(firing, Packet):
@@ -369,8 +374,6 @@ def _name(probes: Sequence[Probe], number: int) -> str:
 
 
 def _everywhere(probes: Sequence[Probe], clauses: Sequence[Clause], target: Target) -> Context:
-    from sonde.codegen.firings.everywhere import EverywhereContext
-
     if "uprobe_cookie" not in target.features:
         text = (
             f"{probes[0]}: the kernel does not tell static probes of all processes apart, for this user: that takes "
@@ -379,15 +382,13 @@ def _everywhere(probes: Sequence[Probe], clauses: Sequence[Clause], target: Targ
         if target.portable:
             text = f"{probes[0]} is for all processes, and cannot be saved: not every kernel tells their probes apart"
         raise SourceError(NO_PROBE, text, clauses[0].position, "name the process: python$target with -c or -p")
-    return EverywhereContext(tuple(probes), arguments_used(clauses), "uprobe_multi" in target.features)
+    return everywhere.EverywhereContext(tuple(probes), arguments_used(clauses), "uprobe_multi" in target.features)
 
 
 def _iterator(probe: Probe, signature: Signature) -> Context:
-    from sonde.codegen.firings.iterator import IteratorContext
-
     kind = signature(probe)
     assert kind is not None, "iterators are known by their functions"
-    return IteratorContext(probe, kind)
+    return iterator.IteratorContext(probe, kind)
 
 
 def _context(shape: tuple[object, ...], probes: Sequence[Probe], fields: Fields, features: Set[str]) -> Context:
@@ -395,28 +396,17 @@ def _context(shape: tuple[object, ...], probes: Sequence[Probe], fields: Fields,
     if isinstance(firing, Internal):
         return InternalContext(probes[0])
     if isinstance(firing, Syscall):
-        from sonde.codegen.firings.syscall import SyscallContext
-
-        return SyscallContext(tuple(probes), _APART in features, _NATIVE in features)
+        return syscall.SyscallContext(tuple(probes), _APART in features, _NATIVE in features)
     if isinstance(firing, OVERFLOWS):
-        from sonde.codegen.firings.overflow import OverflowContext
-
-        return OverflowContext(tuple(probes))
+        return overflow.OverflowContext(tuple(probes))
     if isinstance(firing, Packet):
-        from sonde.codegen.firings.packet import PacketContext
-
-        return PacketContext(tuple(probes))
+        return packet.PacketContext(tuple(probes))
     if isinstance(firing, Uprobe):
-        from sonde.codegen.firings.uprobe import UprobeContext
-
-        return UprobeContext(tuple(probes), "uprobe_multi" in features)
+        return uprobe.UprobeContext(tuple(probes), "uprobe_multi" in features)
     if isinstance(firing, StaticProbe):
-        from sonde.codegen.firings.static import StaticContext
-
-        return StaticContext(tuple(probes), "uprobe_multi" in features)
-    from sonde.codegen.firings.tracepoint import RawTracepointContext, TracepointContext
+        return static.StaticContext(tuple(probes), "uprobe_multi" in features)
 
     if isinstance(firing, RawTracepoint):
-        return RawTracepointContext(tuple(probes), by_btf=shape[0] == "typed")
+        return tracepoint.RawTracepointContext(tuple(probes), by_btf=shape[0] == "typed")
     assert isinstance(firing, Tracepoint)
-    return TracepointContext(tuple(probes), fields)
+    return tracepoint.TracepointContext(tuple(probes), fields)

@@ -7,12 +7,22 @@ from sonde.codegen.basis.faults import ILLEGAL_OPERATION, fault_if
 from sonde.codegen.basis.generation import Generation, Unsupported
 from sonde.codegen.basis.kernels import require_loops
 from sonde.codegen.basis.places import Memory, Remote, Trusted
+from sonde.codegen.expressions import assignments
 from sonde.codegen.expressions.access import address_of, fetch, fetch_available, store, zero
 from sonde.codegen.expressions.integers import pointer_place, source_of
 from sonde.codegen.expressions.layout import write_field
 from sonde.codegen.intermediate.ir import Imm
-from sonde.codegen.records import speculations, writing
+from sonde.codegen.records import (
+    aggregations,
+    captured_packets,
+    captures,
+    interventions,
+    kernel_log,
+    speculations,
+    writing,
+)
 from sonde.codegen.records.plan import CONSUMER_ACTIONS
+from sonde.codegen.routines import waiting
 from sonde.model import program as tree
 from sonde.model.errors import UNSUPPORTED, SourceError
 from sonde.model.named_maps import DRAINING, STATE_ACTIVITY, STATE_STATUS
@@ -36,16 +46,13 @@ def evaluate(g: Generation, s: tree.Statement) -> None:
 
 def _effect(g: Generation, e: tree.Expr) -> None:
     base = resolve(e.type)
-    if isinstance(e, (tree.Assign, tree.Increment)):
-        from sonde.codegen.expressions.assignments import assign, assign_object, increment  # as in `handlers`
-
     if isinstance(e, tree.Assign):
         if isinstance(base, (String, Struct, Array)):
-            assign_object(g, e)
+            assignments.assign_object(g, e)
         else:
-            assign(g, e)
+            assignments.assign(g, e)
     elif isinstance(e, tree.Increment):
-        increment(g, e)
+        assignments.increment(g, e)
     elif isinstance(e, tree.Comma):
         _effect(g, e.left)
         _effect(g, e.right)
@@ -64,9 +71,8 @@ def _effect(g: Generation, e: tree.Expr) -> None:
 
 def aggregate(g: Generation, s: tree.Statement) -> None:
     assert isinstance(s, tree.Aggregate)
-    from sonde.codegen.records.aggregations import aggregate
 
-    aggregate(g, s)
+    aggregations.aggregate(g, s)
 
 
 def _record(g: Generation, *values: tree.Expr | None) -> None:
@@ -158,12 +164,8 @@ def act(g: Generation, s: tree.Statement) -> None:
     if s.name in CONSUMER_ACTIONS:
         _record(g, *s.arguments)
     elif s.name == "pcap":
-        from sonde.codegen.records import captured_packets  # few programs have it
-
         captured_packets.record(g, s)
     elif s.name == "capture":
-        from sonde.codegen.records import captures  # few programs have it
-
         captures.record(g, s)
     elif s.name == "raise":
         # A second argument asks for the thread alone.
@@ -171,14 +173,10 @@ def act(g: Generation, s: tree.Statement) -> None:
     elif s.name == "stop":
         g.call("send_signal", Imm(_SIGSTOP))
     elif s.name in ("inject", "delay"):
-        from sonde.codegen.records import interventions  # few programs have them
-
         interventions.act(g, s)
     elif s.name == "override":
         g.call("override_return", g.ctx, g.value(s.arguments[0]))
     elif s.name == "printk":
-        from sonde.codegen.records import kernel_log  # as above
-
         kernel_log.write(g, s)
     elif s.name == "chill":
         _chill(g, s)
@@ -193,9 +191,7 @@ def act(g: Generation, s: tree.Statement) -> None:
 
 def _chill(g: Generation, s: tree.Act) -> None:
     """Keep the CPU busy; more of it than there may be is a fault."""
-    from sonde.codegen.routines.waiting import CHILLED, SIZE  # few programs have it
-
     require_loops(g, "chill()", s.position)
-    g.shared.maps.add(MapSpec(CHILLED, kinds.PERCPU_ARRAY, 4, SIZE, 1))
+    g.shared.maps.add(MapSpec(waiting.CHILLED, kinds.PERCPU_ARRAY, 4, waiting.SIZE, 1))
     refused = g.routine("chill", g.b.in_register(g.value(s.arguments[0])))
     fault_if(g, "ne", refused, Imm(0), ILLEGAL_OPERATION, Imm(0))

@@ -11,6 +11,7 @@ from sonde.codegen.basis.generation import Generation
 from sonde.codegen.expressions.layout import key_memory
 from sonde.codegen.intermediate.ir import Imm, Operand, Reg
 from sonde.codegen.records.aggregation_maps import element_words, has_extent, has_mark, words
+from sonde.codegen.routines import extremes
 from sonde.model import program as tree
 from sonde.model.aggregating import EXTENT_WORDS
 from sonde.model.program import Aggregation
@@ -112,9 +113,7 @@ def _max(g: Generation, a: Aggregation, at: Reg, value: Operand, increment: Oper
 
 def _raise_to(g: Generation, at: Reg, encoded: Operand) -> None:
     """Make the second word at least `encoded` (unsigned), and count."""
-    from sonde.codegen.routines.extremes import raise_to  # most programs count
-
-    raise_to(g.b, at, 8, g.b.in_register(encoded))
+    extremes.raise_to(g.b, at, 8, g.b.in_register(encoded))
     g.b.atomic_add(at, 0, Imm(1))
 
 

@@ -6,6 +6,7 @@ knows that it is one it puts all of it behind the record. Otherwise what is in p
 
 from __future__ import annotations
 
+from sonde.codegen.basis import firing_records
 from sonde.codegen.basis.faults import BAD_ADDRESS, fault
 from sonde.codegen.basis.generation import REPLAYS, Generation, Unsupported
 from sonde.codegen.basis.places import Memory, Remote
@@ -43,8 +44,6 @@ def record(g: Generation, s: tree.Act) -> None:
     g.b.store(base, captured.offset, captured.size, linear)
     result = g.call("probe_read_kernel", g.argument_of(base, data.offset), linear, start)
     if g.firing_record is not None:
-        from sonde.codegen.basis import firing_records  # few programs record their firings
-
         firing_records.read(g, firing_record.KERNEL, start, linear, result, Memory(base, data.offset))
     with g.b.when("slt", result, Imm(0)):
         fault(g, BAD_ADDRESS, start)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from sonde.bpf import maps as kinds
 from sonde.codegen.basis.generation import Generation
 from sonde.codegen.intermediate.ir import Imm, MapDescriptor, Operand, Reg, SlotAddress
+from sonde.codegen.routines import speculations
 from sonde.model import program as tree
 from sonde.model.named_maps import SPECULATING, SPECULATION_COUNTS, SPECULATIONS
 from sonde.model.spec import MapSpec
@@ -21,15 +22,13 @@ COUNT, _SIZE = 0, 8
 
 def new(g: Generation, _e: tree.Call) -> Operand:
     """speculation(): the number of a free one, 0 if there is none."""
-    from sonde.codegen.routines.speculations import BUSY  # few programs have speculations
-
     if g.shared.settings.records:
         return Imm(1)
     _maps(g)
     taken = g.routine(f"speculation_{g.shared.settings.nspec}")
     result = g.b.copy(Imm(0))
     busy, rest, none, end = g.b.label(), g.b.label(), g.b.label(), g.b.label()
-    g.b.branch("eq", taken, Imm(BUSY), busy, rest)
+    g.b.branch("eq", taken, Imm(speculations.BUSY), busy, rest)
     g.b.place(busy)
     g.count("busy_speculations")
     g.b.jump(end)

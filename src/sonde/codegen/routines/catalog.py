@@ -11,6 +11,7 @@ from sonde.codegen.routines import (
     characters,
     components,
     extremes,
+    firing_pieces,
     frame_descriptions,
     gathering,
     json_values,
@@ -19,12 +20,14 @@ from sonde.codegen.routines import (
     packet_headers,
     paths,
     processes,
+    python_frames,
     searching,
     sites,
     speculations,
     strings,
     texts,
     tokens,
+    totals,
     unwinding,
     waiting,
 )
@@ -104,8 +107,6 @@ def routine(name: str) -> BpfFunction:
     if name.startswith("unwind_"):
         return _unwinding(name)
     if name.startswith("python_"):
-        from sonde.codegen.routines import python_frames  # few programs look at stacks
-
         return python_frames.routine(name)
     if name.startswith("firing_"):
         return _of_records(name)
@@ -122,8 +123,6 @@ def routine(name: str) -> BpfFunction:
 
 
 def _of_elements(name: str) -> BpfFunction:
-    from sonde.codegen.routines import totals  # few programs look at what they have counted
-
     if name.startswith("visit_"):
         return totals.visit(name)
     _, shape, map_name = name.split("_", 2)
@@ -131,8 +130,6 @@ def _of_elements(name: str) -> BpfFunction:
 
 
 def _of_records(name: str) -> BpfFunction:
-    from sonde.codegen.routines import firing_pieces  # few programs record their firings
-
     _, what, kind = name.split("_")
     made = {"piece": firing_pieces.piece, "value": firing_pieces.value, "stack": firing_pieces.stack}
     return made[what](name, int(kind))

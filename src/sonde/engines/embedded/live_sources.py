@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from sonde.engines.embedded import cpu_times
 from sonde.engines.embedded.events import Events
 from sonde.engines.embedded.followed import FollowedGroup, adopt_present, present_threads, require_native
 from sonde.engines.embedded.program_world import ProgramWorld
 from sonde.engines.embedded.remarks import Remarks
-from sonde.engines.embedded.sources import firings
+from sonde.engines.embedded.sources import (
+    filed_packets,
+    firings,
+    packet_hooks,
+    sampling,
+    stopped_samples,
+    switching,
+    user_probes,
+)
 from sonde.engines.embedded.sources.contexts import Contexts
 from sonde.engines.embedded.sources.stops import Handler, Hooks, Record, StopSource
 from sonde.engines.embedded.sources.tail_callees import TailCallees
@@ -66,10 +75,8 @@ class LiveSources:
         world, access = self._world, self._world.access
         contexts = Contexts(world.memory, world.environment, world.buffers, access.tap)
         if firings.has_user_probes(world.spec):
-            from sonde.engines.embedded.sources.user_probes import UserProbes  # most runs do without
-
             traced = {each.pid for each in self._followed.members} if self._followed else set[int]()
-            self._user_probes = UserProbes(world.spec, world.programs, contexts, traced, access.reads_more)
+            self._user_probes = user_probes.UserProbes(world.spec, world.programs, contexts, traced, access.reads_more)
         shots = firings.shots(world.programs, contexts)
         stops = self._stops = StopSource(access.threads, world.environment, shots, world.buffers, self._hooks())
         if access.images is not None:
@@ -94,10 +101,8 @@ class LiveSources:
         sampled = [n for n, clock in enumerate(clocks) if clock.samples and n not in stopped]
         events = None
         if access.sampled is not None:
-            from sonde.engines.embedded.sources.sampling import open_events  # most runs do without
-
             callees, is_recorded = TailCallees(world.spec), world.samples is not None
-            events = open_events(
+            events = sampling.open_events(
                 [clocks[n] for n in sampled], callees, lambda: present_threads(self._followed), is_recorded,
                 access.reads_more, int(firings.has_switches(world.spec)),
             )  # fmt: skip
@@ -108,17 +113,15 @@ class LiveSources:
         if access.tap is not None and clocks:
             self._timers.fire = access.tap.clock(self._timers.fire, clocks)
         if events is not None and access.sampled is not None:
-            from sonde.engines.embedded.sources.sampling import Sampling  # likewise
-
-            self._sampling = Sampling(
+            self._sampling = sampling.Sampling(
                 events, access.sampled, world.environment, world.buffers, self._timers, stops.running_task
             )
             self._sampling.watch(stops.handlers)
         if stopped:
-            from sonde.engines.embedded.sources.stopped_samples import Periods, StoppedSamples  # likewise
-
-            self._periods = Periods()
-            samples = self._stopped_samples = StoppedSamples(self._timers, world.environment, self._periods)
+            self._periods = stopped_samples.Periods()
+            samples = self._stopped_samples = stopped_samples.StoppedSamples(
+                self._timers, world.environment, self._periods
+            )
             exiting = stops.handlers[EXIT]
 
             def end(record: Record) -> None:
@@ -131,17 +134,15 @@ class LiveSources:
         """See threads get CPUs, and run onto breakpoints, where programs have to do with that."""
         world, access = self._world, self._world.access
         if firings.has_switches(world.spec):
-            from sonde.engines.embedded.sources.switching import Switching, open_switches  # most runs do without
-
             others = len(self._sampling.events.wanted.events) if self._sampling is not None else 0
-            switches = open_switches(world.spec, present_threads(followed), others)
-            self._switching = Switching(switches, access.threads.by_tid, stops.fire)
+            switches = switching.open_switches(world.spec, present_threads(followed), others)
+            self._switching = switching.Switching(switches, access.threads.by_tid, stops.fire)
             self._switching.watch(stops.handlers)
             self._plan = self._plan._replace(events=self._plan.events | {FORK})
         if self._user_probes is not None:
-            from sonde.engines.embedded.sources.user_probes import FiringWorld  # likewise
-
-            firing = FiringWorld(world.environment, world.buffers, access.structures, access.places, access.fetched)
+            firing = user_probes.FiringWorld(
+                world.environment, world.buffers, access.structures, access.places, access.fetched
+            )
             self._user_probes.watch(stops.handlers, stops.task, firing)
 
     def _remark(self, handlers: dict[int, Handler], remarks: Remarks) -> None:
@@ -180,8 +181,6 @@ class LiveSources:
                 raise AbortedError(str(error)) from None
         self._timers.start()
         if self._periods is not None or self._sampling is not None:
-            from sonde.engines.embedded import cpu_times  # likewise
-
             used = {tid: cpu_times.used(tid) for tid in present_threads(self._followed)}
             if self._periods is not None:
                 self._periods.start(used)
@@ -264,16 +263,14 @@ _LARGEST_RECORD = 1 << 16
 """Bytes of a record with its packet."""
 
 
-def _packets(world: ProgramWorld, file: str, realtime_offset: int) -> FiledPackets:
+def _packets(world: ProgramWorld, file: str, realtime_offset: int) -> filed_packets.FiledPackets:
     """The packets of the file. Raises EngineError where there is none."""
     # imports that most runs do without
-    from sonde.engines.embedded.sources.filed_packets import FiledPackets
-    from sonde.engines.embedded.sources.packet_hooks import DeviceHooks
 
     if not file:
         raise EngineError("the embedded engine has packets of a file alone: name one with --packets FILE.pcapng")
-    hooks = DeviceHooks(world.programs, world.memory, world.environment, world.access.tap)
+    hooks = packet_hooks.DeviceHooks(world.programs, world.memory, world.environment, world.access.tap)
     # All that a packet may record is to find room: what is there is read before the next one, if it has to be.
     most = max(len(world.spec.records), len(world.spec.programs), 1) * _LARGEST_RECORD
-    return FiledPackets(file, hooks, world.environment, realtime_offset,
+    return filed_packets.FiledPackets(file, hooks, world.environment, realtime_offset,
                         lambda: world.maps.is_enough(False) or world.maps.lacks(most))  # fmt: skip

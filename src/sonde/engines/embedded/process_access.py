@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sonde.arch import address_space
 from sonde.engines.embedded.followed import FollowedGroup
-from sonde.engines.embedded.sources import firings
+from sonde.engines.embedded.sources import firing_tap, firings, images, sampling, stopped_samples, table_stacks
 from sonde.engines.embedded.sources.buffers import Buffers
 from sonde.engines.embedded.sources.fetched import FetchedMemory
 from sonde.engines.embedded.sources.stack import walker
@@ -21,9 +21,6 @@ from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sonde.engines.base import FiringKeeper
-    from sonde.engines.embedded.sources.firing_tap import FiringTap
-    from sonde.engines.embedded.sources.images import ImageEvents
-    from sonde.engines.embedded.sources.sampling import SampledMemory
 
 
 class ProcessAccess:
@@ -42,41 +39,33 @@ class ProcessAccess:
         self.plan = _plan(spec, followed, self.reads_more, keeper is not None)
         read = remote.read
         self.stops_samples = False
-        self.sampled: SampledMemory | None = None
+        self.sampled: sampling.SampledMemory | None = None
         if followed is not None and firings.has_samples(spec):
-            from sonde.engines.embedded.sources.stopped_samples import look_at_threads  # most runs do without
-
-            self.stops_samples = followed.stops_samples and (self.reads_more or look_at_threads(spec))
+            self.stops_samples = followed.stops_samples and (self.reads_more or stopped_samples.look_at_threads(spec))
             if self.stops_samples:
                 self.plan = self.plan._replace(registers=True, events=self.plan.events | {EXIT}, times=True)
         if followed is not None and firings.has_samples(spec, not self.stops_samples):
-            from sonde.engines.embedded.sources.sampling import SampledMemory  # most runs do without
-
             self.plan = self.plan._replace(events=self.plan.events | {EXIT}, times=True)
-            self.sampled = SampledMemory(remote.read)
+            self.sampled = sampling.SampledMemory(remote.read)
             read = self.sampled.read
         walk = walker(buffers.registers, read, address_space.own_address_space().user_end, self.sampled is None)
-        self.images: ImageEvents | None = None
+        self.images: images.ImageEvents | None = None
         if followed is not None and (_tells_addresses(spec) or self.reads_more):
-            from sonde.engines.embedded.sources.images import ImageEvents  # likewise
-
-            self.images = ImageEvents(
+            self.images = images.ImageEvents(
                 lambda tid: self.threads.by_tid.get(tid),
                 lambda process, generation: self.threads.set_generation(process, generation),
             )
             if keeper is not None and keeper.walks_tables:
-                from sonde.engines.embedded.sources.table_stacks import table_walker  # likewise
-
-                walk = table_walker(buffers.registers, read, self.images, lambda tid: self.threads.by_tid.get(tid))
+                walk = table_stacks.table_walker(
+                    buffers.registers, read, self.images, lambda tid: self.threads.by_tid.get(tid)
+                )
             walk = self.images.walking(walk)
         self.places = followed.tracees.fetched() if followed else memoryview(b"")
         self.fetched = FetchedMemory(read, self.places, self.plan.fetches)
         thread = ThreadAccess(self.fetched.read, remote.write, walk)
-        self.tap: FiringTap | None = None
+        self.tap: firing_tap.FiringTap | None = None
         if keeper is not None:
-            from sonde.engines.embedded.sources.firing_tap import FiringTap  # most runs record nothing
-
-            self.tap = FiringTap(keeper, spec, memory, buffers, self.images)
+            self.tap = firing_tap.FiringTap(keeper, spec, memory, buffers, self.images)
             thread = ThreadAccess(self.tap.reading(thread.read), remote.write, self.tap.walking(walk))
         self.structures = Structures(memory)
         self.threads = Threads(self.structures, buffers.registers_at, thread)
@@ -93,9 +82,7 @@ def _plan(spec: TracingSpec, followed: FollowedGroup | None, reads_more: bool, r
         # the guardian stays for its sake, and is asked.
         plan = plan._replace(events=plan.events | {FORK})
     if followed is not None and (_tells_addresses(spec) or reads_more):
-        from sonde.engines.embedded.sources.images import with_images  # most runs do without
-
-        plan = with_images(plan)
+        plan = images.with_images(plan)
     if firings.has_user_probes(spec):
         plan = plan._replace(maps=FILES)
     if firings.awaits_files(spec):

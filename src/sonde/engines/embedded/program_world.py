@@ -6,8 +6,10 @@ import os
 import time
 
 from sonde.bpf.helpers import CPU_TIME, PROBE_NAME
+from sonde.engines.embedded import cpu_times
 from sonde.engines.embedded.process_access import ProcessAccess
 from sonde.engines.embedded.session_maps import SessionMaps
+from sonde.engines.embedded.sources import firing_tap, sample_ring
 from sonde.engines.embedded.sources.buffers import Buffers
 from sonde.engines.embedded.sources.interventions import Interventions
 from sonde.engines.embedded.sources.signalling import send_signal
@@ -18,6 +20,7 @@ from sonde.machine.system import monotonic_ns
 from sonde.model.errors import EngineError
 from sonde.model.named_maps import SPECULATIONS
 from sonde.model.spec import ProgramSpec, TracingSpec, has_samples
+from sonde.runtime import files
 from sonde.runtime.environment import Environment
 from sonde.runtime.machine.memory import MachineMemory
 from sonde.runtime.programs.ready import ReadyProgram, called_helpers, prepare
@@ -85,9 +88,7 @@ class ProgramWorld:
         if _calls(spec.programs, PROBE_NAME):
             environment.probe_names = {each.id: each.name.encode() for each in spec.probes}
         if has_samples(spec):
-            from sonde.engines.embedded.sources.sample_ring import SampleRing  # most programs let none through
-
-            self.samples = SampleRing(environment, sample_bytes)
+            self.samples = sample_ring.SampleRing(environment, sample_bytes)
 
     def run_internal(self, program: str) -> None:
         """Run a program of BEGIN or END to its end. Raises EngineError."""
@@ -103,16 +104,11 @@ class ProgramWorld:
         tap.internal(program, ready.run, buffers.arguments_at)
 
     def _record_files(self, tap: FiringTap) -> None:
-        from sonde.engines.embedded.sources.firing_tap import NotedFiles  # most runs record nothing
-        from sonde.runtime.files import FilesOfTasks  # few programs look at files
-
         tap.environment = self.environment
         self.environment.note_result = tap.note_result
-        self.environment.files = NotedFiles(FilesOfTasks(self.environment), tap)
+        self.environment.files = firing_tap.NotedFiles(files.FilesOfTasks(self.environment), tap)
 
     def _look_at_cpu_times(self) -> None:
-        from sonde.engines.embedded import cpu_times  # an import that most runs do without
-
         cpu_times.require()
         self.own.cpu_before = time.thread_time_ns()
         self.access.threads.cpu_used = cpu_times.used

@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 
+from sonde.engines.embedded import perf_outputs, record_rings
 from sonde.engines.kernel.ring import KernelRing
 from sonde.model.errors import EngineError
 from sonde.model.named_maps import PERF_RINGS, PRINTED, PRINTED_LOST, PRINTED_RECORD, UNWIND_WANTED
 from sonde.model.spec import TracingSpec, element_name
 from sonde.runtime.machine.memory import MachineMemory
+from sonde.runtime.maps import hash as maps_hash
+from sonde.runtime.maps import object_array
 from sonde.runtime.maps.base import Map, MapTable
 from sonde.runtime.maps.creation import create
 from sonde.runtime.maps.map_array import MapArray
@@ -58,12 +61,9 @@ class SessionMaps:
                 self.rings.append(KernelRing(element.descriptor, element.spec.max_entries))
 
     def _open_record_ring(self, spec: TracingSpec) -> None:
-        from sonde.engines.embedded.record_rings import RecordRing
-        from sonde.runtime.maps.object_array import ObjectArray  # of events, as of programs: few sessions have one
-
         array = self.by_name[PERF_RINGS]
-        assert isinstance(array, ObjectArray)
-        self._record_ring = RecordRing(array, spec.ring_bytes)
+        assert isinstance(array, object_array.ObjectArray)
+        self._record_ring = record_rings.RecordRing(array, spec.ring_bytes)
         self.rings.append(self._record_ring.ring)
 
     def fill(self, programs: Mapping[str, Callable[..., object] | None]) -> None:
@@ -73,19 +73,14 @@ class SessionMaps:
                 if isinstance(made, MapArray):
                     made.hold(key, self.by_name[name])
                 else:
-                    from sonde.runtime.maps.object_array import ObjectArray  # as above
-
-                    assert isinstance(made, ObjectArray)
+                    assert isinstance(made, object_array.ObjectArray)
                     made.set(key, programs[name])
 
-    def perf_output(self, name: str, realtime_offset: int) -> EmbeddedPerfOutput:
+    def perf_output(self, name: str, realtime_offset: int) -> perf_outputs.EmbeddedPerfOutput:
         """The ring of an array of perf events; `realtime_offset`: the wall clock less CLOCK_MONOTONIC, in ns."""
-        from sonde.engines.embedded.perf_outputs import EmbeddedPerfOutput  # programs of objects alone write so
-        from sonde.runtime.maps.object_array import ObjectArray  # as above
-
         array = self.by_name[name]
-        assert isinstance(array, ObjectArray)
-        made = EmbeddedPerfOutput(array, realtime_offset)
+        assert isinstance(array, object_array.ObjectArray)
+        made = perf_outputs.EmbeddedPerfOutput(array, realtime_offset)
         self._outputs.append(made)
         return made
 
@@ -150,10 +145,8 @@ class SessionMaps:
 
     def remove(self, name: str, key: bytes) -> None:
         """Delete one element of a hash, if it is there."""
-        from sonde.runtime.maps.hash import Hash  # few programs have it
-
         found = self._find(name)
-        assert isinstance(found, Hash)
+        assert isinstance(found, maps_hash.Hash)
         found.remove(key)
 
     def replace(self, name: str) -> list[tuple[bytes, bytes]]:

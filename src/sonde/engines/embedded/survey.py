@@ -7,6 +7,7 @@ import signal
 import time
 
 from sonde import children
+from sonde.engines.embedded.sources import inherited_events, task_events
 from sonde.engines.embedded.tracer import ptrace
 from sonde.engines.embedded.tracer.memory import ProcessMemory
 from sonde.formats.perf_events import SOFTWARE_CPU_CLOCK
@@ -70,15 +71,12 @@ def _seccomp() -> Capability:
 
 
 def _samples() -> Capability:
-    from sonde.engines.embedded.sources.inherited_events import why_not
-    from sonde.engines.embedded.sources.task_events import TaskEvents, WantedEvent, WantedEvents
-
     purpose = "profile-n that stops no thread, faults and the like, and sched:::on-cpu, of the embedded engine"
-    wanted = WantedEvent(SOFTWARE_CPU_CLOCK, MILLISECOND, True, False)
+    wanted = task_events.WantedEvent(SOFTWARE_CPU_CLOCK, MILLISECOND, True, False)
     try:
-        events = TaskEvents(WantedEvents((wanted,), True, True), [os.getpid()])
+        events = task_events.TaskEvents(task_events.WantedEvents((wanted,), True, True), [os.getpid()])
     except OSError as error:
-        return Capability("samples", "refused", purpose, error.strerror or "", why_not(error))
+        return Capability("samples", "refused", purpose, error.strerror or "", inherited_events.why_not(error))
     events.close()
     where = "" if events.sees_kernel else ", outside of the kernel: kernel.perf_event_paranoid is above 1"
     return Capability("samples", "yes", purpose + where)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterator, Sequence
 
+from sonde.engines.embedded import live_sources, replayed_sources
 from sonde.engines.embedded.followed import FollowedGroup
 from sonde.engines.embedded.process_access import ProcessAccess
 from sonde.engines.embedded.program_world import ProgramWorld, require_own_proc
@@ -49,21 +50,19 @@ class EmbeddedTracing:
         self._maps = SessionMaps(self._memory)
         self.rings = self._maps.rings
         self._realtime_offset = values.realtime_offset
-        self._sources: LiveSources | ReplayedSources | None = None
+        self._sources: live_sources.LiveSources | replayed_sources.ReplayedSources | None = None
         self._opened: ProgramWorld | None = None
         try:
             self._maps.create(spec)
             world = self._opened = _world(spec, self._memory, self._maps, followed, keeper)
             world.environment.most_turns = most_turns
             if firings is None:
-                from sonde.engines.embedded.live_sources import LiveSources  # replays do without
-
                 world.prepare(values, False, sample_bytes)
-                self._sources = LiveSources(world, followed, packets, values.realtime_offset, self._is_enough)
+                self._sources = live_sources.LiveSources(
+                    world, followed, packets, values.realtime_offset, self._is_enough
+                )
             else:
-                from sonde.engines.embedded.replayed_sources import ReplayedSources  # most runs do without
-
-                replayed = self._sources = ReplayedSources(world, firings)
+                replayed = self._sources = replayed_sources.ReplayedSources(world, firings)
                 world.prepare(values, True, sample_bytes)
                 replayed.connect(self._is_enough)
             self._packets, self._firings = self._sources.packets, self._sources.firings

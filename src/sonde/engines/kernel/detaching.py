@@ -7,6 +7,7 @@ has everything else closed: sonde waits for it, but may end at any time without 
 from __future__ import annotations
 
 import os
+import select
 import signal
 from collections.abc import Sequence
 
@@ -70,8 +71,6 @@ def _tell(writer: int) -> None:
 
 
 def _wait(reader: int, total: int, progress: Progress | None) -> None:
-    import select
-
     waiting = select.poll()
     waiting.register(reader, select.POLLIN)
     done = 0

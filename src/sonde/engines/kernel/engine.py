@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from sonde.engines.kernel import metering
 from sonde.engines.kernel.stamps import StampValues
 from sonde.engines.kernel.tracing import KernelTracing
 from sonde.machine.system import online_cpus
@@ -39,7 +40,5 @@ class KernelEngine:
         if self._cpu is not None and self._cpu not in online_cpus():
             raise EngineError(f"there is no CPU {self._cpu} that is online")
         if self._meter is not None:
-            from sonde.engines.kernel.metering import metered  # few programs come from files
-
-            spec = metered(spec, self._meter)
+            spec = metering.metered(spec, self._meter)
         return KernelTracing(spec, self._cpu, self._values, self._request)

@@ -13,7 +13,7 @@ from sonde.bpf import instructions as i
 from sonde.bpf import maps, programs
 from sonde.bpf.btf_writer import INT_SIGNED, BtfBuilder, pack_func_info
 from sonde.bpf.helpers import NUMBERS
-from sonde.engines.kernel import commands, perf_events
+from sonde.engines.kernel import btf_ids, commands, perf_events
 from sonde.engines.kernel.commands import ProgramCode
 from sonde.engines.kernel.failures import NOT_SUPPORTED
 from sonde.engines.kernel.maps import create
@@ -123,9 +123,7 @@ def _callback() -> None:
 
 def _tracing(attach_type: int, function: str) -> None:
     """A program of type TRACING for a function, or, TRACE_RAW_TP, for a tracepoint's typedef."""
-    from sonde.engines.kernel.btf_ids import TypeFinder  # an import that most runs do without
-
-    finder = TypeFinder()
+    finder = btf_ids.TypeFinder()
     try:
         find = finder.typedef if attach_type == programs.TRACE_RAW_TP else finder.function
         target = find(function)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from sonde.bpf import programs
 from sonde.bpf.helpers import NUMBERS
 from sonde.bpf.instructions import call, decode
-from sonde.engines.kernel import commands, perf_events
+from sonde.engines.kernel import commands, features, perf_events
 from sonde.engines.kernel.failures import NOT_SUPPORTED, explain
 from sonde.engines.kernel.programs import LoadedProgram
 from sonde.model.errors import EngineError
@@ -86,9 +86,8 @@ def _link_many(
 def _require_links(probes: Sequence[ProbeSpec], error: OSError) -> None:
     """Who compiles D has asked before; objects of other compilers have made up their minds when they were compiled."""
     # Of a kernel that takes the link nothing is asked.
-    from sonde.engines.kernel.features import detect
 
-    if error.errno in NOT_SUPPORTED and not detect(("kprobe_multi",)):
+    if error.errno in NOT_SUPPORTED and not features.detect(("kprobe_multi",)):
         what = f"cannot attach {len(probes)} functions of the kernel in one link: this kernel ({os.uname().release})"
         raise EngineError(f"{what} has no kprobe_multi (Linux 5.18, CONFIG_FPROBE)")
 
@@ -186,10 +185,9 @@ def _failure(probe: ProbeSpec, error: OSError, kallsyms: Kallsyms) -> EngineErro
     if error.errno not in _NOT_THERE:
         return explain(error, what)
     # Of a kernel that has the function nothing is asked.
-    from sonde.engines.kernel.features import detect
 
     firing = _firing(probe)
-    if firing.is_raw and not detect(("kprobe",)):
+    if firing.is_raw and not features.detect(("kprobe",)):
         return EngineError(f"{what}: this kernel ({os.uname().release}) has no kprobes (CONFIG_KPROBES)")
     if not kallsyms.all(firing.name):
         return EngineError(f"{what}: this kernel has no function {firing.name}")

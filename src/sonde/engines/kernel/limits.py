@@ -25,17 +25,15 @@ def allow_descriptors(spec: TracingSpec) -> None:
 def allow_more_descriptors(count: int) -> None:
     """Raise the soft limit by so many where they may be too many for it: the events of a process with many threads."""
     if count > _OTHERS:
-        import resource  # an import that most runs do without
-
-        soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-        if soft != resource.RLIM_INFINITY:
-            _raise(soft + count)
+        _raise(count, is_more=True)
 
 
-def _raise(wanted: int) -> None:
+def _raise(wanted: int, is_more: bool = False) -> None:
     import resource  # an import that most runs do without
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if is_more and soft != resource.RLIM_INFINITY:
+        wanted += soft
     allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
     if soft != resource.RLIM_INFINITY and soft < allowed:
         resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))

@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Sequence
 
 from sonde.bpf import programs
-from sonde.engines.kernel import commands, perf_events
+from sonde.engines.kernel import commands, functions, iterators, packet_hooks, perf_events, trace_events, uprobes
 from sonde.engines.kernel.failures import NOT_SUPPORTED, explain
 from sonde.engines.kernel.programs import LoadedProgram
 from sonde.formats.perf_events import SAMPLE_CGROUP
@@ -30,6 +30,7 @@ from sonde.model.probe import (
     Tracepoint,
     Uprobe,
 )
+from sonde.symbols import kallsyms as symbols_kallsyms
 from sonde.typed import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
@@ -53,11 +54,9 @@ class KernelSymbols:
     def __init__(self) -> None:
         self._made: Kallsyms | None = None
 
-    def kallsyms(self) -> Kallsyms:
+    def kallsyms(self) -> symbols_kallsyms.Kallsyms:
         if self._made is None:
-            from sonde.symbols.kallsyms import Kallsyms  # an import that most runs do without
-
-            self._made = Kallsyms()
+            self._made = symbols_kallsyms.Kallsyms()
         return self._made
 
 
@@ -98,9 +97,7 @@ def attach(
 
                     overflows(program, probe, hold)
                 case Tracepoint(group=group, name=name):
-                    from sonde.engines.kernel.trace_events import number_of  # an import that most runs do without
-
-                    event = perf_events.open_trace_event(number_of(group, name), online_cpus()[0])
+                    event = perf_events.open_trace_event(trace_events.number_of(group, name), online_cpus()[0])
                     own(Attachment(_perf_event(program, event, cookie), closing_waits=True))
                     if probe.firing.period and program.spec.samples:
                         overflows(program, probe, lambda event: own(_sampled(event)))
@@ -110,34 +107,24 @@ def attach(
                     pass  # `attach_sites`, when they are found
                 case KernelIterator(pin=pin):
                     if pin:
-                        from sonde.engines.kernel.iterators import pinned  # an import that most runs do without
-
-                        own(Attachment(*pinned(program, pin)))
+                        own(Attachment(*iterators.pinned(program, pin)))
                     # Others are gone over when tracing has begun.
                 case Packet():
-                    from sonde.engines.kernel import packet_hooks  # an import that most runs do without
-
                     own(Attachment(packet_hooks.attach(program, probe.firing)))
         except OSError as error:
             raise _failure(probe, error, program.spec.sample_fields) from None
     if any(isinstance(probe.firing, Uprobe) for probe, _ in program.probes):
-        from sonde.engines.kernel import uprobes  # an import that most runs do without
-
         uprobes.attach(
             program, lambda link: own(Attachment(link)), lambda event: own(Attachment(event, True)), _perf_event,
             leave_out,
         )  # fmt: skip
     if any(isinstance(probe.firing, KernelFunction) for probe, _ in program.probes):
-        from sonde.engines.kernel import functions  # an import that most runs do without
-
         functions.attach(program, lambda link: own(Attachment(link, True)), _perf_event, symbols.kallsyms(), leave_out)
 
 
 def refuse_locked(programs: Sequence[LoadedProgram]) -> None:
     """Raise EngineError where attaching to user code would wait for a process without an end."""
     if any(isinstance(probe.firing, Uprobe) for program in programs for probe, _ in program.probes):
-        from sonde.engines.kernel import uprobes  # an import that most runs do without
-
         uprobes.refuse_locked(programs)
 
 
@@ -218,8 +205,6 @@ def _failure(probe: Probe, error: OSError, sample_fields: int) -> EngineError:
             why = "takes no samples, or not in this mode" if error.errno != errno.EACCES else "is not permitted"
             return EngineError(f"cannot attach {probe}: this event of {source} {why} ({error.strerror})")
         case Packet():
-            from sonde.engines.kernel import packet_hooks  # an import that most runs do without
-
             return packet_hooks.failure(probe, probe.firing, error)
         case Timer() if error.errno in (errno.EOPNOTSUPP, errno.ENOENT):
             return EngineError(f"cannot attach {probe}: this kernel has no cpu-clock event")

@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from mmap import PAGESIZE
 
-from sonde.bpf import maps
-from sonde.engines.kernel import commands
+from sonde.bpf import btf_writer, maps
+from sonde.engines.kernel import commands, requirements
 from sonde.engines.kernel.commands import Batch, TypedMap
 from sonde.engines.kernel.failures import NOT_SUPPORTED, explain
+from sonde.machine import system
 from sonde.model.errors import EngineError
 from sonde.model.spec import MapSpec
 from sonde.model.units import whole_words
@@ -171,9 +172,9 @@ def _of_named_maps(spec: MapSpec, inner: MapSpec, cpus: int) -> KernelMap:
 def _by_cpu(spec: MapSpec, cpus: int) -> MapSpec:
     """The map with an element for each CPU, filled as `MapSpec.by_cpu` says."""
     if spec.by_cpu == "chip":
-        from sonde.machine.system import chips  # an import that most runs do without
-
-        contents = tuple((_native(n), _native(chip).ljust(spec.value_size, b"\0")) for n, chip in enumerate(chips()))
+        contents = tuple(
+            (_native(n), _native(chip).ljust(spec.value_size, b"\0")) for n, chip in enumerate(system.chips())
+        )
         spec = spec._replace(contents=contents)
     return spec._replace(max_entries=spec.max_entries * cpus)
 
@@ -182,11 +183,9 @@ def _refusal(spec: MapSpec, error: OSError) -> EngineError:
     what = f"cannot create map {spec.name}"
     if error.errno == errno.EINVAL and (text := _impossible(spec)):
         return EngineError(f"{what}: {text}")
-    if error.errno in NOT_SUPPORTED:
-        from sonde.engines.kernel.requirements import MAPS, too_old  # an import that most runs do without
-
-        if spec.kind in MAPS and (text := too_old(MAPS[spec.kind])):
-            return EngineError(f"{what}: {text}")
+    known = requirements.MAPS.get(spec.kind) if error.errno in NOT_SUPPORTED else None
+    if known is not None and (text := requirements.too_old(known)):
+        return EngineError(f"{what}: {text}")
     if error.errno == errno.E2BIG and spec.kind in _OF_EACH_CPU and spec.value_size > _LARGEST_OF_CPU:
         text = f"a value has {spec.value_size} bytes, of {_LARGEST_OF_CPU} that the kernel allows on each CPU"
         return EngineError(f"{what}: {text}; for lquantize() take a larger step")
@@ -239,10 +238,8 @@ def _create(spec: MapSpec, template: int) -> int:
 
 def _value_types(spec: MapSpec) -> TypedMap:
     """BTF for a map that must have it: an int as key, an array of bytes as value (map_check_btf wants the sizes)."""
-    from sonde.bpf.btf_writer import INT_SIGNED, BtfBuilder  # an import that most runs do without
-
-    builder = BtfBuilder()
-    key = builder.add_int("int", spec.key_size, INT_SIGNED)
+    builder = btf_writer.BtfBuilder()
+    key = builder.add_int("int", spec.key_size, btf_writer.INT_SIGNED)
     value = builder.add_array(builder.add_int("unsigned char", 1), key, spec.value_size)
     return TypedMap(commands.load_btf(builder.build()), key, value)
 

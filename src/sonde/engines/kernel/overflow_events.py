@@ -10,7 +10,7 @@ import errno
 import os
 from collections.abc import Callable, Sequence
 
-from sonde.engines.kernel import perf_events
+from sonde.engines.kernel import perf_events, sample_rings, trace_events
 from sonde.engines.kernel.failures import explain
 from sonde.engines.kernel.limits import allow_more_descriptors
 from sonde.engines.kernel.perf_events import Opening
@@ -41,12 +41,10 @@ class OverflowEvents:
         self._cpus = online_cpus() if cpu is None else (cpu,)
         self._open: list[int] = []
         self._timers: list[tuple[int, int]] = []
-        self._rings: SampleRings | None = None
+        self._rings: sample_rings.SampleRings | None = None
         if samples:
-            from sonde.engines.kernel.sample_rings import SampleRings  # an import that most runs do without
-
             try:
-                self._rings = SampleRings(self._cpus, request.ring_bytes)
+                self._rings = sample_rings.SampleRings(self._cpus, request.ring_bytes)
             except OSError as error:
                 raise explain(error, "cannot make the rings of samples") from None
 
@@ -95,9 +93,7 @@ class OverflowEvents:
         if isinstance(firing, Timer):
             opening = perf_events.clock(firing.period)
         elif isinstance(firing, Tracepoint):
-            from sonde.engines.kernel.trace_events import number_of  # few programs sample trace events
-
-            number = number_of(firing.group, firing.name)
+            number = trace_events.number_of(firing.group, firing.name)
             opening = Opening(perf_events.TYPE_TRACEPOINT, (number, 0, 0), firing.period)
         else:
             mode = firing.mode

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Mapping
 
-from sonde.engines.kernel import commands
+from sonde.engines.kernel import commands, refusals
 from sonde.engines.kernel.commands import ProgramCode
 from sonde.engines.kernel.maps import with_memory
 from sonde.engines.kernel.stamps import StampValues
@@ -78,6 +78,4 @@ def _load(spec: ProgramSpec, code: bytes, btf: int, target: TypeReference) -> in
     try:
         return with_memory(lambda: commands.load_program(program))
     except OSError as error:
-        from sonde.engines.kernel.refusals import refusal  # an import that most runs do without
-
-        raise refusal(spec, program, error) from None
+        raise refusals.refusal(spec, program, error) from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from sonde.engines.kernel import mixed_ring, perf_rings
 from sonde.engines.kernel.failures import explain
 from sonde.engines.kernel.maps import KernelMap, KernelMapArray
 from sonde.engines.kernel.ring import KernelRing
@@ -51,17 +52,13 @@ class Rings:
 
     def _open_perf(self, maps: Mapping[str, KernelMap | KernelMapArray], size: int, take: Take | None) -> None:
         """With one ring buffer the two are one ring; with one for each CPU nothing is in order but a CPU's records."""
-        from sonde.engines.kernel.perf_rings import RecordRings  # an import that most runs do without
-
         array, writing = maps[PERF_RINGS], maps[WRITING]
         assert isinstance(array, KernelMap)
         assert isinstance(writing, KernelMap)
-        self._perf = RecordRings(array, writing, size, take)
+        self._perf = perf_rings.RecordRings(array, writing, size, take)
         self.awaited = (*self.awaited, *self._perf.descriptors)
         if len(self._buffers) == 1:
-            from sonde.engines.kernel.mixed_ring import MixedRing
-
-            self._looked_at = MixedRing(self._buffers[0], self._perf.ring)
+            self._looked_at = mixed_ring.MixedRing(self._buffers[0], self._perf.ring)
             self.rings = [self._looked_at]
         else:
             self._looked_at = self._perf.ring

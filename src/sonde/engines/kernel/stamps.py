@@ -8,6 +8,7 @@ from collections.abc import Callable
 from sonde.machine import system
 from sonde.model.errors import EngineError
 from sonde.model.spec import Stamp
+from sonde.symbols import kallsyms
 
 FindSymbol = Callable[[str, str], int | None]
 """(module, name) -> the address of a kernel symbol, None if it is not known."""
@@ -15,9 +16,7 @@ FindSymbol = Callable[[str, str], int | None]
 
 def kallsyms_address(module: str, name: str) -> int | None:
     """As /proc/kallsyms has it."""
-    from sonde.symbols.kallsyms import Kallsyms  # an import that most runs do without
-
-    found = Kallsyms().find(name, module)
+    found = kallsyms.Kallsyms().find(name, module)
     return found.address if found else None
 
 

@@ -8,12 +8,28 @@ from __future__ import annotations
 
 import math
 import os
+import select
 import struct
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from sonde import written_files
 from sonde.bpf import programs
-from sonde.engines.kernel import commands, links
+from sonde.engines.kernel import (
+    btf_ids,
+    commands,
+    detaching,
+    family,
+    generations,
+    iterators,
+    limits,
+    links,
+    metering,
+    overflow_events,
+    perf_outputs,
+    requirements,
+    uprobes,
+)
 from sonde.engines.kernel.failures import NOT_SUPPORTED, explain
 from sonde.engines.kernel.limits import allow_descriptors
 from sonde.engines.kernel.links import Attachment
@@ -32,7 +48,6 @@ from sonde.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from sonde.engines.base import Progress, Ring, SiteOfFile
     from sonde.engines.kernel.overflow_events import OverflowEvents
-    from sonde.engines.kernel.perf_outputs import PerfOutput
     from sonde.engines.kernel.side_band import SideBand
     from sonde.model.samples import SampleRequest
 
@@ -116,14 +131,11 @@ class KernelTracing:
         targets: dict[str, TypeReference] = {}
         if not names:
             return targets
-        from sonde.engines.kernel.btf_ids import TypeFinder  # an import that most runs do without
 
         try:
-            finder = TypeFinder()
+            finder = btf_ids.TypeFinder()
         except OSError as error:
-            from sonde.engines.kernel.requirements import PROGRAMS, too_old  # an import that most runs do without
-
-            text = too_old(PROGRAMS[programs.SYSCALL]) if error.errno in NOT_SUPPORTED else ""
+            text = requirements.too_old(requirements.PROGRAMS[programs.SYSCALL]) if error.errno in NOT_SUPPORTED else ""
             what = "cannot look up types of the kernel"
             raise (EngineError(f"{what}: {text}") if text else explain(error, what)) from None
         try:
@@ -161,13 +173,11 @@ class KernelTracing:
             self._overflows.begin(self._rings.event if takes and self._rings is not None else None)
         return refused
 
-    def _overflow_events(self) -> OverflowEvents:
+    def _overflow_events(self) -> overflow_events.OverflowEvents:
         if self._overflows is None:
-            from sonde.engines.kernel.overflow_events import OverflowEvents  # many runs have no perf events
-
             takes = self._request is not None and self._request.take is not None
             samples = takes or any(each.spec.samples for each in self._programs)
-            self._overflows = OverflowEvents(self._request, samples, self._cpu)
+            self._overflows = overflow_events.OverflowEvents(self._request, samples, self._cpu)
         return self._overflows
 
     def _attach_overflows(self, program: LoadedProgram, probe: Probe, hold: Callable[[int], None]) -> None:
@@ -185,10 +195,8 @@ class KernelTracing:
 
     def process_events(self) -> SideBand | None:
         """What all processes map, None where perf does not tell."""
-        from sonde.engines.kernel.generations import side_band  # an import that most runs do without
-
         try:
-            self._side_bands.append(side_band(self._spec, self._maps))
+            self._side_bands.append(generations.side_band(self._spec, self._maps))
         except OSError:
             return None
         return self._side_bands[-1]
@@ -196,12 +204,9 @@ class KernelTracing:
     def attach_sites(self, program: str, path: str, sites: Sequence[SiteOfFile], pid: int) -> None:
         """Attach a program to places in a file, in a process or, if `pid` is 0, in all, those to come included. Raises
         EngineError."""
-        from sonde.engines.kernel.limits import allow_more_descriptors
-        from sonde.engines.kernel.uprobes import served  # an import that most runs do without
-
         loaded = next(each for each in self._programs if each.spec.name == program)
-        allow_more_descriptors(len(sites))
-        loaded = loaded._replace(probes=served(path, sites, pid))
+        limits.allow_more_descriptors(len(sites))
+        loaded = loaded._replace(probes=uprobes.served(path, sites, pid))
         links.refuse_locked([loaded])
         links.attach(loaded, self._attachments.append, self._attach_overflows, links.KernelSymbols())
 
@@ -258,8 +263,6 @@ class KernelTracing:
 
     def pause(self, seconds: float, others: Sequence[int] = ()) -> list[int]:
         """Sleep for so many seconds, or until one of `others` is readable; those that are."""
-        import select  # an import that some runs do without
-
         waiting = select.poll()
         for descriptor in others:
             waiting.register(descriptor, select.POLLIN)
@@ -276,9 +279,8 @@ class KernelTracing:
         """How many functions of metered programs could not pay."""
         if METER not in self._maps:
             return []
-        from sonde.engines.kernel.metering import unpaid  # few programs come from files
 
-        return [(CUT_SHORT, struct.pack("=Q", unpaid(self._map(METER).read())))]
+        return [(CUT_SHORT, struct.pack("=Q", metering.unpaid(self._map(METER).read())))]
 
     def write_map(self, name: str, key: bytes, value: bytes) -> None:
         """Set one element, of a per-CPU map on all CPUs."""
@@ -290,9 +292,7 @@ class KernelTracing:
 
     def adopt_descendants(self, pid: int) -> None:
         """Let the programs know who descends from the process by now."""
-        from sonde.engines.kernel.family import adopt_descendants  # few programs ask who descends from whom
-
-        adopt_descendants(self._map(FAMILY), pid)
+        family.adopt_descendants(self._map(FAMILY), pid)
 
     def _map(self, name: str) -> KernelMap:
         if name in self._elements:
@@ -302,11 +302,9 @@ class KernelTracing:
         assert isinstance(found, KernelMap)
         return found
 
-    def perf_output(self, name: str, has_packets: bool = False) -> PerfOutput:
+    def perf_output(self, name: str, has_packets: bool = False) -> perf_outputs.PerfOutput:
         """What programs write to an array of perf events; the caller's to close. Raises EngineError."""
-        from sonde.engines.kernel.perf_outputs import PerfOutput  # programs of objects alone write so
-
-        return PerfOutput(self._map(name), has_packets)
+        return perf_outputs.PerfOutput(self._map(name), has_packets)
 
     def program_code(self, name: str) -> list[tuple[int, int]]:
         """Where in the kernel's memory a program's functions are, [start, end) each, as far as the kernel tells."""
@@ -314,18 +312,14 @@ class KernelTracing:
 
     def iterate(self, name: str, map_name: str) -> Iterator[bytes]:
         """What an iterator writes, over the elements of a map unless `map_name` is "". Raises EngineError."""
-        from sonde.engines.kernel.iterators import written  # programs of objects alone are iterators
-
         program = next(each for each in self._programs if each.spec.name == name)
-        return written(program, self._map(map_name).descriptor if map_name else 0)
+        return iterators.written(program, self._map(map_name).descriptor if map_name else 0)
 
     def go_over(self, name: str) -> Iterator[None]:
         """Have the program of an iterator run for all there is, of the traced processes where there are any; rests
         after some. Raises EngineError."""
-        from sonde.engines.kernel.iterators import fired  # few programs have them
-
         program = next(each for each in self._programs if each.spec.name == name)
-        return fired(program, self._request.processes if self._request is not None else ())
+        return iterators.fired(program, self._request.processes if self._request is not None else ())
 
     def replace_map(self, name: str) -> list[tuple[bytes, bytes]]:
         """Put an empty map in the place of a replaceable one; return the old one's final contents."""
@@ -344,13 +338,9 @@ class KernelTracing:
         for descriptor in (*reversed(quick), *reversed(self._descriptors)):
             os.close(descriptor)
         if slow:
-            from sonde.engines.kernel.detaching import detach  # an import that most runs do without
-
-            detach(slow, progress)
+            detaching.detach(slow, progress)
         for pin in filter(None, (attachment.pin for attachment in self._attachments)):
-            from sonde.written_files import remove_pin  # iterators of objects alone have names
-
-            remove_pin(pin)
+            written_files.remove_pin(pin)
         if self._rings is not None:
             self._rings.close()
         for each in self._maps.values():

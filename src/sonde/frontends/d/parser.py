@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from sonde.frontends.d import gnu
+from sonde.frontends.d import definitions, gnu
 from sonde.frontends.d.clauses import probe_clause
 from sonde.frontends.d.declarations import STORAGE_WORDS, declaration, static_assertion
 from sonde.frontends.d.errors import DError
@@ -94,9 +94,7 @@ class Parser:
             static_assertion(stream)
             return None
         if stream.at("inline") or stream.at("translator") or stream.at("provider"):
-            from sonde.frontends.d.definitions import definition  # most programs have none
-
-            return definition(stream)
+            return definitions.definition(stream)
         return declaration(stream)
 
     def _starts_declaration(self, token: Token) -> bool:

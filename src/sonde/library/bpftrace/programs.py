@@ -9,8 +9,10 @@ from sonde.consume.options import Options
 from sonde.frontends.bpftrace.check.checker import CheckedProgram
 from sonde.frontends.bpftrace.programs.imports import LARGEST_PROGRAM
 from sonde.frontends.bpftrace.programs.wanted import FILTER, MODE, PROCESS, TELLS
+from sonde.frontends.bpftrace.report import trials as report_trials
 from sonde.frontends.bpftrace.report.ending import ending_of
 from sonde.frontends.bpftrace.report.text import BtReport
+from sonde.library import errors
 from sonde.library.compiling import Compiled, For, compiled
 from sonde.library.compiling import refuse_without_processes as refuse_without_processes
 from sonde.library.foreground import Job, Outlet, run_here
@@ -25,7 +27,6 @@ from sonde.typed import TYPE_CHECKING, NamedTuple, Protocol
 from sonde.untrusted import read_named, text_in
 
 if TYPE_CHECKING:
-    from sonde.frontends.bpftrace.report.trials import BtTrials
     from sonde.library.foreground import Watch
     from sonde.session.participants import MakeReport
 
@@ -34,12 +35,10 @@ LANGUAGE = "bpftrace"
 
 def program_of_input() -> str:
     """The text of a program that stands in the standard input. Raises ScriptError."""
-    from sonde.library.errors import ScriptError  # few programs stand there
-
     try:
         return text_in(read_named("/dev/stdin", LARGEST_PROGRAM))
     except OSError as error:
-        raise ScriptError(f"failed to read the program from the standard input: {error.strerror}") from None
+        raise errors.ScriptError(f"failed to read the program from the standard input: {error.strerror}") from None
 
 
 class BtProgram:
@@ -141,9 +140,8 @@ def run_program(
     return 1 if trials is not None and trials.has_failed else ended.status
 
 
-def _trials(program: BtProgram, mode: str, is_json: bool) -> BtTrials | None:
+def _trials(program: BtProgram, mode: str, is_json: bool) -> report_trials.BtTrials | None:
     if not mode:
         return None
-    from sonde.frontends.bpftrace.report.trials import BtTrials, Trial  # few programs have them
 
-    return BtTrials(mode, tuple(Trial(*each) for each in program.own.trials), is_json)
+    return report_trials.BtTrials(mode, tuple(report_trials.Trial(*each) for each in program.own.trials), is_json)

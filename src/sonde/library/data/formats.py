@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from sonde.library.data import json_report, tables
 from sonde.library.foreground import Ended, Job, Tell, run_here
 from sonde.library.holding import Held
 from sonde.typed import TYPE_CHECKING
@@ -24,11 +25,7 @@ def run_in_format(
     """Trace to the end, as `run_here` does, with the output in the format that the job's options say. Raises Error."""
     name = job.options.text("format")
     if name in LINES:
-        from sonde.library.data.json_report import run_as_json  # each format has imports of its own
-
-        return run_as_json(job, held, tell, output, begun, attached)
+        return json_report.run_as_json(job, held, tell, output, begun, attached)
     if name in TABLES:
-        from sonde.library.data.tables import run_as_tables
-
-        return run_as_tables(job, held, tell, output, begun, attached)
+        return tables.run_as_tables(job, held, tell, output, begun, attached)
     return run_here(job, held, tell, output=output, begun=begun, attached=attached)

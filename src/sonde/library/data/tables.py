@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sonde.library.arrow_extra import require_arrow
+from sonde.library.data import written_tables
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -19,6 +20,5 @@ def run_as_tables(
 ) -> Ended:  # fmt: skip
     """Trace to the end and write tables, as `data.arrow.written_tables`. Raises Error."""
     require_arrow()
-    from sonde.library.data import written_tables
 
     return written_tables.run_as_tables(job, held, tell, output, begun, attached)

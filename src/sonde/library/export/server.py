@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import ipaddress
 import selectors
 import signal
 import socket
 import threading
 import time
+import traceback
 from collections.abc import Callable
 from http import HTTPStatus
 
@@ -102,7 +104,6 @@ class MetricServer:
                 found = _Answered(asking, HTTPStatus.OK, kind, body)
             except Exception:
                 # It is a defect, and no reason to leave those who scrape without an answer.
-                import traceback
 
                 traceback.print_exc()
                 found = _Answered(asking, HTTPStatus.INTERNAL_SERVER_ERROR, PLAIN, b"there is no answer\n")
@@ -239,7 +240,6 @@ def _network(host: str) -> str:
     """Whose connections are counted together."""
     if ":" not in host or "." in host:
         return host
-    import ipaddress
 
     groups = ipaddress.IPv6Address(host.partition("%")[0]).exploded.split(":")
     return ":".join(groups[:_NETWORK])

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
+from sonde.engines.embedded import survey
+from sonde.engines.kernel import survey as kernel_survey
+from sonde.machine import event_sources
+from sonde.model import probe
 from sonde.model.capability import Capability as Capability
+from sonde.providers import iterators, kernel_types
 
 
 def capabilities() -> dict[str, Capability]:
     """All that `sonde doctor -v` shows, by name and in its order: features of the kernel are tried, which takes some
     tenths of a second."""
-    from sonde.engines.embedded import survey as embedded
-    from sonde.engines.kernel import survey as kernel
-
-    return {each.name: each for each in (*kernel.survey(), *embedded.survey())}
+    return {each.name: each for each in (*kernel_survey.survey(), *survey.survey())}
 
 
 def has_iterators() -> bool:
     """Whether the kernel says of any that it has them."""
-    from sonde.providers.iterators import IteratorProvider
-    from sonde.providers.kernel_types import KernelTypes
-
-    return bool(IteratorProvider(KernelTypes()).names())
+    return bool(iterators.IteratorProvider(kernel_types.KernelTypes()).names())
 
 
 def has_breakpoints() -> bool:
     """Whether the kernel has places in memory watched."""
-    from sonde.machine.event_sources import sources
-    from sonde.model.probe import BREAKPOINT
-
-    return BREAKPOINT in sources()
+    return probe.BREAKPOINT in event_sources.sources()

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from sonde.library.errors import Error
 from sonde.library.inspection.structures import structure_name
 from sonde.model.types import Function, name_of
+from sonde.objects import kernel_lines, traceable_code, user_lines
 from sonde.objects.arguments import structure_of
 from sonde.objects.errors import ObjectError
 from sonde.objects.kernel_variables import kernel_variables
@@ -35,10 +36,8 @@ def declarations(path: str, place: str, variables: Sequence[str] = (), vmlinux: 
     with _errors():
         if path != KERNEL:
             # What the kernel's functions do without.
-            from sonde.objects.traceable_code import TraceableCode
-            from sonde.objects.user_lines import user_line
 
-            found = user_line(line_of(path, place, variables), TraceableCode())
+            found = user_lines.user_line(line_of(path, place, variables), traceable_code.TraceableCode())
             return tuple(dict.fromkeys(structure_of(structure_name(place), each) for _, each in found))
         if variables:
             return _of_kernel(place, variables, vmlinux)
@@ -48,10 +47,9 @@ def declarations(path: str, place: str, variables: Sequence[str] = (), vmlinux: 
 
 
 def _of_kernel(place: str, variables: Sequence[str], vmlinux: str) -> tuple[str, ...]:
-    from sonde.objects.kernel_lines import KernelLines  # debug information, which others do without
-    from sonde.objects.traceable_code import TraceableCode
-
-    found = KernelLines(KernelTypes().function, vmlinux).places(line_of("", place, variables), TraceableCode())
+    found = kernel_lines.KernelLines(KernelTypes().function, vmlinux).places(
+        line_of("", place, variables), traceable_code.TraceableCode()
+    )
     return tuple(dict.fromkeys(structure_of(structure_name(place), each.variables) for each in found))
 
 

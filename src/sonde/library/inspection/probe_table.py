@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from sonde.frontends.d.programs import descriptions
+from sonde.frontends.d.report import stability
+from sonde.library import replays
 from sonde.library.errors import Error, as_errors
 from sonde.library.inspection.checking import checked
 from sonde.library.inspection.listing import described
@@ -41,9 +44,7 @@ class ProbeTable:
         the recording of --replay. Raises Error."""
         source: RecordedProbes | None = None
         if replay:
-            from sonde.library.replays import opened_replay  # what most lists do without
-
-            source = opened_replay(replay)
+            source = replays.opened_replay(replay)
         self.process = source.process if source is not None else 0
         """$target of the recording, 0 without one."""
         with as_errors():
@@ -73,10 +74,9 @@ class ProbeTable:
         """Each probe description of programs in D (`languages.ProgramText`), and the probes that it matches, of which
         there may be none. Raises CompileError, and while they are gone through Error where a provider refuses one."""
         # Lists of what words describe do without.
-        from sonde.frontends.d.programs.descriptions import descriptions
 
         found = checked("d", programs, options, self._registry, arguments, process, name)
-        return map(self._matched, descriptions(found.own, options, arguments, process))
+        return map(self._matched, descriptions.descriptions(found.own, options, arguments, process))
 
     def _matched(self, spec: ProbeDescription) -> tuple[str, Sequence[Probe]]:
         if spec.identifier is None:
@@ -90,6 +90,4 @@ class ProbeTable:
 
     def arguments_report(self, probe: Probe, is_named: bool) -> str:
         """The block that follows a probe in a verbose listing; names of arguments are not in dtrace's."""
-        from sonde.frontends.d.report.stability import arguments_report  # of verbose lists alone
-
-        return arguments_report(probe, self._registry, is_named)
+        return stability.arguments_report(probe, self._registry, is_named)

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from sonde.arch import object_files
+from sonde.formats import elf_object
 from sonde.formats.static_header import MOST_PARAMETERS, HeaderParameter, Provided, counter_name, header
 from sonde.library.engines import engine_for
 from sonde.library.errors import Error, as_errors
@@ -35,10 +37,8 @@ def header_of(probes: Sequence[Provided]) -> bytes:
 def object_of(probes: Sequence[Provided]) -> bytes:
     """The object's bytes."""
     # What the header does without.
-    from sonde.arch import object_files
-    from sonde.formats.elf_object import counters_object
 
-    return counters_object([counter_name(each) for each in probes], object_files.MACHINE)
+    return elf_object.counters_object([counter_name(each) for each in probes], object_files.MACHINE)
 
 
 def provided(

@@ -47,7 +47,7 @@ class _View:
     """What stands below the cell: a button that stops the trace, and the view."""
 
     def __init__(self, trace: CellTrace) -> None:
-        from IPython.display import display
+        from IPython.display import display  # an extra
 
         self._trace = trace
         self._button = stop_button(trace)
@@ -83,7 +83,7 @@ class _View:
 def stop_button(trace: CellTrace) -> Any:
     """None where there are no widgets: the kernel's interrupt stops the trace, too."""
     with suppress(ImportError):
-        import ipywidgets
+        import ipywidgets  # an extra
 
         button = ipywidgets.Button(description="Stop", icon="stop", tooltip="End this trace")
         button.on_click(lambda _: trace.stop())

@@ -42,7 +42,7 @@ def awaiting(lines: list[str]) -> list[str]:
 
 async def trace_cell(line: str, program: str) -> None:
     """A cell of a notebook."""
-    from IPython import get_ipython
+    from IPython import get_ipython  # an extra
 
     request, trace = _begin(get_ipython(), line, program)
     await follow_in_kernel(trace, request.is_background)
@@ -57,7 +57,7 @@ def _begin(shell: Any, line: str, program: str) -> tuple[CellRequest, CellTrace]
 
 def _told(do: Callable[[], Any]) -> Any:
     """What it gives. An error is one message, and not the way through this package to where it was found."""
-    from IPython.core.error import UsageError
+    from IPython.core.error import UsageError  # an extra
 
     try:
         return do()

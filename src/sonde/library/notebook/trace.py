@@ -7,6 +7,8 @@ import time
 from collections import deque
 from collections.abc import Mapping
 
+from sonde.library import aggregations as library_aggregations
+from sonde.library import arrow_extra, arrow_runs
 from sonde.library.aggregations import LiveAggregation
 from sonde.library.errors import Error
 from sonde.library.events import Event, Exit, Loss, Message, ProbeError, Record
@@ -93,22 +95,17 @@ class CellTrace:
 
     def to_arrow(self) -> Any:
         """The records that are kept, and the end, as a pyarrow.Table (docs/data.md). Raises Error."""
-        from sonde.library.arrow_extra import require_arrow  # an extra, which few cells want
-
-        require_arrow()
-        from sonde.library.arrow_runs import tables_of
+        arrow_extra.require_arrow()
 
         begun: Begun | None = self._run.begun
         if begun is None:
             raise Error("this trace has no records")
         ends: list[Event] = [] if self.exit_status is None else [Exit(self.exit_status)]
-        return tables_of([[*self.records, *ends]], begun).read_all()
+        return arrow_runs.tables_of([[*self.records, *ends]], begun).read_all()
 
     def to_pandas(self) -> Any:
         """The same as a pandas.DataFrame."""
-        from sonde.library.arrow_extra import frame_of
-
-        return frame_of(self.to_arrow())
+        return arrow_extra.frame_of(self.to_arrow())
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The same for any reader of Arrow's C stream interface."""
@@ -138,6 +135,4 @@ class CellTrace:
 
 
 def _kind(aggregation: LiveAggregation) -> type:
-    from sonde.library.aggregations import VALUES  # names of functions to what they come to
-
-    return VALUES[aggregation.function]
+    return library_aggregations.VALUES[aggregation.function]

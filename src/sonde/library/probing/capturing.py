@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Sequence
+from difflib import get_close_matches
 from operator import index
 from types import BuiltinFunctionType, FunctionType, ModuleType
 
@@ -18,6 +19,7 @@ from sonde.frontends.python.captured import (
 )
 from sonde.frontends.python.function_names import names_of
 from sonde.library.errors import CompileError, Error
+from sonde.library.probing import subroutines, words
 from sonde.library.probing.aggregating import ProbeAggregation
 from sonde.library.probing.sources import Decorated, FunctionSource, source_of
 from sonde.library.probing.words import ProbeVariables, ProbeWord
@@ -172,10 +174,6 @@ def _plain_meaning(found: object, path: str) -> Meaning:
 
 def _meant(name: str) -> str:
     """What helps where a name is not defined."""
-    from difflib import get_close_matches  # only mistakes need these
-
-    from sonde.library.probing import subroutines, words
-
     known = {each for module in (subroutines, words) for each in vars(module) if not each.startswith("_")}
     if name in known:
         return f"from sonde import {name}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from types import FunctionType
 
+from sonde.library.probing import capturing
 from sonde.library.probing.sources import Decorated, source_of
 from sonde.typed import TYPE_CHECKING, Any
 
@@ -29,9 +30,7 @@ class ProbeFunction:
 
     def together(self, functions: Sequence[Any]) -> str:
         """The text of the program that probe functions make. Raises CompileError, and Error."""
-        from sonde.library.probing.capturing import captured  # a function that is never run needs none of it
-
-        return captured([each.decorated for each in functions])
+        return capturing.captured([each.decorated for each in functions])
 
     def __repr__(self) -> str:
         return f"<probe function {self.__name__} for {', '.join(self.decorated.descriptions)}>"

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
 from shutil import which
 
 from sonde.frontends.d.report.messages import tells_of_mishap
 from sonde.library.engines import engine_for
 from sonde.library.errors import NotPermittedError
+from sonde.library.inspection import capabilities
 from sonde.library.testing.case import BOTH, EMBEDDED, KERNEL, CaseVerdict, Ran, ScriptCase
 from sonde.library.testing.expressions import Evaluation, ExpressionError, parsed
 from sonde.library.testing.matching import contains, difference, matches
@@ -56,11 +58,7 @@ def missing(case: ScriptCase) -> str:
         if which(name):
             continue
         if features is None:
-            from sonde.library.inspection.capabilities import (
-                capabilities,  # seconds of looking, which few cases ask for
-            )
-
-            features = capabilities()
+            features = capabilities.capabilities()
         if name not in features:
             return f"needs {name}, which is not installed"
         if not features[name]:
@@ -173,8 +171,6 @@ def _indented(lines: Sequence[str]) -> list[str]:
 
 def _near(part: str, lines: Sequence[str]) -> list[str]:
     """Lines that the part may have meant."""
-    from difflib import get_close_matches  # a failure may take its time
-
     found = get_close_matches(part.strip()[:_LONGEST], [each[:_LONGEST] for each in lines[:_MOST_COMPARED]], 3, 0.7)
     return [f"  close to it: {visible(each)}" for each in found]
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping
+from difflib import get_close_matches
 
 from sonde.library.errors import Error
 from sonde.library.testing.case import SUFFIX, ScriptCase
@@ -68,8 +70,6 @@ def text_of_file(path: str) -> str:
 
 
 def _table(path: str, text: str) -> dict[str, Any]:
-    import tomllib  # who does not test does without
-
     if _LONG_KEY.search(text):
         raise CaseFileError(f"{visible(path)}: a key has more than {_MOST_PARTS} parts")
     try:
@@ -113,8 +113,6 @@ def _fields(path: str, name: str, table: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _unknown(path: str, name: str, given: str) -> CaseFileError:
-    from difflib import get_close_matches  # a mistake may take its time
-
     close = get_close_matches(given, KEYS, 1)
     remedy = f"did you mean {close[0]}?" if close else "the keys are " + ", ".join(sorted(KEYS))
     return CaseFileError(f"{_place(path, name)}: there is no key {visible(given)}", remedy)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Mapping, Sequence
 
 from sonde.library.testing.case import Ran, ScriptCase
@@ -57,8 +58,6 @@ def _renewed(expected: str, ran: Ran) -> str:
 def replaced(case: ScriptCase, source: str, output: str) -> str:
     """The text of a test file with another output of the case. Raises CaseFileError where that is written in a way that
     is not found, or would change more."""
-    import tomllib  # who does not test does without
-
     before = tomllib.loads(source)
     wanted = _with_output(before, case.name, output)
     lines = source.split("\n")
@@ -80,8 +79,6 @@ def _is_whole(text: str) -> bool:
 
 
 def _loaded(text: str) -> dict[str, Any] | None:
-    import tomllib  # see above
-
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError):

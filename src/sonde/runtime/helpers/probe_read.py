@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sonde.runtime.environment import Environment
-from sonde.runtime.helpers import kernel_memory, user_memory
+from sonde.runtime.helpers import kernel_memory, recorded_memory, user_memory
 
 Read = Callable[[int, int, int], int]
 """long probe_read(void *destination, u32 size, const void *source)"""
@@ -16,8 +16,6 @@ Read = Callable[[int, int, int], int]
 
 def make(environment: Environment) -> dict[str, Callable[..., int]]:
     if environment.recorded is not None:
-        from sonde.runtime.helpers import recorded_memory  # most runs replay nothing
-
         return recorded_memory.make(environment)
     user, kernel = user_memory.make(environment), kernel_memory.make(environment)
     end = environment.addresses.user_end

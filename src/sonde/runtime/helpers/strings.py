@@ -6,12 +6,13 @@ from collections.abc import Callable
 from errno import EINVAL, ERANGE
 
 from sonde.runtime.environment import Environment
+from sonde.runtime.helpers import printing
 from sonde.runtime.helpers.probe_read import make as make_reads
 from sonde.runtime.machine.memory import OFFSET_BITS, OFFSET_MASK, AccessError
 from sonde.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from sonde.runtime.helpers.printing import Reader
+    pass
 
 _SIZE = 0xFFFF_FFFF
 _BASES = (0, 8, 10, 16)
@@ -63,13 +64,11 @@ def make(environment: Environment) -> dict[str, Callable[..., int]]:
         return (a > b) - (a < b)
 
     def snprintf(destination: int, size: int, template: int, data: int, data_size: int) -> int:
-        from sonde.runtime.helpers.printing import ARGUMENTS, formatted  # an import that most runs do without
-
         size, data_size = size & _SIZE, data_size & _SIZE
-        if data_size % 8 or data_size > 8 * ARGUMENTS or (data_size and not data):
+        if data_size % 8 or data_size > 8 * printing.ARGUMENTS or (data_size and not data):
             return -EINVAL
         arguments = memoryview(memory.read(data, data_size) if data_size else b"").cast("Q").tolist()
-        made = formatted(_text(environment, template, 1 << 32), arguments, make_reader(environment))
+        made = printing.formatted(_text(environment, template, 1 << 32), arguments, make_reader(environment))
         if isinstance(made, int):
             return made
         if size:
@@ -79,10 +78,8 @@ def make(environment: Environment) -> dict[str, Callable[..., int]]:
     return {"strtol": strtol, "strtoul": strtoul, "strncmp": strncmp, "snprintf": snprintf}
 
 
-def make_reader(environment: Environment) -> Reader:
+def make_reader(environment: Environment) -> printing.Reader:
     """What formats read with."""
-    from sonde.runtime.helpers.printing import Reader  # an import that most runs do without
-
     memory, reads = environment.memory, make_reads(environment)
 
     def read(name: str, address: int, size: int) -> bytes:
@@ -101,7 +98,7 @@ def make_reader(environment: Environment) -> Reader:
         finally:
             memory.remove(place)
 
-    return Reader(read, read_memory)
+    return printing.Reader(read, read_memory)
 
 
 def _text(environment: Environment, address: int, size: int) -> bytes:

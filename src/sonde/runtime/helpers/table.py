@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from importlib import import_module
 
 from sonde.bpf.helpers import NUMBERS, is_poison, name_of
 from sonde.model.errors import EngineError
@@ -57,8 +58,6 @@ SUPPORTED = frozenset(_SUBJECT_OF)
 
 def make_helpers(numbers: Iterable[int], environment: Environment) -> Helpers:
     """The helpers with these numbers, and maybe others. Raises EngineError for one that there is not."""
-    from importlib import import_module
-
     made: Helpers = {}
     for number in numbers:
         if number in made or is_poison(number):

@@ -9,6 +9,7 @@ from errno import EINVAL, EPERM
 from struct import Struct
 
 from sonde.bpf.helpers import NUMBERS
+from sonde.machine import control_groups
 from sonde.runtime.environment import Environment
 
 _PIDS = Struct("=II")
@@ -52,9 +53,8 @@ def make(environment: Environment) -> dict[str, Callable[..., int]]:
         source = environment.recorded
         if source is not None:
             return source.result(_GROUP) or 0
-        from sonde.machine.control_groups import number_of  # few programs ask for it
 
-        found = number_of(environment.task.tid)
+        found = control_groups.number_of(environment.task.tid)
         if environment.note_result is not None:
             environment.note_result(_GROUP, found)
         return found

@@ -6,9 +6,11 @@ from errno import E2BIG
 from importlib import import_module
 
 from sonde.bpf import maps
+from sonde.machine import obstacles
 from sonde.model.errors import EngineError
 from sonde.model.spec import MapSpec
 from sonde.runtime.machine.memory import MachineMemory
+from sonde.runtime.maps import map_array
 from sonde.runtime.maps.base import ContentsError, Map, MapTable
 from sonde.runtime.maps.limits import check
 from sonde.typed import cast
@@ -63,19 +65,15 @@ def create(spec: MapSpec, memory: MachineMemory, table: MapTable) -> Map:
     except MemoryError:
         raise EngineError(f"{what}: not enough memory") from None
     except OSError as error:
-        from sonde.machine.obstacles import obstacle  # most systems have all
-
-        found = obstacle(error)
+        found = obstacles.obstacle(error)
         reason = "; ".join(found) if found else (error.strerror or str(error)).lower()
         raise EngineError(f"{what}: {reason}") from None
 
 
 def _make(spec: MapSpec, memory: MachineMemory, table: MapTable) -> Map:
     if spec.kind == maps.ARRAY_OF_MAPS:
-        from sonde.runtime.maps.map_array import MapArray  # an import that most runs do without
-
         assert spec.inner is not None
         inner = spec.inner
-        return MapArray(spec, memory, table, lambda: create(inner, memory, table))
+        return map_array.MapArray(spec, memory, table, lambda: create(inner, memory, table))
     file, _, name = _CLASSES[spec.kind].partition(".")
     return cast("Map", getattr(import_module(f"sonde.runtime.maps.{file}"), name)(spec, memory))

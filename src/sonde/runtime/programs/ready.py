@@ -19,6 +19,7 @@ from sonde.runtime.machine.faults import TurnsError
 from sonde.runtime.machine.linking import LinkError, link
 from sonde.runtime.machine.translation.translator import translate
 from sonde.runtime.maps.base import Map
+from sonde.runtime.programs import loaded as programs_loaded
 from sonde.runtime.programs.verification import verify_here
 from sonde.runtime.verifier.verify import Refusal, Verified
 from sonde.typed import TYPE_CHECKING, NamedTuple
@@ -155,7 +156,7 @@ def _verified(spec: ProgramSpec, maps: Mapping[str, Map]) -> Verified:
 def _run(
     given: ProgramSpec, maps: Mapping[str, Map], environment: Environment, value: Callable[[Stamp], int], calls: bool,
     proved: dict[tuple[object, ...], Verified],
-) -> tuple[Run, Callable[[], None], RunnableProgram | None, int]:  # fmt: skip
+) -> tuple[Run, Callable[[], None], programs_loaded.RunnableProgram | None, int]:  # fmt: skip
     # Programs may be alike: those for packets that come and that go.
     subject = _subject(given)
     verified = proved[subject] = proved.get(subject) or _verified(given, maps)
@@ -171,9 +172,8 @@ def _run(
         execution.run = _bounded(execution.run, given, environment)
     if not spec.variables and not calls and spec.kind != PROBE:
         return execution.run, execution.forget, None, verified.context_end
-    from sonde.runtime.programs.loaded import RunnableProgram  # an import that most runs do without
 
-    loaded = RunnableProgram(
+    loaded = programs_loaded.RunnableProgram(
         environment, spec.kind, execution, spec.variables, verified.context_end,
         not ON_STACK.isdisjoint(verified.context_seen),
     )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from sonde.bpf import disassembler
 from sonde.bpf import instructions as i
 from sonde.bpf.helpers import name_of
 from sonde.bpf.programs import name_of as program_type
@@ -120,9 +121,7 @@ def _is_untyped(value: object) -> bool:
 
 
 def _operator(o: Addable) -> str:
-    from sonde.bpf.disassembler import OPERATORS  # only a program that is refused needs it
-
-    return f"`{OPERATORS[o.operation]}`"
+    return f"`{disassembler.OPERATORS[o.operation]}`"
 
 
 def _may_call(subject: Subject, _state: State, o: MayCall) -> Problem | None:

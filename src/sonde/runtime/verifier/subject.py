@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
 
-from sonde.bpf import programs
+from sonde.bpf import disassembler, instructions, programs
+from sonde.bpf import helpers as bpf_helpers
 from sonde.bpf.instructions import Instruction, decode
 from sonde.bpf.signatures import SIGNATURES
 from sonde.model.spec import MapSpec, ProgramSpec
@@ -93,14 +94,10 @@ class Subject:
 
     def name_of(self, at: int) -> str:
         """What an instruction is, where a message says where a value comes from."""
-        from sonde.bpf.disassembler import disassemble
-        from sonde.bpf.helpers import name_of
-        from sonde.bpf.instructions import CALL, JMP
-
         instruction = self.code[at]
-        if instruction.opcode == JMP | CALL and instruction.src == 0:
-            return name_of(instruction.imm)
-        return f"`{disassemble(self.code[at : at + 2])[0]}`"
+        if instruction.opcode == instructions.JMP | instructions.CALL and instruction.src == 0:
+            return bpf_helpers.name_of(instruction.imm)
+        return f"`{disassembler.disassemble(self.code[at : at + 2])[0]}`"
 
 
 MOST_ARGUMENTS = 12

@@ -9,6 +9,7 @@ from sonde.bpf import programs
 from sonde.bpf.instructions import Instruction
 from sonde.bpf.signatures import SIGNATURES
 from sonde.model.spec import MapSpec, ProgramSpec
+from sonde.runtime.verifier import messages
 from sonde.runtime.verifier.checks import Problem
 from sonde.runtime.verifier.depth import check_depth, check_nesting, check_used
 from sonde.runtime.verifier.exploration import Exploration, RefusedError
@@ -101,6 +102,4 @@ def verify(
 
 
 def _refusal(subject: Subject, at: int, state: State | None, problem: Problem) -> Refusal:
-    from sonde.runtime.verifier.messages import about  # most programs are harmless
-
-    return Refusal(*about(subject, at, state, problem))
+    return Refusal(*messages.about(subject, at, state, problem))

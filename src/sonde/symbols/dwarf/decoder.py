@@ -30,6 +30,7 @@ _STANDARD = {"DW_FORM_GNU_str_index": "DW_FORM_strx", "DW_FORM_GNU_addr_index": 
 def open_dwarf(sections: Mapping[str, Part], address_size: int, shared: Any = None) -> Any:
     """A DWARFInfo over sections by their names; `shared` is that of the file that dwz made for several."""
     with _without_debugging_aids():
+        # Without what it imports for debugging.
         from elftools.dwarf.dwarfinfo import DebugSectionDescriptor, DwarfConfig, DWARFInfo
 
     given = {
@@ -85,7 +86,7 @@ def _without_debugging_aids() -> Iterator[None]:
 
 
 def _pformat(*values: Any, **settings: Any) -> str:
-    import pprint
+    import pprint  # tools for debugging alone need it
 
     return pprint.pformat(*values, **settings)
 
@@ -108,7 +109,7 @@ class _Declarations:
 
     def get_abbrev(self, code: int) -> Any:
         """As AbbrevTable has it. Raises KeyError."""
-        from elftools.dwarf.abbrevtable import AbbrevDecl
+        from elftools.dwarf.abbrevtable import AbbrevDecl  # see open_dwarf()
 
         if code not in self._known:
             stream = self._unit.dwarfinfo.debug_abbrev_sec.stream
@@ -126,7 +127,7 @@ def give_bases(unit: Any, bases: Mapping[str, int]) -> None:
     Its first entry has indexes itself, so that pyelftools has to know them before it has read the entry to the end:
     the entry is put in its cache untranslated, and translated then.
     """
-    from elftools.dwarf.die import DIE, AttributeValue
+    from elftools.dwarf.die import DIE, AttributeValue  # see open_dwarf()
 
     first = DIE(unit, unit.dwarfinfo.debug_info_sec.stream, unit.cu_die_offset)
     for name, value in bases.items():

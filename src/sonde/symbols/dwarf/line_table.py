@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from posixpath import join, normpath
 
 from sonde.symbols.dwarf import forms
 from sonde.symbols.dwarf.errors import DebugInfoError
@@ -230,6 +231,4 @@ class LineTable:
 
 def _join(directory: str, name: str) -> str:
     """A path as a debugger shows it: "." and ".." in the middle are taken out."""
-    from posixpath import join, normpath
-
     return normpath(join(directory, name)) if name else ""

@@ -27,6 +27,7 @@ from sonde.symbols.dwarf.scan import (
 from sonde.symbols.dwarf.source import EntrySource
 from sonde.symbols.dwarf.spelling import MANY, NameSpelling, units_with
 from sonde.symbols.dwarf.units import DebugUnit
+from sonde.symbols.source_names import functions, rust_names
 
 _LINKAGE_NAMES = (at.AT_LINKAGE_NAME, at.AT_MIPS_LINKAGE_NAME)
 _CALL_SITES = {0x48: at.AT_CALL_ORIGIN, 0x4109: at.AT_ABSTRACT_ORIGIN}
@@ -72,13 +73,10 @@ def functions_named(source: EntrySource, name: str) -> set[int]:
 
 def _overloads(source: EntrySource, name: str) -> set[int]:
     """Those of a name with parameters, which are in the names that linkers have."""
-    from sonde.symbols.source_names.functions import components as scopes_of  # what few names need
-    from sonde.symbols.source_names.functions import named
-
     called: dict[str, set[int]] = {}
-    for offset in functions_named(source, "::".join(scopes_of(name))):
+    for offset in functions_named(source, "::".join(functions.components(name))):
         called.setdefault(_linkage_name(source, offset), set()).add(offset)
-    return {offset for each in named(called, name) for offset in called[each]}
+    return {offset for each in functions.named(called, name) for offset in called[each]}
 
 
 def _linkage_name(source: EntrySource, offset: int) -> str:
@@ -198,11 +196,11 @@ def _is_implementation(source: EntrySource, unit: DebugUnit, attributes: Attribu
     if len(parts) < 2 or not symbol.startswith(("_R", "_ZN")) or (symbol[1] == "Z" and "$LT$" not in symbol):
         return False
     # What few names need.
-    from sonde.symbols.source_names.functions import components as scopes_of
-    from sonde.symbols.source_names.functions import of_implementation
-    from sonde.symbols.source_names.rust_names import demangle
 
-    return any(each[-len(parts) :] == parts for each in of_implementation(scopes_of(demangle(symbol) or symbol)))
+    return any(
+        each[-len(parts) :] == parts
+        for each in functions.of_implementation(functions.components(rust_names.demangle(symbol) or symbol))
+    )
 
 
 def scope_names(source: EntrySource, unit: DebugUnit, around: Around) -> tuple[str, ...] | None:

@@ -218,7 +218,7 @@ class ElfFile:
     def checksum(self) -> int | None:
         """The CRC-32 of the whole file, by which .gnu_debuglink names it (zlib's polynomial); None for one of more
         than 4 GiB."""
-        from zlib import crc32
+        from zlib import crc32  # files of debug information alone need it
 
         if len(self._data) > _LARGEST_CHECKED:
             return None

@@ -33,7 +33,7 @@ def _compressed(file: ElfFile) -> ElfFile | None:
     if data is None:
         return None
     try:
-        import lzma
+        import lzma  # Python can be built without it
     except ImportError:
         # Python can be built without it.
         return None

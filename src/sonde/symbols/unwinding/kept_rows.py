@@ -15,6 +15,7 @@ import struct
 import zlib
 from collections.abc import Generator
 
+from sonde import written_files
 from sonde.symbols.dwarf.unwind_rows import NO_ROWS, RowsSource, UnwindRows, make_rows, rows_source
 from sonde.symbols.elf.costs import Costs
 from sonde.symbols.elf.file import ElfFile
@@ -93,10 +94,8 @@ def _directory() -> str:
 
 def _read(directory: str, name: str) -> UnwindRows | None:
     """None for what is not there, is not whole, or could be somebody else's."""
-    from sonde.written_files import Folder  # sessions without stacks do without
-
     try:
-        with Folder(directory, is_private=True, makes=False) as folder, folder.open(name) as file:
+        with written_files.Folder(directory, is_private=True, makes=False) as folder, folder.open(name) as file:
             check, data = file.read(_CHECK), file.read(_LARGEST)
             os.utime(file.fileno())
     except OSError:
@@ -112,13 +111,11 @@ def _read(directory: str, name: str) -> UnwindRows | None:
 
 def _write(directory: str, name: str, rows: UnwindRows) -> None:
     """Whole or not at all. Raises OSError."""
-    from sonde.written_files import Folder  # as above
-
     if not os.environ.get("XDG_CACHE_HOME") and not os.path.isdir(os.path.expanduser("~")):
         # As service accounts have it: nobody's home is made for the sake of a cache.
         return
     data = _SIZES.pack(*map(len, rows)) + b"".join(rows)
-    with Folder(directory, is_private=True) as folder:
+    with written_files.Folder(directory, is_private=True) as folder:
         folder.replace(name, _checksum(data) + data)
         kept = [(folder.status(each).st_mtime_ns, each) for each in folder.names() if _NAME.fullmatch(each)]
         for _, each in sorted(kept)[:-_MOST]:

@@ -9,6 +9,11 @@ from collections.abc import Callable, Generator
 
 from sonde.model.named_maps import UNWIND_BLOCKS, UNWIND_OBJECT, UNWIND_OBJECTS, UNWIND_PAGE, UNWIND_ROWS, UNWIND_RULES
 from sonde.model.python_frames import PYTHON_RUNTIMES
+from sonde.symbols.dwarf import plain_descriptions, unwind_rows
+from sonde.symbols.elf import file as elf_file
+from sonde.symbols.elf import go_objects
+from sonde.symbols.python import runtimes
+from sonde.symbols.unwinding import kept_rows
 from sonde.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -116,23 +121,19 @@ class UnwindObjects:
         """Make an object's tables and let programs know them, some milliseconds at a time; its number. Until then it
         may have another number, by its descriptions, which is what is yielded. One that programs have not met, until
         it is made, has room in the first half alone."""
-        from sonde.symbols.elf.file import ElfError  # imports that sessions of an instant do without
-        from sonde.symbols.elf.go_objects import is_go
-        from sonde.symbols.unwinding.kept_rows import kept_rows, made_rows
-
         early = NONE
         try:
             with file.costs:
-                kept = kept_rows(file)
+                kept = kept_rows.kept_rows(file)
             with file.costs:
                 interpreter = self._interpreter(file)
-                keeps = int(is_go(file))
+                keeps = int(go_objects.is_go(file))
             rows = kept.rows
             if rows is None:
                 early = self._described(file, interpreter, keeps)
                 yield early
-                rows = yield from _timed(file, made_rows(kept, file.costs), early)
-        except ElfError:
+                rows = yield from _timed(file, kept_rows.made_rows(kept, file.costs), early)
+        except elf_file.ElfError:
             # Nobody shall take what is missing for what the program has not.
             self.lost += early == NONE and bool(file.costs.reason)
             return early
@@ -149,9 +150,8 @@ class UnwindObjects:
         """The number of the interpreter of Python in an object, 0 if there is none, or no room for it."""
         if self._interpreters + 1 >= self._room_for_interpreters:
             return 0
-        from sonde.symbols.python.runtimes import runtime_of  # as above
 
-        found = runtime_of(file)
+        found = runtimes.runtime_of(file)
         if found is None:
             return 0
         self._interpreters += 1
@@ -160,14 +160,11 @@ class UnwindObjects:
 
     def _described(self, file: ElfFile, interpreter: int, keeps: int) -> int:
         """The number of an object by its descriptions, NONE if they are few, of another form, or there is no room."""
-        from sonde.symbols.dwarf.plain_descriptions import plain_descriptions  # as above
-        from sonde.symbols.dwarf.unwind_rows import SECTION
-
-        section = file.find_section(SECTION)
+        section = file.find_section(unwind_rows.SECTION)
         if not self._is_described or section is None or section.size < _WORTH or self._used >= self._most - 1:
             return NONE
         with file.costs:
-            found = plain_descriptions(file)
+            found = plain_descriptions.plain_descriptions(file)
         if found is None:
             return NONE
         start = self._rows.lend(found.pairs + found.data)
@@ -180,14 +177,12 @@ class UnwindObjects:
 
     def _put(self, rows: UnwindRows, interpreter: int, share: int, keeps: int) -> int:
         """The number of an object by its rows, NONE if there is no room in the first of so many shares."""
-        from sonde.symbols.dwarf.unwind_rows import RULE  # as above
-
         parts = ((self._rows, rows.rows), (self._blocks, rows.blocks), (self._rules, rows.rules))
         if self._used >= self._most // share or not all(pages.has_room(data, share) for pages, data in parts):
             return NONE
         first_row = self._rows.append(rows.rows) // _ROW
         first_block = self._blocks.append(rows.blocks) // _BLOCK
-        first_rule = self._rules.append(rows.rules) // RULE.size
+        first_rule = self._rules.append(rows.rules) // unwind_rows.RULE.size
         blocks = len(rows.blocks) // _BLOCK - 1
         return self._new(first_row, first_block, blocks, first_rule, 0, 0, 0, 0, -1, -1, interpreter, keeps)
 

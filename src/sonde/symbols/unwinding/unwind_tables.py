@@ -30,6 +30,7 @@ from sonde.model.named_maps import (
 from sonde.model.python_frames import PYTHON_RUNTIMES
 from sonde.model.units import SECOND
 from sonde.recent import Recent
+from sonde.symbols.elf import library_search
 from sonde.symbols.mappings import VDSO, Mapping, maps_text, parse_maps
 from sonde.symbols.objects import Objects, root_of
 from sonde.symbols.process_events import Exited, Forked, Mapped, ProcessEvent
@@ -279,12 +280,11 @@ class UnwindTables:
         program = next((each for each in mappings if each.path.startswith("/")), None)
         if program is None or program == self._programs.get(pid):
             return []
-        from sonde.symbols.elf.library_search import needed  # an import that most runs do without
 
         self._programs[pid] = program
         root = root_of(pid, self._proc)
         found = []
-        for path in needed(program.path, pid, root, self._proc):
+        for path in library_search.needed(program.path, pid, root, self._proc):
             try:
                 status, path = others.stat(path), others.real_path(path)[len(root) :]
             except OSError:

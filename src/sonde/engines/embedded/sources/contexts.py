@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from sonde.bpf import programs
 from sonde.bpf.helpers import NUMBERS, PROBE_NAME
+from sonde.engines.embedded.sources import event_handlers
 from sonde.engines.embedded.sources.buffers import Buffers
 from sonde.model.probe import Firing, Probe, RawTracepoint, Syscall, Tracepoint, Uprobe
 from sonde.runtime.environment import Environment
 from sonde.runtime.machine.memory import MachineMemory
+from sonde.runtime.perf import trace_events
 from sonde.runtime.programs.ready import ReadyProgram, Run, called_helpers
 from sonde.typed import TYPE_CHECKING, Protocol
 
@@ -21,9 +23,7 @@ _ASKING = frozenset((NUMBERS["tail_call"], PROBE_NAME))
 
 def event_of(firing: Tracepoint) -> TraceEvent | None:
     """The trace event that fires, None if the engine does not have it."""
-    from sonde.runtime.perf.trace_events import trace_event  # programs of objects alone are for such
-
-    return trace_event(firing.group, firing.name)
+    return trace_events.trace_event(firing.group, firing.name)
 
 
 class ProgramTap(Protocol):
@@ -62,11 +62,9 @@ class Contexts:
             return run
         return self._named(run, probe)
 
-    def _at_events(self) -> EventHandlers:
+    def _at_events(self) -> event_handlers.EventHandlers:
         if self._handlers is None:
-            from sonde.engines.embedded.sources.event_handlers import EventHandlers  # as above
-
-            self._handlers = EventHandlers(self._memory, self._environment, self._buffers)
+            self._handlers = event_handlers.EventHandlers(self._memory, self._environment, self._buffers)
         return self._handlers
 
     def _named(self, run: Run, probe: Probe) -> Run:

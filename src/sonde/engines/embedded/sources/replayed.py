@@ -13,6 +13,7 @@ from itertools import islice
 
 from sonde.arch import registers
 from sonde.bpf import programs
+from sonde.engines.embedded.sources import recorded_packets
 from sonde.engines.embedded.sources.buffers import Buffers
 from sonde.engines.embedded.sources.clock_events import ClockEvents
 from sonde.engines.embedded.sources.firings import Clock
@@ -343,11 +344,9 @@ class ReplayedFirings:
     def _name(self, probe: Probe) -> str:
         return self._names.setdefault(probe.id, str(probe))
 
-    def _recorded_packets(self) -> RecordedPackets:
+    def _recorded_packets(self) -> recorded_packets.RecordedPackets:
         if self._packets is None:
-            from sonde.engines.embedded.sources.recorded_packets import RecordedPackets  # few recordings have packets
-
-            self._packets = RecordedPackets(self._memory, self._environment)
+            self._packets = recorded_packets.RecordedPackets(self._memory, self._environment)
         return self._packets
 
     def _set(self, fired: RecordedFiring, probe: str, arguments: Callable[[], tuple[int, ...]]) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 
+from sonde.engines.embedded.sources import clock_events
 from sonde.engines.embedded.sources.buffers import Buffers
 from sonde.engines.embedded.sources.firings import Clock
 from sonde.engines.embedded.sources.threads import Threads
@@ -20,7 +21,6 @@ from sonde.runtime.environment import Environment, Task
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sonde.engines.embedded.sources.clock_events import ClockEvents
     from sonde.engines.embedded.sources.sample_ring import SampleRing
 
 
@@ -125,12 +125,11 @@ class TimerSource:
 
 def _events(
     clocks: Sequence[Clock], environment: Environment, buffers: Buffers, ring: SampleRing | None
-) -> ClockEvents | None:
+) -> clock_events.ClockEvents | None:
     if not clocks:
         return None
-    from sonde.engines.embedded.sources.clock_events import ClockEvents  # an import that most runs do without
 
-    return ClockEvents(clocks, environment, buffers, ring)
+    return clock_events.ClockEvents(clocks, environment, buffers, ring)
 
 
 def _fire_nothing(number: int, address: int = 0) -> None:

@@ -11,6 +11,7 @@ from sonde import others
 from sonde.arch import registers
 from sonde.bpf import programs
 from sonde.engines.base import SiteOfFile
+from sonde.engines.embedded.sources import left_functions
 from sonde.engines.embedded.sources.buffers import Buffers
 from sonde.engines.embedded.sources.contexts import Contexts
 from sonde.engines.embedded.sources.fetched import FetchedMemory
@@ -162,7 +163,6 @@ class UserProbes:
         returning = [(place, pid) for (place, pid, _), bits in wanted.items() if bits & sites.RETURN]
         if not returning:
             return []
-        from sonde.engines.embedded.sources import left_functions  # most programs ask for no returns
 
         files = {place[:2] for place, _ in returning}
         found = left_functions.places((path for path, file in self._files.items() if file in files), self._traced)

@@ -12,7 +12,7 @@ from contextlib import suppress
 from mmap import mmap
 
 from sonde.arch import convention, instructions, registers
-from sonde.engines.embedded.tracer import injection, ptrace, stops
+from sonde.engines.embedded.tracer import injection, long_jumps, ptrace, return_places, stops
 from sonde.engines.embedded.tracer.awaited_returns import AwaitedReturn, AwaitedReturns, returned_in_any
 from sonde.engines.embedded.tracer.code_space import Breakpoint, CodeSpace
 from sonde.engines.embedded.tracer.sites import CATCHES, HIT, HOLD_HIT, HOLD_RETURN, JUMPS, RETURN, THROWS
@@ -181,8 +181,6 @@ class Breakpoints:
             for each in self._of(space) if thrown else ():
                 each.forget_between(thrown, stack + convention.STACK_ARGUMENTS)
         else:
-            from sonde.engines.embedded.tracer import long_jumps  # few threads come here
-
             at = (self._places + place * stops.PLACE) // 8
             buffer, thread = (
                 self._words[at + each // 8] for each in (registers.ARGUMENTS[0], registers.THREAD_POINTER)
@@ -216,8 +214,6 @@ class Breakpoints:
     def _return_breakpoint(self, tid: int, space: CodeSpace, address: int) -> Breakpoint | None:
         """The breakpoint where a function returns to; None where there is none: its return is lost, if it can return
         there. What a program begins with has a number in that place."""
-        from sonde.engines.embedded.tracer import return_places  # most programs ask for no returns
-
         losses = self._threads.spaces.losses
         try:
             found = return_places.found(space, tid, address)

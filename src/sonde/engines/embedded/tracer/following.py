@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import select
 import signal
+import traceback
 from contextlib import suppress
 
 from sonde.engines.embedded.tracer import commands, events, obeying, orphans, ptrace, samples, stops
@@ -84,7 +85,6 @@ class Follower:
         except Exception:
             # What is traced must not suffer from an error here, whatever it is. (It takes an import as long as three
             # others, which nobody else needs.)
-            import traceback
 
             self._confess(traceback.format_exc().encode())
             return threads.stopped, status

@@ -11,7 +11,8 @@ from functools import cache
 
 from sonde.arch import registers
 from sonde.arch.call_numbers import native
-from sonde.engines.embedded.tracer import commands, injection, plan, ptrace, samples, sites, stops
+from sonde.engines.embedded.tracer import commands, injection, late_filter, plan, ptrace, samples, sites, stops
+from sonde.engines.embedded.tracer import traps as tracer_traps
 from sonde.engines.embedded.tracer.events import handle, wait_for_go
 from sonde.engines.embedded.tracer.memory import ProcessMemory
 from sonde.engines.embedded.tracer.threads import TracedThreads
@@ -102,8 +103,6 @@ def _seize_command(threads: TracedThreads, tid: int) -> int:
 def _filter(threads: TracedThreads, tid: int, filter_: bytes) -> int:
     """Have a command that waits get the filter of a plan that was not known when it was executed: 0, or an errno where
     each of its system calls goes on to stop."""
-    from sonde.engines.embedded.tracer import late_filter  # most commands get theirs before
-
     try:
         if tid not in threads.waiting:
             return errno.ESRCH
@@ -173,10 +172,8 @@ def _stand(threads: TracedThreads) -> None:
 
 def _set_traps(threads: TracedThreads, payload: bytes) -> int:
     """0 or an errno: then there are none."""
-    from sonde.engines.embedded.tracer.traps import ClockTraps  # few sessions have samples
-
     mark, *periods = (word for (word,) in struct.iter_unpack("=Q", payload))
-    traps = ClockTraps(periods, mark)
+    traps = tracer_traps.ClockTraps(periods, mark)
     try:
         for tid in threads.requests:
             with suppress(ProcessLookupError):

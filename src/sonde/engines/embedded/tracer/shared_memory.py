@@ -60,10 +60,10 @@ def _mappings(tid: int) -> bytes:
 def owners(pid: int) -> list[int]:
     """The other processes that have the memory of this one, as far as the user may look at them."""
     try:
-        tid = next(tid for tid in proc.threads(pid) if proc.stat(tid).state not in _HAVE_NONE)
-    except (OSError, StopIteration):
+        tid = next((tid for tid in proc.threads(pid) if proc.stat(tid).state not in _HAVE_NONE), 0)
+    except OSError:
         return []
-    return [each for each in proc.processes() if each != pid and _is_owner(tid, each)]
+    return [each for each in proc.processes() if tid and each != pid and _is_owner(tid, each)]
 
 
 def _is_owner(tid: int, pid: int) -> bool:

@@ -18,9 +18,11 @@ from sonde.engines.embedded.tracer import (
     guardian,
     merging,
     notifications,
+    obstacles,
     own_filters,
     plan,
     seccomp,
+    shared_memory,
     sites,
     slices,
     stops,
@@ -127,8 +129,6 @@ class Tracees:
 
     def _seize(self, pid: int) -> str:
         """Have the guardian trace a process: why it cannot, "" if it does."""
-        from sonde.engines.embedded.tracer import obstacles  # commands meet none
-
         if problem := obstacles.before(pid):
             return problem
         self._send(commands.SEIZE_PROCESS, pid)
@@ -207,8 +207,6 @@ class Tracees:
         self._stop(self._grabbed)
         if not self._has_sites:
             return
-        from sonde.engines.embedded.tracer import shared_memory  # as above
-
         while found := self._untraced(shared_memory.owners):
             for pid, other in found.items():
                 # It may have ended, or execute a program.
@@ -388,8 +386,6 @@ class Tracees:
     def _seized(self, pid: int, failure: str) -> None:
         _, problem = self._answer(pid, commands.SEIZED)
         if problem:
-            from sonde.engines.embedded.tracer import obstacles  # as above
-
             raise CommandError(f"{failure}: {obstacles.after(pid, problem)}")
 
     def _transfer(self, tid: int, address: int, size: int, data: bytes | None) -> bytes:
@@ -398,8 +394,6 @@ class Tracees:
         self._send(commands.READ if data is None else commands.WRITE, tid, len(payload), payload)
         _, size = self._answer(tid, commands.DATA)
         if size < 0:
-            from sonde.engines.embedded.tracer import obstacles  # as above
-
             raise OSError(-size, obstacles.memory(-size) if -size == errno.EPERM else os.strerror(-size))
         return self._receive(size) if data is None else b""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from sonde.arch import languages
 from sonde.frontends.bpftrace.check.conversions import constant, constant_value, integer_value, literal_text
 from sonde.frontends.bpftrace.check.held_values import held
 from sonde.frontends.bpftrace.check.numbers import member_of
@@ -31,8 +32,6 @@ def of_kernel(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> 
 
 def register(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Expr:
     """reg(name): a register of what the probe has interrupted."""
-    from sonde.arch import languages  # few programs look at registers
-
     name, at = _name(call, arguments[0], scope), scope.at(call.at)
     if name not in languages.REGISTER_ORDER:
         names = ", ".join(sorted(languages.REGISTER_ORDER))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sonde.frontends.bpftrace.check import series
 from sonde.frontends.bpftrace.check.aggregating import ARGUMENTS
 from sonde.frontends.bpftrace.check.conversions import arguments_spelled, constant_value, integer_value
 from sonde.frontends.bpftrace.check.maps import keys_of
@@ -19,9 +20,7 @@ def aggregate(target: nodes.Expr, call: nodes.Expr, scope: BtScope) -> Statement
     if not isinstance(target, nodes.MapName):
         raise scope.mistake(f"{call.name}() must be assigned directly to a map", call.at)
     if call.name == "tseries":
-        from sonde.frontends.bpftrace.check.series import series  # few programs have them
-
-        return series(target, call, scope)
+        return series.series(target, call, scope)
     wanted, given = ARGUMENTS[call.name], len(call.arguments)
     if given != wanted and not (call.name == "hist" and given == wanted + 1):
         text = f"{call.name}() requires {arguments_spelled(wanted)}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from socket import AF_INET, AF_INET6, inet_pton
+
 from sonde.frontends.bpftrace.check.address_spaces import pointer_into
 from sonde.frontends.bpftrace.check.conversions import constant, integer_value, literal_text
 from sonde.frontends.bpftrace.check.scope import BtScope
@@ -69,7 +71,6 @@ def _pointer(kind: Array, e: Expr, call: nodes.Call, scope: BtScope) -> Pointer:
 def address(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Expr:
     """pton(text): an address of IPv4 or IPv6 as 4 or 16 bytes, in the order of networks."""
     # A module that few programs want, and that takes milliseconds.
-    from socket import AF_INET, AF_INET6, inet_pton
 
     text = literal_text(arguments[0], scope, "pton()", call.at).decode(errors="replace")
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sonde.arch import registers
-from sonde.frontends.bpftrace.check import numbers
+from sonde.frontends.bpftrace.check import numbers, shown_numbers, stacks
 from sonde.frontends.bpftrace.check.scope import SAMPLED, BtScope
 from sonde.frontends.bpftrace.check.types import INT32, INT64, UINT32, UINT64, structure_of
 from sonde.frontends.bpftrace.errors import SourceSpan
@@ -120,9 +120,7 @@ def _func(span: SourceSpan, scope: BtScope) -> Expr:
         raise scope.mistake(f"The func builtin can not be used with '{_provider(scope)}' probes", span)
     scope.known.asks_function = True
     if scope.known.functions_are_symbols:
-        from sonde.frontends.bpftrace.check.stacks import of_probe  # few programs compare functions with symbols
-
-        return of_probe(span, scope)
+        return stacks.of_probe(span, scope)
     return tree.Builtin(STRING, scope.at(span), "probefunc")
 
 
@@ -167,29 +165,20 @@ def _rand(span: SourceSpan, scope: BtScope) -> Expr:
     return tree.Call(UINT32, scope.at(span), "rand", ())
 
 
-def _username(span: SourceSpan, scope: BtScope) -> Expr:
-    from sonde.frontends.bpftrace.check.shown_numbers import username  # few programs have it
-
-    return username(span, scope)
-
-
 def _kstack(span: SourceSpan, scope: BtScope) -> Expr:
-    from sonde.frontends.bpftrace.check.stacks import bare  # as above
-
-    return bare("kstack", span, scope)
+    return stacks.bare("kstack", span, scope)
 
 
 def _ustack(span: SourceSpan, scope: BtScope) -> Expr:
-    from sonde.frontends.bpftrace.check.stacks import bare  # as above
-
-    return bare("ustack", span, scope)
+    return stacks.bare("ustack", span, scope)
 
 
 _MADE: dict[str, Callable[[SourceSpan, BtScope], Expr]] = {
     "retval": _retval, "elapsed": _elapsed, "curtask": _curtask, "probe": _probe, "probetype": _probetype,
     "jiffies": numbers.of_machine("jiffies", UINT64), "numaid": numbers.of_machine("numa_node", UINT32),
     "cpid": numbers.of_machine("$target", UINT32), "usermode": numbers.usermode,
-    "username": _username, "func": _func, "kstack": _kstack, "ustack": _ustack,
+    "username": lambda span, scope: shown_numbers.username(span, scope),
+    "func": _func, "kstack": _kstack, "ustack": _ustack,
     "rand": _rand,
     "ctx": _context,
 }  # fmt: skip

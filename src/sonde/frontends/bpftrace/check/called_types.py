@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sonde.frontends.bpftrace.check import maps
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.check.types import spelled
 from sonde.model.program import Expr, Var
@@ -9,7 +10,5 @@ from sonde.model.program import Expr, Var
 
 def called(e: Expr, scope: BtScope) -> str:
     """Strings with the bytes that they take."""
-    from sonde.frontends.bpftrace.check.maps import written  # few programs have mistakes
-
     local = scope.find(f"${e.variable.name}") if isinstance(e, Var) else None
-    return spelled((local and local.written) or written(e, scope))
+    return spelled((local and local.written) or maps.written(e, scope))

@@ -4,6 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from sonde.frontends.bpftrace.check import (
+    address_spaces,
+    builtins,
+    formats,
+    function_table,
+    maps,
+    offsets,
+    told_lookups,
+    tuples,
+    type_information,
+    type_names,
+)
 from sonde.frontends.bpftrace.check.aggregating import NAMES as AGGREGATING
 from sonde.frontends.bpftrace.check.aggregating import shown_function
 from sonde.frontends.bpftrace.check.conversions import (
@@ -56,13 +68,11 @@ def value(call: nodes.Call, scope: BtScope) -> Expr:
     found = _VALUES.get(call.name)
     if found is not None:
         return found(call, scope)
-    from sonde.frontends.bpftrace.check.builtins import builtin  # the smallest programs do without
-    from sonde.frontends.bpftrace.check.function_table import value_call  # as above
 
-    more = value_call(call.name)
+    more = function_table.value_call(call.name)
     if more is not None:
         return more.check(call, require(call, scope, more.least, more.most), scope)
-    if not call.arguments and (variable := builtin(call.name, call.at, scope)) is not None:
+    if not call.arguments and (variable := builtins.builtin(call.name, call.at, scope)) is not None:
         return variable
     if is_defined(call, scope):
         raise no_definition(call, scope, "they differ in the number of their arguments")
@@ -75,9 +85,7 @@ def value(call: nodes.Call, scope: BtScope) -> Expr:
 
 def is_bare(name: str) -> bool:
     """Whether the function may be called without parentheses."""
-    from sonde.frontends.bpftrace.check.function_table import value_call  # as above
-
-    found = value_call(name)
+    found = function_table.value_call(name)
     return found is not None and not found.least
 
 
@@ -85,18 +93,15 @@ def is_action(name: str) -> bool:
     """Whether the function is a statement and gives no value."""
     if name in _ACTIONS:
         return True
-    from sonde.frontends.bpftrace.check.function_table import ACTIONS  # as above
 
-    return name in ACTIONS
+    return name in function_table.ACTIONS
 
 
 def action(call: nodes.Call, scope: BtScope) -> Statement | None:
     """A call as a statement, None if it gives a value."""
     found = _ACTIONS.get(call.name)
     if found is None:
-        from sonde.frontends.bpftrace.check.function_table import action_call  # as above
-
-        found = action_call(call.name)
+        found = function_table.action_call(call.name)
     return found(call, scope) if found is not None else None
 
 
@@ -119,8 +124,6 @@ def _positional_text(node: nodes.Expr, scope: BtScope) -> bytes | None:
 
 
 def _str(call: nodes.Call, scope: BtScope) -> Expr:
-    from sonde.frontends.bpftrace.check.address_spaces import pointer_into  # as above
-
     arguments = require(call, scope, 1, 2)
     at = scope.at(call.at)
     given = _positional_text(arguments[0], scope)
@@ -130,7 +133,7 @@ def _str(call: nodes.Call, scope: BtScope) -> Expr:
     if is_text(e.type):
         base = tree.Cast(STRING, at, e) if resolve(e.type) != STRING else e
     elif isinstance(resolve(e.type), Pointer) or is_integer(e.type):
-        base = tree.Cast(STRING, at, tree.Cast(pointer_into(CHAR, e, scope), at, e))
+        base = tree.Cast(STRING, at, tree.Cast(address_spaces.pointer_into(CHAR, e, scope), at, e))
     else:
         text = f"str() expects a string, integer or a pointer type as first argument ({spelled(e.type)} provided)"
         raise scope.mistake(text, call.at)
@@ -148,13 +151,11 @@ def _str(call: nodes.Call, scope: BtScope) -> Expr:
 
 
 def _delete(call: nodes.Call, scope: BtScope) -> Expr:
-    from sonde.frontends.bpftrace.check.told_lookups import DELETE, told  # few programs have it
-
     found = _element(call, scope)
     if found is None:
         return constant(0, scope.at(call.at), BOOL)
     if isinstance(found, tree.Element):
-        told(found, DELETE, call.at, scope)
+        told_lookups.told(found, told_lookups.DELETE, call.at, scope)
     return tree.Remove(BOOL, scope.at(call.at), found)
 
 
@@ -165,12 +166,6 @@ def _has_key(call: nodes.Call, scope: BtScope) -> Expr:
 
 def _element(call: nodes.Call, scope: BtScope) -> tree.Element | tree.Aggregated | None:
     """The element that a map and a key, or an element as it is written, tell of; None where the map is yet unknown."""
-    from sonde.frontends.bpftrace.check.maps import (
-        key_values,
-        keys_of,
-        of_tuple,
-    )  # many programs have no maps
-
     arguments = require(call, scope, 1, 2)
     first = arguments[0]
     if not isinstance(first, nodes.MapName):
@@ -185,10 +180,10 @@ def _element(call: nodes.Call, scope: BtScope) -> tree.Element | tree.Aggregated
             )
         key = arguments[1]
         parts = key.items if isinstance(key, nodes.Tuple) else (key,)
-        values = of_tuple([scope.expression(each, scope) for each in parts])
-        keys = key_values(values, key.at, scope, use)
+        values = maps.of_tuple([scope.expression(each, scope) for each in parts])
+        keys = maps.key_values(values, key.at, scope, use)
     else:
-        keys = keys_of(first, scope, use)
+        keys = maps.keys_of(first, scope, use)
     if use.function == "tseries":
         raise scope.mistake(f"{call.name}() does not take the map of a tseries(): print, clear or zero it", first.at)
     if use.function:
@@ -210,12 +205,10 @@ def _sizeof(call: nodes.Call, scope: BtScope) -> Expr:
     if len(call.arguments) != 1:
         raise scope.mistake(f"sizeof() requires one argument ({len(call.arguments)} provided)", call.at)
     argument = call.arguments[0]
-    from sonde.frontends.bpftrace.check.tuples import text_size  # few programs have it
-    from sonde.frontends.bpftrace.check.type_names import type_of, unevaluated
 
-    kind = type_of(argument, scope)
+    kind = type_names.type_of(argument, scope)
     if resolve(kind) == STRING and not isinstance(argument, nodes.TypeName):
-        size = text_size(unevaluated(argument, scope), scope)
+        size = tuples.text_size(type_names.unevaluated(argument, scope), scope)
     elif isinstance(resolve(kind), Enum) and is_integer(kind) and not _is_stored(argument, scope):
         size = size_of(UINT64)
     else:
@@ -226,28 +219,15 @@ def _sizeof(call: nodes.Call, scope: BtScope) -> Expr:
 def _is_stored(argument: nodes.Expr | nodes.TypeName, scope: BtScope) -> bool:
     """Whether it is a part of something in memory, where an enumerator has as many bytes as C gives it; the language's
     own are of 64 bits."""
-    from sonde.frontends.bpftrace.check.type_names import unevaluated
-
     if isinstance(argument, nodes.TypeName):
         return False
-    return isinstance(unevaluated(argument, scope), (tree.MemberOf, tree.Index, tree.Deref, tree.Argument))
-
-
-def _container_of(call: nodes.Call, scope: BtScope) -> Expr:
-    from sonde.frontends.bpftrace.check.offsets import container_of  # few programs have it
-
-    return container_of(call, scope)
-
-
-def _typeinfo(call: nodes.Call, scope: BtScope) -> Expr:
-    from sonde.frontends.bpftrace.check.type_information import type_information  # as above
-
-    return type_information(call, scope)
+    return isinstance(type_names.unevaluated(argument, scope), (tree.MemberOf, tree.Index, tree.Deref, tree.Argument))
 
 
 _VALUES: dict[str, Value] = {
-    "str": _str, "delete": _delete, "has_key": _has_key, "sizeof": _sizeof, "container_of": _container_of,
-    "typeinfo": _typeinfo,
+    "str": _str, "delete": _delete, "has_key": _has_key, "sizeof": _sizeof,
+    "container_of": lambda call, scope: offsets.container_of(call, scope),
+    "typeinfo": lambda call, scope: type_information.type_information(call, scope),
 }  # fmt: skip
 
 
@@ -255,19 +235,15 @@ _VALUES: dict[str, Value] = {
 
 
 def _printf(call: nodes.Call, scope: BtScope) -> Statement:
-    from sonde.frontends.bpftrace.check.formats import formatted  # not all programs have it
-
-    pieces, values = formatted(call, scope)
+    pieces, values = formats.formatted(call, scope)
     return tree.Printf(scope.at(call.at), pieces, values)
 
 
 def _system(call: nodes.Call, scope: BtScope) -> Statement:
-    from sonde.frontends.bpftrace.check.formats import formatted  # as above
-
     if not scope.is_unsafe:
         text = "system() is an unsafe function being used in safe mode"
         raise scope.mistake(f"{text}. To use it you need the --unsafe flag", call.at)
-    pieces, values = formatted(call, scope)
+    pieces, values = formats.formatted(call, scope)
     return tree.FormattedCommand(scope.at(call.at), "system", pieces, values)
 
 
@@ -302,9 +278,7 @@ def _print(call: nodes.Call, scope: BtScope) -> Statement:
         raise scope.mistake("Non-map print() only takes 1 argument, " + f"{len(arguments)} found", call.at)
     e = scope.expression(first, scope)
     if is_text(e.type):
-        from sonde.frontends.bpftrace.check.formats import shown_whole  # as above
-
-        shown_whole(first, scope)
+        formats.shown_whole(first, scope)
     # A map is shown by its name, with what it has now: it may have changed by the time that the record is read.
     label = first.name if isinstance(first, nodes.MapName) and first.keys is None else ""
     return tree.Print(fixed(e.type), at, e, False, label)

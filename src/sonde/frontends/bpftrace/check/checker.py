@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from sonde.frontends.bpftrace import series as bpftrace_series
+from sonde.frontends.bpftrace.check import expressions, subprograms, unreachable, unwatched
 from sonde.frontends.bpftrace.check.conversions import test
 from sonde.frontends.bpftrace.check.globs import is_glob
 from sonde.frontends.bpftrace.check.jumps import refuse_jumps
@@ -87,9 +89,7 @@ def check(items: Sequence[nodes.Item], given: CheckInput) -> CheckedProgram:
 def _check(items: Sequence[nodes.Item], given: CheckInput, known: Knowledge) -> CheckedProgram:
     warnings: list[BtError] = []
     if refuse_jumps(items, given.file):
-        from sonde.frontends.bpftrace.check.unreachable import unreachable  # many programs leave nothing
-
-        warnings += unreachable(items, given.file)
+        warnings += unreachable.unreachable(items, given.file)
     probes = [(item, _points(item, given, warnings)) for item in items if isinstance(item, nodes.ProbeItem)]
     known.has_processes = _has_processes(probes)
     functions = _functions(items, given.file)
@@ -108,9 +108,7 @@ def _check(items: Sequence[nodes.Item], given: CheckInput, known: Knowledge) -> 
     if known.put_off is not None:
         raise known.put_off
     if set(functions) - scope.called:
-        from sonde.frontends.bpftrace.check.subprograms import check_uncalled  # few programs have any
-
-        check_uncalled(scope, lambda: _outside(_scope(items, given, known, macros, functions), given))
+        subprograms.check_uncalled(scope, lambda: _outside(_scope(items, given, known, macros, functions), given))
     _require_kinds(items, known, given)
     require_known(given.options, known.options)
     warnings += scope.remarks.values()
@@ -122,9 +120,7 @@ def _check(items: Sequence[nodes.Item], given: CheckInput, known: Knowledge) -> 
 
 
 def _expression(node: nodes.Expr, scope: BtScope) -> Expr:
-    from sonde.frontends.bpftrace.check.expressions import expression  # the smallest programs do without
-
-    return expression(node, scope)
+    return expressions.expression(node, scope)
 
 
 def _scope(
@@ -249,9 +245,7 @@ def _checked(
     predicate: Expr | None = None if item.predicate is None else test(item.predicate, scope, item.predicate_at)
     before = scope.before.pop()
     if attached_to.kind == "watchpoint":
-        from sonde.frontends.bpftrace.check.unwatched import is_watched  # few programs watch memory
-
-        watched = is_watched(item.at, scope)
+        watched = unwatched.is_watched(item.at, scope)
         if watched is not None and predicate is not None:
             predicate = tree.Binary(INT32, at, "&&", watched, predicate)
         predicate = watched if predicate is None else predicate
@@ -320,9 +314,8 @@ def _whole(
 def _functions(items: Sequence[nodes.Item], file: str | None) -> dict[str, nodes.SubprogramItem]:
     if not any(isinstance(each, nodes.SubprogramItem) for each in items):
         return {}
-    from sonde.frontends.bpftrace.check.subprograms import functions_of  # few programs have any
 
-    return functions_of(items, file)
+    return subprograms.functions_of(items, file)
 
 
 def _require_few(count: int, most: int) -> None:
@@ -345,9 +338,8 @@ def _series(scope: BtScope) -> dict[str, Series]:
     found = [use for use in scope.known.maps.values() if use.function == "tseries"]
     if not found:
         return {}
-    from sonde.frontends.bpftrace.series import made_of  # few programs have them
 
-    return {use.name[1:] or "_": made_of(use.parameters) for use in found}
+    return {use.name[1:] or "_": bpftrace_series.made_of(use.parameters) for use in found}
 
 
 def _ends_by_itself(clauses: list[Clause]) -> bool:

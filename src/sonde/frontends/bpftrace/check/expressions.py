@@ -2,6 +2,21 @@
 
 from __future__ import annotations
 
+from sonde.frontends.bpftrace.check import (
+    address_spaces,
+    all_arguments,
+    arrays,
+    blocks,
+    c_macros,
+    header_constants,
+    maps,
+    offsets,
+    operations,
+    predicates,
+    shown_numbers,
+    type_information,
+    types_of_programs,
+)
 from sonde.frontends.bpftrace.check.aggregating import shown_function
 from sonde.frontends.bpftrace.check.builtins import WITHOUT_NAMES, argument, builtin, composed_elements, public_name
 from sonde.frontends.bpftrace.check.called_types import called
@@ -37,9 +52,7 @@ from sonde.typed import Any
 def expression(node: nodes.Expr, scope: BtScope) -> Expr:
     check = _CHECKS.get(type(node))
     if check is None:
-        from sonde.frontends.bpftrace.check.operations import CHECKS  # the smallest programs do without
-
-        check = CHECKS[type(node)]
+        check = operations.CHECKS[type(node)]
     checked: Expr = check(node, scope)
     return checked
 
@@ -48,9 +61,8 @@ def _macro_value(node: nodes.Call | nodes.Name, scope: BtScope) -> Expr | None:
     """The value of a call of a macro or function of the program, None where there is none."""
     if not scope.macros and not scope.functions:
         return None
-    from sonde.frontends.bpftrace.check.blocks import macro_value  # few programs have any
 
-    return macro_value(node, scope)
+    return blocks.macro_value(node, scope)
 
 
 def _number(node: nodes.Number, scope: BtScope) -> Expr:
@@ -84,9 +96,7 @@ def _name(node: nodes.Name, scope: BtScope) -> Expr:
         return made
     text = scope.types.macro(node.name)
     if text is not None:
-        from sonde.frontends.bpftrace.check.c_macros import c_macro  # few programs have macros of C
-
-        value = c_macro(node, text, scope)
+        value = c_macros.c_macro(node, text, scope)
         with scope.types.expanded():
             return scope.expression(value, scope)
     if node.name in ("true", "false"):
@@ -98,14 +108,10 @@ def _name(node: nodes.Name, scope: BtScope) -> Expr:
     if is_bare(node.name):
         return call_value(nodes.Call(node.at, node.name, ()), scope)
     if node.name == "args":
-        from sonde.frontends.bpftrace.check.all_arguments import all_arguments  # few programs want them all
-
-        return all_arguments(node, scope)
+        return all_arguments.all_arguments(node, scope)
     enumerator = scope.types.enumerator(node.name)
     if enumerator is None and isinstance(scope.attached.probes[0].firing if scope.attached.probes else None, Uprobe):
-        from sonde.frontends.bpftrace.check.types_of_programs import enumerator as of_program  # few programs need it
-
-        enumerator = of_program(node.name, node.at, scope)
+        enumerator = types_of_programs.enumerator(node.name, node.at, scope)
     if enumerator is not None:
         return tree.Const(enumerator[0], scope.at(node.at), enumerator[1])
     number = scope.types.header_constant(node.name)
@@ -116,9 +122,7 @@ def _name(node: nodes.Name, scope: BtScope) -> Expr:
 
 def _advice(name: str) -> str:
     """What helps where a name is not known, "" if nothing does."""
-    from sonde.frontends.bpftrace.check.header_constants import header_constants  # mistakes alone want it
-
-    if name not in header_constants():
+    if name not in header_constants.header_constants():
         return ""
     return "constants of the kernel's headers are known to a program that includes one, as #include <linux/types.h>"
 
@@ -135,9 +139,7 @@ def _call(node: nodes.Call, scope: BtScope) -> Expr:
 
 def _member(node: nodes.Member, scope: BtScope) -> Expr:
     if isinstance(node.object, nodes.Call) and node.object.name == "typeinfo":
-        from sonde.frontends.bpftrace.check.type_information import described_part  # few programs ask for types
-
-        return described_part(node.object, node, scope)
+        return type_information.described_part(node.object, node, scope)
     if isinstance(node.object, nodes.Name) and node.object.name == "args":
         return argument(node.name, node.object.at if scope.attached.kind in WITHOUT_NAMES else node.at, scope)
     of = scope.expression(node.object, scope)
@@ -202,13 +204,11 @@ def _index(node: nodes.Index, scope: BtScope) -> Expr:
 
 def _require_character(node: nodes.Index, of: Expr, number: int, scope: BtScope) -> None:
     """Raises BtError for a character behind the NUL of a string; of a variable once its longest one is known."""
-    from sonde.frontends.bpftrace.check.maps import written  # few programs look at characters
-
     local = scope.find(node.object.name) if isinstance(node.object, nodes.ScratchVariable) else None
     if local is not None and local.stands_for is None:
         scope.indexed.append((local, number, node.at))
     elif not isinstance(of, tree.Element):
-        require_within(written(of, scope), number, node.at, scope)
+        require_within(maps.written(of, scope), number, node.at, scope)
 
 
 def require_within(kind: Type | None, number: int, span: SourceSpan, scope: BtScope) -> None:
@@ -216,12 +216,6 @@ def require_within(kind: Type | None, number: int, span: SourceSpan, scope: BtSc
     base = None if kind is None else resolve(kind)
     if isinstance(base, Array) and base.length and number >= base.length:
         raise scope.mistake(f"the index {number} is out of bounds for array of size {base.length}", span)
-
-
-def _offset(node: nodes.Offset, scope: BtScope) -> Expr:
-    from sonde.frontends.bpftrace.check.offsets import offset  # as above
-
-    return offset(node, scope)
 
 
 def _type(node: nodes.TypeName, scope: BtScope) -> Expr:
@@ -234,9 +228,8 @@ def _comptime(node: nodes.Comptime, scope: BtScope) -> Expr:
     e = unevaluated(node.operand, scope)
     if isinstance(e, (tree.Const, tree.StringConst)):
         return e
-    from sonde.frontends.bpftrace.check.predicates import known_truth  # few programs have it
 
-    truth = known_truth(e)
+    truth = predicates.known_truth(e)
     if truth is None:
         scope.known.is_guessed = True
         raise scope.mistake("Unable to resolve comptime expression", node.at)
@@ -245,9 +238,7 @@ def _comptime(node: nodes.Comptime, scope: BtScope) -> Expr:
 
 def _cast(node: nodes.Cast, scope: BtScope) -> Expr:
     if node.type.words == "username_t" and not node.type.suffixes:
-        from sonde.frontends.bpftrace.check.shown_numbers import user  # few programs have it
-
-        return user(scope.expression(node.operand, scope))
+        return shown_numbers.user(scope.expression(node.operand, scope))
     kind = type_named(node.type, scope)
     if function := shown_function(node.operand, scope):
         raise scope.mistake(f'Cannot cast from "{function}_t" to "{spelled(kind)}"', node.at)
@@ -267,9 +258,8 @@ def _cast(node: nodes.Cast, scope: BtScope) -> Expr:
         return tree.Cast(BOOL, operand.position, tree.Binary(INT, operand.position, "!=", string(operand), empty))
     if is_composed(kind) and merged(kind, operand.type) == kind:
         return converted(operand, kind)
-    from sonde.frontends.bpftrace.check.arrays import array_cast  # few programs have such casts
 
-    array = array_cast(kind, operand, node.at, scope)
+    array = arrays.array_cast(kind, operand, node.at, scope)
     if array is not None:
         return array
     raise scope.mistake(f'Cannot cast from "{spelled(operand.type)}" to "{spelled(kind)}"', node.at)
@@ -286,9 +276,7 @@ def _is_in_memory(e: Expr) -> bool:
 def _warn_of_same(node: nodes.Cast, kind: Type, operand: Expr, scope: BtScope) -> None:
     of = operand.type
     if is_text(kind) and is_text(of):
-        from sonde.frontends.bpftrace.check.maps import written  # few programs cast strings
-
-        of = written(operand, scope)
+        of = maps.written(operand, scope)
     if spelled(kind) == spelled(of):
         scope.remark(f"Unnecessary cast: expression is already of type {spelled(of)}", node.at)
 
@@ -313,9 +301,7 @@ def _require_variant(kind: Type, operand: Expr, node: nodes.Cast, scope: BtScope
 def _kept(kind: Any, node: nodes.Cast, operand: Expr, scope: BtScope) -> Expr:
     base = resolve(kind)
     if isinstance(base, Pointer):
-        from sonde.frontends.bpftrace.check.address_spaces import pointer_into
-
-        kind = pointer_into(base.to, operand, scope)
+        kind = address_spaces.pointer_into(base.to, operand, scope)
     if isinstance(base, Pointer) and is_integer(operand.type) and size_of(operand.type) < size_of(base):
         # An address has no sign: a shorter number that is negative is that many bits of it.
         operand = converted(operand, integer(size_of(operand.type), False))
@@ -324,6 +310,7 @@ def _kept(kind: Any, node: nodes.Cast, operand: Expr, scope: BtScope) -> Expr:
 
 _CHECKS: dict[type, Any] = {
     nodes.Number: _number, nodes.StringLiteral: _text, nodes.Positional: _positional, nodes.Name: _name,
-    nodes.Member: _member, nodes.Index: _index, nodes.Call: _call, nodes.Cast: _cast, nodes.Offset: _offset,
+    nodes.Member: _member, nodes.Index: _index, nodes.Call: _call, nodes.Cast: _cast,
+    nodes.Offset: lambda node, scope: offsets.offset(node, scope),
     nodes.Comptime: _comptime, nodes.TypeName: _type,
 }  # fmt: skip

@@ -4,6 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from sonde.frontends.bpftrace.check import (
+    addresses,
+    buffers,
+    config_record,
+    data_addresses,
+    deferred,
+    elements,
+    failing,
+    joining,
+    kernel_log,
+    number_names,
+    numbers,
+    overriding,
+    parameters,
+    predicates,
+    saved_packets,
+    shown_numbers,
+    signals,
+    stacks,
+    tasks,
+    texts,
+    unwatched,
+)
 from sonde.frontends.bpftrace.check.value_call import Action, ValueCall
 from sonde.typed import TypeAlias
 
@@ -24,135 +47,91 @@ def action_call(name: str) -> Action | None:
 
 
 def _addresses() -> Mapping[str, ValueCall]:
-    from sonde.frontends.bpftrace.check.addresses import VALUES
-
-    return VALUES
+    return addresses.VALUES
 
 
 def _buffers() -> Mapping[str, ValueCall]:
-    from sonde.frontends.bpftrace.check.buffers import VALUES
-
-    return VALUES
+    return buffers.VALUES
 
 
 def _config_record() -> Mapping[str, ValueCall]:
-    from sonde.frontends.bpftrace.check.config_record import VALUES
-
-    return VALUES
+    return config_record.VALUES
 
 
 def _data_addresses() -> Mapping[str, ValueCall]:
-    from sonde.frontends.bpftrace.check.data_addresses import VALUES
-
-    return VALUES
+    return data_addresses.VALUES
 
 
 def _deferred_actions() -> Mapping[str, Action]:
-    from sonde.frontends.bpftrace.check.deferred import ACTIONS
-
-    return ACTIONS
+    return deferred.ACTIONS
 
 
 def _elements() -> Mapping[str, ValueCall]:
-    from sonde.frontends.bpftrace.check.elements import VALUES
-
-    return VALUES
+    return elements.VALUES
 
 
 def _failing_actions() -> Mapping[str, Action]:
-    from sonde.frontends.bpftrace.check.failing import ACTIONS
-
-    return ACTIONS
+    return failing.ACTIONS
 
 
 def _joining_actions() -> Mapping[str, Action]:
-    from sonde.frontends.bpftrace.check.joining import ACTIONS
-
-    return ACTIONS
+    return joining.ACTIONS
 
 
 def _kernel_log_actions() -> Mapping[str, Action]:
-    from sonde.frontends.bpftrace.check.kernel_log import ACTIONS
-
-    return ACTIONS
+    return kernel_log.ACTIONS
 
 
 def _unwatched_actions() -> Mapping[str, Action]:
-    from sonde.frontends.bpftrace.check.unwatched import ACTIONS
-
-    return ACTIONS
+    return unwatched.ACTIONS
 
 
 def _number_names() -> Mapping[str, ValueCall]:
-    from sonde.frontends.bpftrace.check.number_names import VALUES
-
-    return VALUES
+    return number_names.VALUES
 
 
 def _numbers() -> Mapping[str, ValueCall]:
-    from sonde.frontends.bpftrace.check.numbers import VALUES
-
-    return VALUES
+    return numbers.VALUES
 
 
 def _parameters() -> Mapping[str, ValueCall]:
-    from sonde.frontends.bpftrace.check.parameters import VALUES
-
-    return VALUES
+    return parameters.VALUES
 
 
 def _overriding_actions() -> Mapping[str, Action]:
-    from sonde.frontends.bpftrace.check.overriding import ACTIONS
-
-    return ACTIONS
+    return overriding.ACTIONS
 
 
 def _packets() -> Mapping[str, ValueCall]:
-    from sonde.frontends.bpftrace.check.saved_packets import VALUES
-
-    return VALUES
+    return saved_packets.VALUES
 
 
 def _predicates() -> Mapping[str, ValueCall]:
-    from sonde.frontends.bpftrace.check.predicates import VALUES
-
-    return VALUES
+    return predicates.VALUES
 
 
 def _predicates_actions() -> Mapping[str, Action]:
-    from sonde.frontends.bpftrace.check.predicates import ACTIONS
-
-    return ACTIONS
+    return predicates.ACTIONS
 
 
 def _shown_numbers() -> Mapping[str, ValueCall]:
-    from sonde.frontends.bpftrace.check.shown_numbers import VALUES
-
-    return VALUES
+    return shown_numbers.VALUES
 
 
 def _signals_actions() -> Mapping[str, Action]:
-    from sonde.frontends.bpftrace.check.signals import ACTIONS
-
-    return ACTIONS
+    return signals.ACTIONS
 
 
 def _stacks() -> Mapping[str, ValueCall]:
-    from sonde.frontends.bpftrace.check.stacks import VALUES
-
-    return VALUES
+    return stacks.VALUES
 
 
 def _tasks() -> Mapping[str, ValueCall]:
-    from sonde.frontends.bpftrace.check.tasks import VALUES
-
-    return VALUES
+    return tasks.VALUES
 
 
 def _texts() -> Mapping[str, ValueCall]:
-    from sonde.frontends.bpftrace.check.texts import VALUES
-
-    return VALUES
+    return texts.VALUES
 
 
 VALUES: dict[str, Values] = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from sonde.frontends.bpftrace.check import header_constants
 from sonde.model.types import Type
 from sonde.typed import TYPE_CHECKING
 
@@ -47,6 +48,5 @@ class KnownTypes:
         """A constant of the kernel's headers that neither they, which need not be there, nor its types have told."""
         if not self.has_headers:
             return None
-        from sonde.frontends.bpftrace.check.header_constants import header_constants  # few programs
 
-        return header_constants().get(name)
+        return header_constants.header_constants().get(name)

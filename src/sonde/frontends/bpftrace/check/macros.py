@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from sonde.frontends.bpftrace.check import subprograms
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.errors import BtError
 from sonde.frontends.bpftrace.syntax import nodes
@@ -21,9 +22,8 @@ def expanded(call: nodes.Call | nodes.Name, scope: BtScope) -> nodes.BlockValue 
     if macros is None:
         if not isinstance(call, nodes.Call) or call.name not in scope.functions:
             return None
-        from sonde.frontends.bpftrace.check.subprograms import expansion  # few programs have functions
 
-        return expansion(call, scope)
+        return subprograms.expansion(call, scope)
     macro = _best(macros, arguments, call, scope)
     scope.add_statement(call.at)
     scope.expansions += 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sonde.frontends.bpftrace.check import implicit_casts
 from sonde.frontends.bpftrace.check.aggregating import NUMBERS, shown_function
 from sonde.frontends.bpftrace.check.conversions import converted, member_of, string, wrapped
 from sonde.frontends.bpftrace.check.scope import BtScope, Local, MapUse
@@ -57,9 +58,7 @@ def key_values(
     if written_as is not None and len(written_as) == len(found):
         for node, e, kind in zip(written_as, found, types, strict=True):
             if e.type != kind:
-                from sonde.frontends.bpftrace.check.implicit_casts import warn_of_cast  # as above
-
-                warn_of_cast(node, e, kind, scope)
+                implicit_casts.warn_of_cast(node, e, kind, scope)
     return tuple(converted(each, stored(type_)) for each, type_ in zip(found, types, strict=True))
 
 
@@ -122,9 +121,7 @@ def assign_map(node: nodes.Assign | nodes.Increment, target: nodes.MapName, valu
 def _warn_of_cast(node: nodes.Assign | nodes.Let | nodes.Increment, value: Expr, kind: Type, scope: BtScope) -> None:
     given = None if isinstance(node, nodes.Increment) else node.value
     if given is not None and value.type != kind:
-        from sonde.frontends.bpftrace.check.implicit_casts import warn_of_cast  # types are mostly the same
-
-        warn_of_cast(given, value, kind, scope)
+        implicit_casts.warn_of_cast(given, value, kind, scope)
 
 
 def _kept(kind: Type) -> Type:

@@ -4,7 +4,10 @@ compared, kept and cut as other strings are."""
 from __future__ import annotations
 
 from collections.abc import Mapping
+from os import strerror as text_of
+from signal import strsignal
 
+from sonde.arch import call_numbers
 from sonde.frontends.bpftrace.check.conversions import constant, integer_value
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.check.value_call import ValueCall
@@ -21,8 +24,6 @@ _SIGNALS = range(65)
 
 def strerror(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Expr:
     """strerror(number): as strerror(3) has it; a negative number is the positive one's error."""
-    from os import strerror as text_of
-
     names = {number: text_of(number) for number in _ERRORS}
     unknown = "Unknown error"
     return _named(call, arguments, scope, {n: name for n, name in names.items() if unknown not in name}, unknown, True)
@@ -30,17 +31,13 @@ def strerror(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> E
 
 def signal_name(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Expr:
     """signal_name(number): as strsignal(3) has it."""
-    from signal import strsignal  # few programs ask for them
-
     names = {number: (number and strsignal(number)) or f"Unknown signal {number}" for number in _SIGNALS}
     return _named(call, arguments, scope, names, "N/A")
 
 
 def syscall_name(call: nodes.Call, arguments: list[nodes.Expr], scope: BtScope) -> Expr:
     """syscall_name(number): of a 64-bit system call."""
-    from sonde.arch.call_numbers import native_names  # few programs ask for them
-
-    return _named(call, arguments, scope, native_names(), "Unknown syscall")
+    return _named(call, arguments, scope, call_numbers.native_names(), "Unknown syscall")
 
 
 def _named(

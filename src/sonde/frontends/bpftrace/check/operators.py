@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from sonde.frontends.bpftrace.check import address_spaces, arrays, folded_texts, implicit_casts, type_information
 from sonde.frontends.bpftrace.check.aggregating import shown_function
 from sonde.frontends.bpftrace.check.blocks import Branch, either, unhurried
 from sonde.frontends.bpftrace.check.called_types import called
@@ -62,9 +63,7 @@ def binary(node: nodes.Binary, scope: BtScope) -> Expr:
         made = tree.Binary(INT, scope.at(node.at), node.op, bare(left), bare(right))
         return tree.Cast(BOOL, made.position, made)
     if node.op in _EQUALITY and _are_type_information(node.left, node.right):
-        from sonde.frontends.bpftrace.check.type_information import are_alike  # few programs ask for types
-
-        return are_alike(node, scope)
+        return type_information.are_alike(node, scope)
     functions = shown_function(node.left, scope), shown_function(node.right, scope)
     if any(functions):
         sides = (
@@ -74,9 +73,7 @@ def binary(node: nodes.Binary, scope: BtScope) -> Expr:
         raise scope.mistake(f"Type mismatch for '{node.op}': comparing {' with '.join(sides)}", node.at)
     left, right = scope.expression(node.left, scope), scope.expression(node.right, scope)
     if isinstance(left, tree.StringConst) or isinstance(right, tree.StringConst):
-        from sonde.frontends.bpftrace.check.folded_texts import folded  # few programs have operators of literals
-
-        known = folded(node, left, right, scope)
+        known = folded_texts.folded(node, left, right, scope)
         if known is not None:
             return known
     if node.op in _COMPARING:
@@ -109,9 +106,7 @@ def _comparison(node: nodes.Binary, left: Expr, right: Expr, scope: BtScope) -> 
         kind = INT64 if _are_signed(left, right) else UINT64
         made = tree.Binary(INT, at, node.op, converted(left, kind), converted(right, kind))
     else:
-        from sonde.frontends.bpftrace.check.arrays import compared_objects  # few programs compare objects
-
-        objects = compared_objects(node.op, left, right)
+        objects = arrays.compared_objects(node.op, left, right)
         if objects is None:
             raise _mismatch(node, left, right, scope)
         made = objects
@@ -127,13 +122,9 @@ def _can_be_compared(left: Expr, right: Expr) -> bool:
 
 def _warn_of_comparison(node: nodes.Binary, left: Expr, right: Expr, scope: BtScope) -> None:
     if is_pointer(left) and is_pointer(right) and left.type != right.type:
-        from sonde.frontends.bpftrace.check.implicit_casts import warn_of_pointers  # few programs compare them
-
-        warn_of_pointers(node, left, right, scope)
+        implicit_casts.warn_of_pointers(node, left, right, scope)
     elif is_signed(left.type) != is_signed(right.type):
-        from sonde.frontends.bpftrace.check.implicit_casts import warn_of_operands  # for a few mixes
-
-        warn_of_operands(node.op, ((node.left, left), (node.right, right)), node, scope)
+        implicit_casts.warn_of_operands(node.op, ((node.left, left), (node.right, right)), node, scope)
 
 
 def _mismatch(node: nodes.Binary | nodes.Assign, left: Expr, right: Expr, scope: BtScope) -> BtError:
@@ -156,9 +147,7 @@ def arithmetic(op: str, left: Expr, right: Expr, node: nodes.Binary | nodes.Assi
         raise _mismatch(node, left, right, scope)
     sides = (node.left, node.right) if isinstance(node, nodes.Binary) else (node.target, node.value)
     if op in _SIGNED or is_signed(left.type) != is_signed(right.type):
-        from sonde.frontends.bpftrace.check.implicit_casts import warn_of_operands  # as above
-
-        warn_of_operands(op, ((sides[0], left), (sides[1], right)), node, scope)
+        implicit_casts.warn_of_operands(op, ((sides[0], left), (sides[1], right)), node, scope)
     return _computed(op, left, right, node, scope)
 
 
@@ -275,10 +264,8 @@ def _dereferenced(node: nodes.Unary, pointer: Expr, scope: BtScope) -> Expr:
     if isinstance(base, Pointer) and resolve(base.to) != VOID:
         return of_space(tree.Deref(base.to, scope.at(node.at), pointer))
     if is_integer(pointer.type) and not is_bool(pointer.type):
-        from sonde.frontends.bpftrace.check.address_spaces import pointer_into  # few programs follow plain numbers
-
         at = scope.at(node.at)
-        return tree.Deref(UINT64, at, tree.Cast(pointer_into(UINT64, pointer, scope), at, pointer))
+        return tree.Deref(UINT64, at, tree.Cast(address_spaces.pointer_into(UINT64, pointer, scope), at, pointer))
     raise scope.mistake(f"Can not dereference type '{called(pointer, scope)}'. It is not a pointer.", node.at)
 
 
@@ -309,7 +296,6 @@ def _warn_of_branches(node: nodes.Ternary, then: Expr, otherwise: Expr, scope: B
     kind = None if then.type == otherwise.type else merged(then.type, otherwise.type)
     if kind is None:
         return
-    from sonde.frontends.bpftrace.check.implicit_casts import warn_of_cast  # as above
 
-    warn_of_cast(node.then or node.test, then, kind, scope)
-    warn_of_cast(node.otherwise, otherwise, kind, scope)
+    implicit_casts.warn_of_cast(node.then or node.test, then, kind, scope)
+    implicit_casts.warn_of_cast(node.otherwise, otherwise, kind, scope)

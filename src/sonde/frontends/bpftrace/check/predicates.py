@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from sonde.frontends.bpftrace.check import types
 from sonde.frontends.bpftrace.check.conversions import constant, literal_text
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.check.types import INT64, UINT64, is_bool, is_integer, is_string, is_text
@@ -96,11 +97,9 @@ def assert_string(call: nodes.Call, scope: BtScope) -> Statement:
 
 def not_like_text(kind: Type) -> str:
     """Why values of a type are no characters, "" if they are."""
-    from sonde.frontends.bpftrace.check.types import INTEGERS, is_character
-
     base = resolve(kind)
     to = base.to if isinstance(base, Pointer) else base.of if isinstance(base, Array) else None
-    if is_text(kind) or (to is not None and (is_character(to) or resolve(to) == INTEGERS["int8"])):
+    if is_text(kind) or (to is not None and (types.is_character(to) or resolve(to) == types.INTEGERS["int8"])):
         return ""
     if isinstance(base, Array):
         return "string-like arrays must contain a char-like type"

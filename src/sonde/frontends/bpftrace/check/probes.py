@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
+from sonde.frontends.bpftrace.check import counted_events, iterators, kernel_functions, timers, user_probes, watchpoints
+from sonde.frontends.bpftrace.check import trials as check_trials
 from sonde.frontends.bpftrace.check.globs import glob, is_glob
 from sonde.frontends.bpftrace.check.scope import AttachedProbes
 from sonde.frontends.bpftrace.errors import BtError
@@ -152,9 +154,7 @@ _OF_SIGNALS = 99_000
 
 
 def _timer(point: nodes.AttachPoint, kind: str, fields: list[str], machine: Machine) -> list[AttachedProbes]:
-    from sonde.frontends.bpftrace.check.timers import timed  # few programs have any
-
-    return timed(point, kind, fields, machine.catalog, machine.told)
+    return timers.timed(point, kind, fields, machine.catalog, machine.told)
 
 
 def _tracepoint(point: nodes.AttachPoint, kind: str, fields: list[str], machine: Machine) -> list[AttachedProbes]:
@@ -216,36 +216,28 @@ _KERNEL = "vmlinux"
 
 def _function(point: nodes.AttachPoint, kind: str, fields: list[str], machine: Machine) -> list[AttachedProbes]:
     """Of the kernel."""
-    from sonde.frontends.bpftrace.check.kernel_functions import functions  # likewise
-
-    found = functions(point, kind, fields, machine.catalog, machine.is_unsafe, machine.told)
+    found = kernel_functions.functions(point, kind, fields, machine.catalog, machine.is_unsafe, machine.told)
     if not found:
         _missing(point, kind, ":".join(fields), machine.catalog.mismatch("fbt", "", fields[-1], "entry"))
     return found
 
 
 def _user_function(point: nodes.AttachPoint, kind: str, fields: list[str], machine: Machine) -> list[AttachedProbes]:
-    from sonde.frontends.bpftrace.check.user_probes import functions  # an import that most programs do without
-
-    return functions(point, kind, ":".join(fields), machine.catalog, machine.process)
+    return user_probes.functions(point, kind, ":".join(fields), machine.catalog, machine.process)
 
 
 def _static(point: nodes.AttachPoint, kind: str, fields: list[str], machine: Machine) -> list[AttachedProbes]:
-    from sonde.frontends.bpftrace.check.user_probes import static  # likewise
-
-    return static(point, kind, ":".join(fields), machine.catalog, machine.process)
+    return user_probes.static(point, kind, ":".join(fields), machine.catalog, machine.process)
 
 
 def _counted(point: nodes.AttachPoint, kind: str, fields: list[str], machine: Machine) -> list[AttachedProbes]:
     """A perf event, and each how many times it fires."""
-    from sonde.frontends.bpftrace.check.counted_events import HARDWARE, SOFTWARE, event_named  # likewise
-
     if len(fields) not in (1, 2):
         _fail(point, f"{kind} probe type requires 1 or 2 arguments, found {len(fields)}")
     if "*" in fields[0]:
         _fail(point, f"wildcards are not allowed for {kind} probe type")
-    source, events = ("software", SOFTWARE) if kind == "software" else ("cpu", HARDWARE)
-    found = event_named(events, fields[0])
+    source, events = ("software", counted_events.SOFTWARE) if kind == "software" else ("cpu", counted_events.HARDWARE)
+    found = counted_events.event_named(events, fields[0])
     if found is None:
         _fail(point, f"{fields[0]} is not a {kind} probe")
     event, described = found
@@ -253,9 +245,7 @@ def _counted(point: nodes.AttachPoint, kind: str, fields: list[str], machine: Ma
     if len(fields) == 2 and fields[1]:
         given = integer_of(fields[1])
         if given is None or given <= 0:
-            from sonde.frontends.bpftrace.check.timers import what_is_wrong  # for a mistake
-
-            _fail(point, f"Invalid count for {kind} probe: {what_is_wrong(fields[1])}")
+            _fail(point, f"Invalid count for {kind} probe: {timers.what_is_wrong(fields[1])}")
         count = given
     elif "clock" in event:
         # Each nanosecond is no rate that a machine has.
@@ -271,21 +261,15 @@ _CLOCK_COUNT = 1_000_000
 
 
 def _watchpoint(point: nodes.AttachPoint, kind: str, fields: list[str], machine: Machine) -> list[AttachedProbes]:
-    from sonde.frontends.bpftrace.check.watchpoints import watched  # likewise
-
-    return watched(point, fields, machine.catalog)
+    return watchpoints.watched(point, fields, machine.catalog)
 
 
 def _iterator(point: nodes.AttachPoint, kind: str, fields: list[str], machine: Machine) -> list[AttachedProbes]:
-    from sonde.frontends.bpftrace.check.iterators import iterated  # likewise
-
-    return iterated(point, fields, machine.catalog)
+    return iterators.iterated(point, fields, machine.catalog)
 
 
 def _tried(point: nodes.AttachPoint, kind: str, fields: list[str], machine: Machine) -> list[AttachedProbes]:
-    from sonde.frontends.bpftrace.check.trials import TrialProbes  # likewise
-
-    return (machine.trials or TrialProbes()).attached(point, kind, fields)
+    return (machine.trials or check_trials.TrialProbes()).attached(point, kind, fields)
 
 
 _FINDERS: dict[str, Callable[[nodes.AttachPoint, str, list[str], Machine], list[AttachedProbes]]] = {

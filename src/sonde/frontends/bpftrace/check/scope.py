@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from sonde.frontends.bpftrace import series
 from sonde.frontends.bpftrace.check.known_types import KnownTypes
 from sonde.frontends.bpftrace.check.types import INT64, UINT64, fixed, is_integer, learned, merged, spelled
 from sonde.frontends.bpftrace.errors import BtError, SourceSpan, position
@@ -406,15 +407,13 @@ class BtScope:
 
     def _series(self, use: MapUse) -> Aggregation | Variable:
         """The values of tseries(), by the map's keys and the number of an interval."""
-        from sonde.frontends.bpftrace.series import LAST, MODEL, entries, made_of  # few programs have them
-
-        shape = made_of(use.parameters)
+        shape = series.made_of(use.parameters)
         keys = (*use.key_types, UINT64)
-        kept = Kept(entries(shape, use.kept.entries if use.keys else 1), evicts=True)
-        if shape.function == LAST:
+        kept = Kept(series.entries(shape, use.kept.entries if use.keys else 1), evicts=True)
+        if shape.function == series.LAST:
             value = INT64 if use.is_signed else UINT64
             return self._variable(use.name, "global", use.name[1:], value, keys, kept)
-        return self._aggregation(use, MODEL[shape.function], (), keys, kept)
+        return self._aggregation(use, series.MODEL[shape.function], (), keys, kept)
 
     def hidden(
         self, name: str, type_: Type, keys: tuple[Type, ...] | None = None, kept: Kept | None = None

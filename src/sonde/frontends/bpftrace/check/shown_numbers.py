@@ -7,6 +7,8 @@ integer, and becomes text where it is shown (`report/number_forms.py`).
 
 from __future__ import annotations
 
+from socket import AF_INET, AF_INET6, inet_pton
+
 from sonde.frontends.bpftrace.check.address_spaces import pointer_into
 from sonde.frontends.bpftrace.check.conversions import constant, converted, integer_value, literal_text
 from sonde.frontends.bpftrace.check.scope import BtScope
@@ -192,7 +194,6 @@ def _family(kind: Array | Pointer, call: nodes.Call, scope: BtScope) -> Expr:
 def _address(call: nodes.Call, scope: BtScope) -> Expr:
     """The constant address that pton() gives."""
     # A module that few programs want, and that costs each start 3 ms.
-    from socket import AF_INET, AF_INET6, inet_pton
 
     if len(call.arguments) != 1:
         raise scope.mistake(f"pton() requires one argument ({len(call.arguments)} provided)", call.at)

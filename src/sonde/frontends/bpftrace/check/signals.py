@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 from sonde.frontends.bpftrace.check.conversions import constant, converted
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.check.types import UINT32, is_integer
@@ -44,8 +46,6 @@ def _number(name: str, e: Expr, call: nodes.Call, scope: BtScope) -> Expr:
 
 
 def _named(name: str, call: nodes.Call, scope: BtScope) -> int:
-    import signal
-
     whole = name.upper() if name.upper().startswith("SIG") else f"SIG{name.upper()}"
     try:
         return signal.Signals[whole].value

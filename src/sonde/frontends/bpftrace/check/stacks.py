@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from sonde.arch import languages
+from sonde.frontends.bpftrace.check import addresses, unstable
 from sonde.frontends.bpftrace.check.conversions import constant, wide
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.check.types import UINT64, is_scalar, structure_of
@@ -62,9 +64,7 @@ _STACKS = {"kstack": "kstack", "ustack": "ustack", _BY_TABLES: "ustack"}
 
 
 def _require_ready(span: SourceSpan, scope: BtScope) -> None:
-    from sonde.frontends.bpftrace.check.unstable import require_enabled  # few programs have it
-
-    require_enabled("dw_ustack (DWARF stack unwinding)", "unstable_dw_ustack", span, scope)
+    unstable.require_enabled("dw_ustack (DWARF stack unwinding)", "unstable_dw_ustack", span, scope)
 
 
 def _mode(call: nodes.Call, node: nodes.Name, scope: BtScope) -> str:
@@ -100,13 +100,10 @@ def of_probe(span: SourceSpan, scope: BtScope) -> Expr:
     """`func` as ksym() and usym() have it: the function that the probe is in, by its address."""
     at, probes = scope.at(span), scope.attached.probes
     if scope.attached.kind in _OF_PROCESSES:
-        from sonde.arch import languages  # few programs compare functions with symbols
-        from sonde.frontends.bpftrace.check.addresses import register  # as above
-
         if scope.attached.kind == "uretprobe":
             raise scope.mistake("func is no symbol at uretprobes, which know their function by its name alone", span)
         pointer = nodes.StringLiteral(span, languages.PROGRAM_COUNTER.encode())
-        return _symbol("usym", register(nodes.Call(span, "reg", (pointer,)), [pointer], scope))
+        return _symbol("usym", addresses.register(nodes.Call(span, "reg", (pointer,)), [pointer], scope))
     scope.needs_each = scope.needs_each or len({each.function for each in probes}) > 1
     found = scope.catalog.symbol(probes[0].function)
     if found is None or not found.address:

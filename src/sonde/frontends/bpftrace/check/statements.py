@@ -4,6 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from sonde.frontends.bpftrace.check import (
+    aggregations,
+    failing,
+    formats,
+    implicit_casts,
+    map_loops,
+    maps,
+    operators,
+    subprograms,
+    type_names,
+)
 from sonde.frontends.bpftrace.check.aggregating import NUMBERS, is_aggregating
 from sonde.frontends.bpftrace.check.called_types import called
 from sonde.frontends.bpftrace.check.calls import action, is_action
@@ -108,13 +119,7 @@ def _assign(node: nodes.Assign, scope: BtScope) -> list[Statement]:
         inner = nodes.Assign(node.at, node.target, node.op, value_node.value)
         return [*statements((*value_node.statements, inner), scope)]
     if is_aggregating(node.value):
-        from sonde.frontends.bpftrace.check.aggregations import aggregate  # many programs have none
-
-        return [aggregate(node.target, node.value, scope)]
-    from sonde.frontends.bpftrace.check.maps import (
-        assign_map,
-        assign_scratch,
-    )  # many programs have no variables
+        return [aggregations.aggregate(node.target, node.value, scope)]
 
     _refuse_void(node, node.value, node.target, scope)
     if not node.op:
@@ -123,14 +128,12 @@ def _assign(node: nodes.Assign, scope: BtScope) -> list[Statement]:
     if isinstance(node.value, nodes.MapName) and scope.known.is_guessed:
         return _put_off(node, node.value, scope)
     if node.op:
-        from sonde.frontends.bpftrace.check.operators import arithmetic
-
-        value = arithmetic(node.op, scope.expression(node.target, scope), value, node, scope)
+        value = operators.arithmetic(node.op, scope.expression(node.target, scope), value, node, scope)
     if isinstance(node.target, nodes.MapName):
-        made = assign_map(node, node.target, value, scope)
+        made = maps.assign_map(node, node.target, value, scope)
     else:
         assert isinstance(node.target, nodes.ScratchVariable)
-        made = assign_scratch(node, node.target.name, value, scope)
+        made = maps.assign_scratch(node, node.target.name, value, scope)
     return [tree.Evaluate(scope.at(node.at), made)]
 
 
@@ -184,9 +187,8 @@ def _let(node: nodes.Let, scope: BtScope) -> list[Statement]:
         _refuse_aggregation(node, node.value, named, scope)
     value = None if node.value is None else scope.expression(node.value, scope)
     scope.known.is_guessed = False
-    from sonde.frontends.bpftrace.check.type_names import type_named  # few programs declare any
 
-    declared = None if node.type is None else type_named(node.type, scope)
+    declared = None if node.type is None else type_names.type_named(node.type, scope)
     if scope.known.is_guessed and node.type is not None:
         scope.known.put_off = scope.mistake("Could not resolve the type of this variable", node.type.at)
         scope.declare(node.name, None)
@@ -205,11 +207,10 @@ def _let(node: nodes.Let, scope: BtScope) -> list[Statement]:
         target = tree.Var(kind, scope.at(node.at), scope.local_variable(local))
         zero = tree.Assign(kind, scope.at(node.at), target, constant(0, scope.at(node.at), kind))
         return [tree.Evaluate(scope.at(node.at), zero)]
-    from sonde.frontends.bpftrace.check.maps import assign_scratch  # as above, NUMBERS
 
     local = scope.declare(node.name, None)
     local.declared = declared
-    return [tree.Evaluate(scope.at(node.at), assign_scratch(node, node.name, value, scope))]
+    return [tree.Evaluate(scope.at(node.at), maps.assign_scratch(node, node.name, value, scope))]
 
 
 def _of_declared(value: Expr, kind: Type, node: nodes.Let, scope: BtScope) -> Expr:
@@ -221,17 +222,13 @@ def _of_declared(value: Expr, kind: Type, node: nodes.Let, scope: BtScope) -> Ex
         text = f"Type mismatch for {node.name}: trying to assign value of type '{spelled(value.type)}' when variable "
         raise scope.mistake(f"{text}already has a type '{spelled(kind)}'", node.at)
     if node.value is not None and value.type != kind:
-        from sonde.frontends.bpftrace.check.implicit_casts import warn_of_cast  # few programs declare types
-
-        warn_of_cast(node.value, value, kind, scope)
+        implicit_casts.warn_of_cast(node.value, value, kind, scope)
     return converted(value, kind)
 
 
 def _if(node: nodes.If, scope: BtScope) -> list[Statement]:
-    from sonde.frontends.bpftrace.check.failing import taken_branch  # many programs have none
-
     condition = test(node.test, scope, node.at)
-    taken = taken_branch(node, condition)
+    taken = failing.taken_branch(node, condition)
     if taken is not None:
         return [*statements(taken, scope)]
     then, otherwise = statements(node.then, scope), statements(node.otherwise, scope)
@@ -281,9 +278,7 @@ def _for_range(node: nodes.ForRange, scope: BtScope) -> list[Statement]:
 
 
 def _for_map(node: nodes.ForMap, scope: BtScope) -> list[Statement]:
-    from sonde.frontends.bpftrace.check.map_loops import over_map  # few programs have them
-
-    return over_map(node, scope, statements)
+    return map_loops.over_map(node, scope, statements)
 
 
 def _bound(value: nodes.Expr, which: str, node: nodes.ForRange, scope: BtScope) -> Expr:
@@ -349,18 +344,14 @@ def _leaves(node: Any) -> bool:
 def _jump(node: nodes.Jump, scope: BtScope) -> list[Statement]:
     if node.word == "return":
         if scope.function is not None:
-            from sonde.frontends.bpftrace.check.subprograms import returned  # few programs have functions
-
-            return returned(node, scope.function, scope)
+            return subprograms.returned(node, scope.function, scope)
         value = None if node.value is None else scope.expression(node.value, scope)
         if value is not None and not is_integer(value.type):
             text = f"Probe return values can only be integers. Found {called(value, scope)}"
             raise scope.mistake(text, node.at)
         at = scope.at(node.at)
         if value is not None and scope.attached.kind in _TOLD:
-            from sonde.frontends.bpftrace.check.formats import conversions  # programs that are run for it
-
-            told = tree.FormattedCommand(at, "returned", conversions(b"%lld", node.at, scope), (value,))
+            told = tree.FormattedCommand(at, "returned", formats.conversions(b"%lld", node.at, scope), (value,))
             return [told, tree.Return(at)]
         return [tree.Return(at)]
     return [tree.Leave(scope.at(node.at), node.word == "break")]
@@ -375,9 +366,7 @@ def _block(node: nodes.Block, scope: BtScope) -> list[Statement]:
 
 
 def _inlined(node: nodes.Inlined, scope: BtScope) -> list[Statement]:
-    from sonde.frontends.bpftrace.check.subprograms import inlined_body  # few programs have functions
-
-    return [*inlined_body(node, scope)]
+    return [*subprograms.inlined_body(node, scope)]
 
 
 _CHECKS: dict[type, Any] = {

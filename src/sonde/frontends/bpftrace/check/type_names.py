@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sonde.frontends.bpftrace.check import types_of_programs
 from sonde.frontends.bpftrace.check.aggregating import NAMES as AGGREGATING
 from sonde.frontends.bpftrace.check.scope import BtScope
 from sonde.frontends.bpftrace.check.types import INTEGERS, fixed, structure_of
@@ -63,9 +64,7 @@ def _base(node: nodes.TypeName, scope: BtScope) -> Type:
     if len(words) == 2 and words[0] in ("struct", "union", "enum"):
         found = scope.types.tagged_type(words[0], words[1])
         if found is None:
-            from sonde.frontends.bpftrace.check.types_of_programs import tagged_type  # few programs need it
-
-            found = tagged_type(words[0], words[1], node.at, scope)
+            found = types_of_programs.tagged_type(words[0], words[1], node.at, scope)
         if found is None:
             raise scope.mistake(f'Cannot resolve unknown type "{" ".join(words)}"', node.at)
         return found

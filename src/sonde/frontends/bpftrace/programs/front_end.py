@@ -6,8 +6,10 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 
+from sonde.frontends.bpftrace.check import trials
 from sonde.frontends.bpftrace.check.checker import CheckedProgram, CheckInput
 from sonde.frontends.bpftrace.check.checker import check as check_items
+from sonde.frontends.bpftrace.check.definitions import reading
 from sonde.frontends.bpftrace.check.known_types import KnownTypes
 from sonde.frontends.bpftrace.check.parameters import Parameters, parameters
 from sonde.frontends.bpftrace.check.probe_filter import filter_of
@@ -15,6 +17,8 @@ from sonde.frontends.bpftrace.check.probes import TRIED, Machine
 from sonde.frontends.bpftrace.check.settings import settings_of
 from sonde.frontends.bpftrace.errors import BtError, SourceSpan
 from sonde.frontends.bpftrace.program_text import ProgramText
+from sonde.frontends.bpftrace.programs import headers as programs_headers
+from sonde.frontends.bpftrace.programs import mistakes
 from sonde.frontends.bpftrace.programs.imports import LARGEST_PROGRAM, ProgramFiles
 from sonde.frontends.bpftrace.programs.wanted import Wanted, wanted
 from sonde.frontends.bpftrace.syntax import nodes as tree_of
@@ -49,16 +53,16 @@ def check(
     try:
         made = _checked(files, given, words, machine, options)
     except SourceError as error:
-        raise _told(error, files.text) from None
+        raise mistakes.told(error, files.text) from None
     except RecursionError:
-        raise _told(BtError("nested too deeply", SourceSpan(1, 1, 1, 2)), files.text) from None
+        raise mistakes.told(BtError("nested too deeply", SourceSpan(1, 1, 1, 2)), files.text) from None
     text = files.text
     return Checked(
         made.program,
         (Part(file or "stdin", made.clauses),),
         {file: list(text.lines)},
         _is_destructive(made.program),
-        lambda found: _told(found, text),
+        lambda found: mistakes.told(found, text),
         _no_types,
         _no_remarks,
         lambda _: _warned(made, text),
@@ -103,9 +107,7 @@ def _checked(
     options.set_in_program("demangle", "yes" if settings.values["cpp_demangle"] else "no")
     types = _types(found, machine.catalog, options)
     if given.mode or any(_is_tried(each) for each in found):
-        from sonde.frontends.bpftrace.check.trials import TrialProbes  # few programs have any
-
-        machine = machine._replace(trials=TrialProbes(given.mode))
+        machine = machine._replace(trials=trials.TrialProbes(given.mode))
     is_unsafe, names = options.on("destructive"), filter_of(given.filter)
     checked = check_items(
         found,
@@ -145,11 +147,10 @@ def _types(found: Sequence[tree_of.Item], catalog: Catalog, options: OptionTable
     arguments = options.texts("cppargs")
     included = [name for option, name in pairwise(arguments) if option == "-include"]
     if definitions or included:
-        from sonde.frontends.bpftrace.check.definitions.reading import read_definitions  # few programs have them
-        from sonde.frontends.bpftrace.programs.headers import HeaderFiles
-
-        headers = HeaderFiles(options.texts("incdir"), catalog.tagged_type("struct", "task_struct") is not None)
-        read_definitions(definitions, headers.find, included, os.uname().machine, known)
+        headers = programs_headers.HeaderFiles(
+            options.texts("incdir"), catalog.tagged_type("struct", "task_struct") is not None
+        )
+        reading.read_definitions(definitions, headers.find, included, os.uname().machine, known)
     return known
 
 
@@ -171,7 +172,7 @@ def parsed(programs: Sequence[tuple[str, str]], words: Parameters, made: Callabl
     try:
         return made(tuple(files.items()))
     except SourceError as error:
-        raise _told(error, files.text) from None
+        raise mistakes.told(error, files.text) from None
 
 
 def content(path: str) -> str:
@@ -185,18 +186,11 @@ def content(path: str) -> str:
         raise ProgramError(f"failed to open file '{path}': {error.strerror}") from None
 
 
-def _told(error: SourceError, text: ProgramText) -> ProgramError:
-    from sonde.frontends.bpftrace.programs.mistakes import told  # few programs have any
-
-    return told(error, text)
-
-
 def _warned(made: CheckedProgram, text: ProgramText) -> list[Remark]:
     if not made.warnings:
         return []
-    from sonde.frontends.bpftrace.programs.mistakes import warned  # likewise
 
-    return [Remark(warned(each, text), "") for each in made.warnings]
+    return [Remark(mistakes.warned(each, text), "") for each in made.warnings]
 
 
 def _is_destructive(program: tree.Program) -> bool:

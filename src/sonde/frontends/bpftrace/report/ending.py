@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from sonde.formats import damage
 from sonde.frontends.bpftrace.program_text import BtSource, ProgramText
 from sonde.frontends.bpftrace.series import FUNCTIONS, Series
 from sonde.model.records import AggregationSpec, ArraySpec
@@ -86,6 +87,4 @@ def _check_series(series: MapSeries, spec: TracingSpec) -> None:
 
 
 def _damaged(text: str) -> Exception:
-    from sonde.formats.damage import DamagedError  # of files alone
-
-    return DamagedError(f"it is damaged: it {text}")
+    return damage.DamagedError(f"it is damaged: it {text}")

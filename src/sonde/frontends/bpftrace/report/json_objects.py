@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 
 from sonde.consume.events import Contents, ShownMap, Value
+from sonde.frontends.bpftrace.report import series as report_series
 from sonde.frontends.bpftrace.report.histograms import Bar, bars
 from sonde.frontends.bpftrace.report.maps import MapText
 from sonde.frontends.bpftrace.report.objects import buffer_bytes
@@ -158,17 +159,15 @@ class MapJson:
         return json_line(kind, {name: self._members(spec, [key for key, _ in found.rows], values)})
 
     def _series(self, series: Series, shown: ShownMap) -> bytes:
-        from sonde.frontends.bpftrace.report.series import lines, objects  # few programs have them
-
         spec = shown.of.array if isinstance(shown.of, Contents) else shown.of.aggregations[0]
         own = spec._replace(keys=spec.keys[:-1], key_types=spec.key_types[:-1])
-        found = lines(series, shown)
+        found = report_series.lines(series, shown)
         if not found:
             return b""
         name = f"@{'' if spec.name == '_' else spec.name}"
         if not own.keys:
-            return json_line("tseries", {name: objects(found[0].points)})
-        points = [objects(each.points) for each in found]
+            return json_line("tseries", {name: report_series.objects(found[0].points)})
+        points = [report_series.objects(each.points) for each in found]
         return json_line("tseries", {name: self._members(own, [each.key for each in found], points)})
 
     def _members(

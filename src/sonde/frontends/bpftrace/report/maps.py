@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from sonde.consume.events import Contents, ShownMap, Table, Value
+from sonde.frontends.bpftrace.report import series as report_series
 from sonde.frontends.bpftrace.report.histograms import bars, histogram
 from sonde.frontends.bpftrace.report.typed_values import LanguageTypes, value_text
 from sonde.model.aggregating import HISTOGRAMS, number_of, sum_of, without_extent
@@ -47,13 +48,12 @@ class MapText:
         return self._series.get(_spec_of(shown).name or "_") if self._series else None
 
     def _graphs(self, series: Series, shown: ShownMap) -> bytes:
-        from sonde.frontends.bpftrace.report.series import graph, lines  # few programs have them
-
         spec = _spec_of(shown)
         own: Any = spec._replace(keys=spec.keys[:-1], key_types=spec.key_types[:-1])
         name = self._types.name(_name_of(spec))
         return b"".join(
-            b"%s%s:\n%s\n" % (name, self._key(own, each.key), graph(each.points)) for each in lines(series, shown)
+            b"%s%s:\n%s\n" % (name, self._key(own, each.key), report_series.graph(each.points))
+            for each in report_series.lines(series, shown)
         )
 
     def rows(self, shown: ShownMap) -> Rows:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import pwd
 import re
 import time
 from collections.abc import Callable
 from functools import lru_cache
 
 from sonde.frontends.bpftrace.number_forms import FORM
+from sonde.frontends.bpftrace.report import allocation_flags, control_groups
 from sonde.machine.system import realtime_offset
 from sonde.model.units import SECOND
 
@@ -60,8 +62,6 @@ def _strftime(number: int, rest: str) -> str:
 
 
 def _username(number: int, _: str) -> str:
-    import pwd
-
     try:
         return pwd.getpwuid(number).pw_name
     except (KeyError, OverflowError):
@@ -82,15 +82,11 @@ def _enumerator(number: int, rest: str) -> str:
 
 
 def _gfp(number: int, _: str) -> str:
-    from sonde.frontends.bpftrace.report.allocation_flags import flags_text
-
-    return flags_text(number & _WORD)
+    return allocation_flags.flags_text(number & _WORD)
 
 
 def _cgroup(number: int, rest: str) -> str:
-    from sonde.frontends.bpftrace.report.control_groups import group_paths
-
-    return group_paths(number & _WORD, rest)
+    return control_groups.group_paths(number & _WORD, rest)
 
 
 _FORMS: dict[str, Callable[[int, str], str]] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from socket import AF_INET, AF_INET6, inet_ntop
 
 from sonde.consume.stack_values import stack_value, user_stack_value
 from sonde.consume.stacks import ADDRESS, addresses, process_of
@@ -34,8 +35,6 @@ def buffer_bytes(data: bytes) -> bytes:
 
 def address_text(data: bytes) -> bytes:
     """An address of a network: three words, its family and its bytes."""
-    from socket import AF_INET, AF_INET6, inet_ntop  # few programs have addresses
-
     family = int.from_bytes(data[:ADDRESS], "little")
     if family not in (AF_INET, AF_INET6):
         return b""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from sonde.consume.options import Options
+from sonde.frontends.bpftrace.report import json_objects, number_forms, objects
 from sonde.frontends.bpftrace.report.maps import MapText
 from sonde.frontends.bpftrace.report.records import Escapings, Formatter, compile_actions
 from sonde.frontends.bpftrace.report.typed_values import LanguageTypes, value_text
@@ -23,15 +24,11 @@ if TYPE_CHECKING:
 
 
 def _form(name: str, number: int) -> bytes:
-    from sonde.frontends.bpftrace.report.number_forms import form_of_number  # few records have one
-
-    return form_of_number(name, number)
+    return number_forms.form_of_number(name, number)
 
 
 def _buffer(form: str, data: bytes) -> bytes:
-    from sonde.frontends.bpftrace.report.objects import buffer_text  # as above
-
-    return buffer_text(data, form)
+    return objects.buffer_text(data, form)
 
 
 class Look(NamedTuple):
@@ -77,14 +74,12 @@ class ShownValues:
         return LanguageTypes(self._spec.types, self._object_text, self._look.longest, self._look.trailer, escaped)
 
     def _json_lines(self) -> dict[str, Callable[..., bytes]]:
-        from sonde.frontends.bpftrace.report.json_objects import (  # few ask for it
-            shown_text_line,
-            text_line,
-            value_line,
-        )
-
-        value = partial(value_line, self.types)
-        return {"text_line": text_line, "shown_text_line": shown_text_line, "value_line": value}
+        value = partial(json_objects.value_line, self.types)
+        return {
+            "text_line": json_objects.text_line,
+            "shown_text_line": json_objects.shown_text_line,
+            "value_line": value,
+        }
 
     def formatter(self, actions: Sequence[Action], stride: int) -> Formatter:
         """What formats a run of records with these actions, `stride` bytes each."""
@@ -102,9 +97,7 @@ class ShownValues:
 
     def _object_text(self, keyword: str, data: bytes) -> bytes:
         if self._objects is None:
-            from sonde.frontends.bpftrace.report.objects import ObjectText  # few programs have them
-
-            self._objects = ObjectText(self.addresses, self._symbolizer)
+            self._objects = objects.ObjectText(self.addresses, self._symbolizer)
         return self._objects.text(keyword, data)
 
     def maps(self, functions: Mapping[str, str], series: Mapping[str, Series]) -> MapText:

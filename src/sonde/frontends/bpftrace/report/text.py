@@ -8,10 +8,14 @@ from collections.abc import Callable, Iterable, Sequence
 from sonde.consume.events import Drop, Fault, Record, ShownMap, Table, Value
 from sonde.consume.options import Options
 from sonde.consume.sink import Report
+from sonde.frontends.bpftrace.report import faults, json_messages, json_objects, messages, outside, shown_values
+from sonde.frontends.bpftrace.report import packet_files as report_packet_files
 from sonde.frontends.bpftrace.report.ending import Ending, ending_of
+from sonde.model import packet_files
 from sonde.model.probe import Probe
 from sonde.model.records import Action, AggregationSpec, ArraySpec, CommandAction, PacketAction, RecordLayout
 from sonde.model.spec import TracingSpec
+from sonde.report import commands, samples, symbolizer
 from sonde.report.output import Output, Performer, Showing
 from sonde.typed import TYPE_CHECKING
 from sonde.visible import single_line, single_line_bytes, visible, visible_lines_bytes
@@ -19,12 +23,9 @@ from sonde.visible import single_line, single_line_bytes, visible, visible_lines
 if TYPE_CHECKING:
     from sonde.consume.aggregations import Label
     from sonde.frontends.bpftrace.report.maps import MapText
-    from sonde.frontends.bpftrace.report.packet_files import PacketFiles
     from sonde.frontends.bpftrace.report.records import Formatter
     from sonde.frontends.bpftrace.report.shown_values import ShownValues
     from sonde.model.records import Field
-    from sonde.report.commands import ShownActions
-    from sonde.report.samples import SampleLines
 
 _ERRORS = 2
 
@@ -55,15 +56,16 @@ class BtReport(Report):
         self._labels: MapText | None = None
         self._packets = _packet_files(spec) if self._withheld is None else None
 
-    def _values(self) -> ShownValues:
+    def _values(self) -> shown_values.ShownValues:
         if self._shown is None:
-            from sonde.frontends.bpftrace.report.shown_values import Look, ShownValues  # some programs show nothing
-            from sonde.report.symbolizer import NoNames
-
             ending = self._ending
             terminals = self._output.is_terminal, os.isatty(_ERRORS)
-            look = Look(ending.is_json, *terminals, ending.longest, ending.trailer, self._showing.is_recorded)
-            self._shown = ShownValues(self._spec, self._options, self._showing.symbolizer or NoNames(), look)
+            look = shown_values.Look(
+                ending.is_json, *terminals, ending.longest, ending.trailer, self._showing.is_recorded
+            )
+            self._shown = shown_values.ShownValues(
+                self._spec, self._options, self._showing.symbolizer or symbolizer.NoNames(), look
+            )
         return self._shown
 
     @property
@@ -112,27 +114,24 @@ class BtReport(Report):
         if action.name != "system":
             self._carry_out(action.name, text)
             return
-        from sonde.report.commands import captured, perform  # most programs reach nothing outside
 
         # A NUL, as %c can make one, ends a string of C.
         command = text.partition(b"\0")[0]
         if self._ending.is_json:
-            from sonde.frontends.bpftrace.report.json_objects import text_line  # few ask for it
-
-            written, reason = captured(command)
-            self._show(text_line("syscall", written))
+            written, reason = commands.captured(command)
+            self._show(json_objects.text_line("syscall", written))
         else:
-            reason = perform(action.name, command, self._output)
+            reason = commands.perform(action.name, command, self._output)
         if reason is not None:
             self.refusal(record, reason)
 
     def _is_withheld(self, name: str, text: bytes) -> bool:
         """Whether a command reaches outside the report, or asks for the moment: it is shown then, not performed."""
-        from sonde.model.packet_files import PACKET_FILE, filed_at  # of recordings
-
         assert self._withheld is not None
-        if name == PACKET_FILE:
-            self._withheld("skboutput", filed_at(text.decode(errors="surrogateescape")).path.encode(), self._output)
+        if name == packet_files.PACKET_FILE:
+            self._withheld(
+                "skboutput", packet_files.filed_at(text.decode(errors="surrogateescape")).path.encode(), self._output
+            )
         elif name in ("system", "cat", "time"):
             self._withheld(name, text.partition(b"\0")[0], self._output)
         else:
@@ -156,22 +155,20 @@ class BtReport(Report):
         if name == "helper_error":
             self._tell(name, text)
             return
-        from sonde.frontends.bpftrace.report.outside import content, time_of_day  # few programs have them
 
         if name == "join":
             found, mistake = text, ""
         elif name == "time":
-            found, mistake = time_of_day(text), ""
+            found, mistake = outside.time_of_day(text), ""
         else:
-            found, mistake = content(text.partition(b"\0")[0], self._ending.largest_file)
+            found, mistake = outside.content(text.partition(b"\0")[0], self._ending.largest_file)
             if self._output.is_terminal and not self._ending.is_json:
                 found = visible_lines_bytes(found)
         if self._ending.is_json and not mistake:
             # The line's end belongs to the text form alone.
             shown = found.removesuffix(b"\n") if name == "join" else found
-            from sonde.frontends.bpftrace.report.json_objects import text_line  # few ask for it
 
-            found = text_line(name, shown)
+            found = json_objects.text_line(name, shown)
         self._show(found)
         if mistake:
             self._complain(f"ERROR: {mistake}")
@@ -182,9 +179,8 @@ class BtReport(Report):
             # Its format is the program's, and has its lines.
             self._tell_lines(text.split(b"\n"))
             return
-        from sonde.frontends.bpftrace.report.json_messages import message_line  # few ask for it
 
-        self._show(message_line(name, text))
+        self._show(json_messages.message_line(name, text))
 
     # Maps
 
@@ -197,9 +193,8 @@ class BtReport(Report):
         if not self._ending.is_json:
             self._show(self._map_text().show(shown))
             return
-        from sonde.frontends.bpftrace.report.json_objects import MapJson  # as above
 
-        self._show(MapJson(self._values().types, self._map_text()).show(shown))
+        self._show(json_objects.MapJson(self._values().types, self._map_text()).show(shown))
 
     def key_texts(self, spec: AggregationSpec | ArraySpec, key: Sequence[Value]) -> list[str]:
         """The parts of an element's key as they are shown."""
@@ -217,25 +212,21 @@ class BtReport(Report):
         if self._trials is not None:
             self._trials.mistaken()
         if self._ending.is_json:
-            from sonde.frontends.bpftrace.report.json_messages import fault_line  # few ask for it
-
-            self._show(fault_line(fault, self._spec, self._ending.source, self._ending.tells))
+            self._show(json_messages.fault_line(fault, self._spec, self._ending.source, self._ending.tells))
             return
-        from sonde.frontends.bpftrace.report.faults import fault_text  # few programs have any
 
-        self._complain(*fault_text(fault, self._spec.programs, self._ending.source, self._ending.tells).split("\n"))
+        self._complain(
+            *faults.fault_text(fault, self._spec.programs, self._ending.source, self._ending.tells).split("\n")
+        )
 
     def drop(self, drop: Drop) -> None:
         if self._trials is not None and self._trials.is_measured:
             # What is measured has no output.
             return
         if self._ending.is_json and drop.counter == "records":
-            from sonde.frontends.bpftrace.report.json_objects import counted_line  # few ask for it
+            self._show(json_objects.counted_line("lost_events", "events", drop.lost))
 
-            self._show(counted_line("lost_events", "events", drop.lost))
-        from sonde.frontends.bpftrace.report.messages import drop_text  # most programs lose nothing
-
-        self._complain(drop_text(drop))
+        self._complain(messages.drop_text(drop))
 
     def refusal(self, record: Record, reason: str) -> None:
         self._complain(f"ERROR: {reason}")
@@ -268,10 +259,8 @@ class BtReport(Report):
             errors.write_line(line)
         errors.flush()
 
-    def sample_lines(self) -> SampleLines:
-        from sonde.report.samples import SampleLines  # of programs that are recorded with samples
-
-        return SampleLines(self._values().addresses, self._output.write, single_line_bytes)
+    def sample_lines(self) -> samples.SampleLines:
+        return samples.SampleLines(self._values().addresses, self._output.write, single_line_bytes)
 
     def texts(self, actions: Sequence[Action], stride: int) -> Formatter:
         return self._formatter(tuple(actions), stride)
@@ -290,19 +279,17 @@ class BtReport(Report):
             self._packets.close()
 
 
-def _withheld(act: Performer | None) -> ShownActions | None:
+def _withheld(act: Performer | None) -> commands.ShownActions | None:
     """What shows actions in place of performing them, where the program comes from a file that is not trusted."""
     if act is None:
         return None
-    from sonde.report.commands import ShownActions  # of recordings alone
 
-    return act if isinstance(act, ShownActions) else None
+    return act if isinstance(act, commands.ShownActions) else None
 
 
-def _packet_files(spec: TracingSpec) -> PacketFiles | None:
+def _packet_files(spec: TracingSpec) -> report_packet_files.PacketFiles | None:
     """Those of a program that has any. Raises OSError."""
     if not any(isinstance(action, PacketAction) for layout in spec.records for action in layout.actions):
         return None
-    from sonde.frontends.bpftrace.report.packet_files import PacketFiles  # few programs have any
 
-    return PacketFiles(spec)
+    return report_packet_files.PacketFiles(spec)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from sonde.frontends.bpftrace.number_forms import FORM
 from sonde.frontends.bpftrace.object_names import OBJECTS
+from sonde.frontends.bpftrace.report import number_forms
 from sonde.model.records import MemberSpec, TypeSpec
 from sonde.report.number import REALS, real_text
 
@@ -82,9 +83,7 @@ def number_text(spec: TypeSpec, value: int) -> bytes:
         return b"0x%x" % (value & (1 << 64) - 1)
     if spec.kind == "enum":
         if has_form(spec):
-            from sonde.frontends.bpftrace.report.number_forms import form_of_number  # few values have one
-
-            return form_of_number(spec.name.removeprefix(_ENUM), value)
+            return number_forms.form_of_number(spec.name.removeprefix(_ENUM), value)
         name = next((name for name, number in spec.values if number == value), None)
         return b"%d" % value if name is None else name.encode(errors="surrogateescape")
     if spec.name == "_Bool":

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from sonde.frontends.d.advice.finding import Case, Edit, Remedy, cause, insert, of_word, swap
 from sonde.frontends.d.advice.foreign import FUNCTIONS
 from sonde.frontends.d.advice.words import AGGREGATION, NAME, Span, Word
+from sonde.frontends.d.check import alike
 from sonde.frontends.d.check.prototypes import AGGREGATING
 
 FILLED = "a clause has to fill it before, as in @name = count();"
@@ -181,12 +182,10 @@ def is_undefined(case: Case) -> bool:
 
 
 def _alike(case: Case) -> Iterator[Remedy]:
-    from sonde.frontends.d.check.alike import alike
-
     wrong = _UNDEFINED.search(case.error.text)
     if wrong is None:
         return
     known = {word.text for word in case.layout.words if word.kind == AGGREGATION} - {wrong[1]}
     span = next((of_word(w) for w in case.layout.words if w.text == wrong[1] and w.start >= case.part.start), case.span)
-    for name in [*alike(wrong[1], known), *sorted(known)[:1]]:
+    for name in [*alike.alike(wrong[1], known), *sorted(known)[:1]]:
         yield Remedy(f"did you mean {name}?", swap(span, name), "nothing is aggregated there", span)

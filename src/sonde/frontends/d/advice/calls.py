@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from signal import Signals
 
 from sonde.frontends.d.advice.finding import Case, Edit, Remedy, insert, of_word, swap
 from sonde.frontends.d.advice.spans import arguments, call
@@ -203,8 +204,6 @@ def _last_argument(case: Case) -> Iterator[Remedy]:
 
 def _signal(text: str, argument: Span) -> Iterator[Remedy]:
     """The number of a signal that is given by its name."""
-    from signal import Signals
-
     name = text.strip('"').upper()
     known = Signals.__members__.get(name if name.startswith("SIG") else f"SIG{name}")
     if known is not None:

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from sonde.frontends.d.advice.finding import Case, Edit, Remedy, cause, insert, of_word, swap
 from sonde.frontends.d.advice.foreign import OF_CALLS, TYPES
 from sonde.frontends.d.advice.words import NAME, OPERATOR, Span
+from sonde.frontends.d.check import alike, prototypes
+from sonde.model import types as model_types
 
 _DECLARED = re.compile(
     r"(?P<type>(?:(?:const|unsigned|signed|static|struct|auto)\s+)*[A-Za-z_]\w*(?:\s+(?:int|long|char|short))*"
@@ -116,10 +118,9 @@ def _is_cast(case: Case, index: int) -> bool:
 
 
 def _alike_types(name: str) -> list[str]:
-    from sonde.frontends.d.check.alike import alike
-    from sonde.model.types import BUILTIN_TYPEDEFS
-
-    return alike(name, [*BUILTIN_TYPEDEFS, "uintptr_t", "int", "long", "char", "short", "unsigned", "string"])
+    return alike.alike(
+        name, [*model_types.BUILTIN_TYPEDEFS, "uintptr_t", "int", "long", "char", "short", "unsigned", "string"]
+    )
 
 
 def heads(case: Case) -> Iterator[Remedy]:
@@ -224,9 +225,8 @@ def calls_without_brackets(case: Case) -> Iterator[Remedy]:
     match = re.compile(r"(\w+)\s+([^;}(=][^;}=]*?)\s*(?=[;}]|$)").match(case.text, case.part.start)
     if match is None:
         return
-    from sonde.frontends.d.check.prototypes import NAMES
 
-    if match[1] not in NAMES and match[1] not in ("echo", "puts", "say", "delete"):
+    if match[1] not in prototypes.NAMES and match[1] not in ("echo", "puts", "say", "delete"):
         return
     span = Span(match.start(), match.end())
     known = {"print": "trace", "echo": "trace", "puts": "trace", "say": "trace", "delete": ""}

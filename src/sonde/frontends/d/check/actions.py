@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from sonde.frontends.d.check import interventions
 from sonde.frontends.d.check.conversions import address_space, convert, convert_to_string, decay
 from sonde.frontends.d.check.folding import constant_value
 from sonde.frontends.d.check.layout import object_size
@@ -207,26 +208,19 @@ def _capture(call: ActionCall, _scope: Scope) -> Statement:
     return Act(call.position, "capture", tuple(convert(value_of(argument), ULONG) for argument in call.arguments))
 
 
-def _intervention(call: ActionCall, scope: Scope) -> Statement:
-    """delay() and inject(), which few programs have."""
-    from sonde.frontends.d.check.interventions import intervention
-
-    return intervention(call, scope)
-
-
 _ACTIONS: dict[str, Callable[[ActionCall, Scope], Statement]] = {
     "breakpoint": _act,
     "capture": _capture,
     "chill": _act,
     "clear": _clear,
     "commit": _act,
-    "delay": _intervention,
+    "delay": lambda call, scope: interventions.intervention(call, scope),
     "denormalize": _normalize,
     "discard": _act,
     "exit": _exit,
     "freopen": _command,
     "ftruncate": _act,
-    "inject": _intervention,
+    "inject": lambda call, scope: interventions.intervention(call, scope),
     "normalize": _normalize,
     "panic": _act,
     "pcap": _pcap,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from difflib import get_close_matches
 
 _ELSEWHERE = {
     "illumos": ("getf", "json", "strtoll", "threadname", "tolower", "toupper", "vmregs", "zonename"),
@@ -25,8 +26,6 @@ def hint(name: str, known: Iterable[str]) -> str:
 
 def likely(name: str, known: Iterable[str]) -> list[str]:
     """More names that may be meant, which something else has to choose from: those that begin or end alike too."""
-    from difflib import get_close_matches
-
     there = sorted(set(known))
     near = alike(name, there)
     near += [each for each in there if each.startswith(name) or each.endswith(name)]
@@ -35,8 +34,6 @@ def likely(name: str, known: Iterable[str]) -> list[str]:
 
 def alike(name: str, known: Iterable[str]) -> list[str]:
     """At most three names spelled nearly so, the nearest first; one that differs only in capitals is the nearest."""
-    from difflib import get_close_matches
-
     there = sorted(set(known))
     same = [each for each in there if each.lower() == name.lower()]
     return [*same, *(each for each in get_close_matches(name, there, cutoff=0.75) if each not in same)][:3]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sonde.arch import languages
 from sonde.frontends.d.check import derived
 from sonde.frontends.d.check.builtins import UREGS_TYPE
 from sonde.frontends.d.check.casts import stringof
@@ -27,8 +28,6 @@ def _constant_index(array: str, index: Operand, position: Position) -> int:
 
 
 def register(index: Operand, position: Position) -> Operand:
-    from sonde.arch import languages  # few programs look at registers
-
     number = _constant_index("uregs", index, position)
     if not 0 <= number < languages.INDEXES:
         if number < 0:

@@ -17,6 +17,7 @@ from sonde.frontends.d.check.operands import Operand, is_lvalue, is_writable, is
 from sonde.frontends.d.check.scope import Scope
 from sonde.frontends.d.check.scratch import record_assignment, record_increment
 from sonde.frontends.d.errors import DError
+from sonde.frontends.d.warnings import narrowing
 from sonde.model.errors import Position
 from sonde.model.kinds import (
     is_array,
@@ -58,10 +59,9 @@ def _asked_for_before(target: Operand, value: Operand, scope: Scope) -> str:
     if not isinstance(target, (Element, Var)) or target.variable.id not in scope.asked:
         return ""
     # Only needed to help with a mistake.
-    from sonde.frontends.d.warnings.narrowing import declaration
 
     first = scope.origins[target.variable.id]
-    wanted = declaration(target.variable, declared_type(value))
+    wanted = narrowing.declaration(target.variable, declared_type(value))
     return f"it is an {spell(target.type)} since {first.line}:{first.column} asks for it: declare it before, {wanted}"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sonde.frontends.d.check import prototypes
+from sonde.frontends.d.check import family, notations, prototypes
 from sonde.frontends.d.check.compatibility import accepts
 from sonde.frontends.d.check.conversions import convert, convert_to_string, decay
 from sonde.frontends.d.check.folding import constant_value
@@ -35,12 +35,9 @@ def call(name: str, arguments: tuple[Operand, ...], scope: Scope, position: Posi
     _check_scratch(name, converted, scope, position)
     made = Call(shape.returns, position, name, converted)
     if name in ("flagstr", "memstr"):
-        from sonde.frontends.d.check import notations  # so have names of numbers
-
         return notations.of_number(made) if name == "flagstr" else notations.of_memory(made, scope)
     if name != "progenyof":
         return made
-    from sonde.frontends.d.check import family  # few programs ask about descendants
 
     return family.progeny(made, scope, position)
 

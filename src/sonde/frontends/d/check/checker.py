@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from sonde.frontends.d import syntax
-from sonde.frontends.d.check import derived
+from sonde.frontends.d.check import (
+    derived,
+    inlines,
+    kept_arguments,
+    provider_definitions,
+    translators,
+    variable_declarations,
+)
 from sonde.frontends.d.check.builtins import NAMES as BUILTINS
 from sonde.frontends.d.check.doubtful import note_assignment
 from sonde.frontends.d.check.expressions import expression
@@ -24,6 +31,7 @@ from sonde.frontends.d.check.undefined import UNDEFINED, is_assigned
 from sonde.frontends.d.errors import DError
 from sonde.frontends.d.parser import NO_MACROS, Parser
 from sonde.frontends.d.source import Macros, ProgramSource, check_arguments_used
+from sonde.frontends.d.warnings import all as warnings_all
 from sonde.frontends.d.warnings.warning import Warning
 from sonde.model.catalog import Catalog
 from sonde.model.errors import Position
@@ -134,10 +142,9 @@ class Checker:
     def warnings(self) -> list[Warning]:
         """What compiles, but may do something else than its writer thinks."""
         # Only needed where people read.
-        from sonde.frontends.d.warnings.all import warnings
 
         scope = self._scope
-        return warnings(self._clauses, scope.origins, scope.noted, scope.library_files)
+        return warnings_all.warnings(self._clauses, scope.origins, scope.noted, scope.library_files)
 
     def declared_types(self) -> list[Type]:
         """The types that programs and libraries have declared so far."""
@@ -154,13 +161,9 @@ class Checker:
                 if item.name == "depends_on" and not is_satisfied(item, self._scope):
                     return
             elif isinstance(item, syntax.InlineDefinition):
-                from sonde.frontends.d.check.inlines import define_inline  # few programs have any
-
-                define_inline(item, self._scope, trusted=True)
+                inlines.define_inline(item, self._scope, trusted=True)
             elif isinstance(item, syntax.Translator):
-                from sonde.frontends.d.check.translators import declare_translator  # likewise
-
-                declare_translator(item, self._scope, True, item.position)
+                translators.declare_translator(item, self._scope, True, item.position)
             elif isinstance(item, syntax.Declaration):
                 self._declare(item)
 
@@ -191,17 +194,11 @@ class Checker:
             elif isinstance(item, syntax.Declaration):
                 self._declare(item)
             elif isinstance(item, syntax.InlineDefinition):
-                from sonde.frontends.d.check.inlines import define_inline  # as above
-
-                define_inline(item, self._scope, trusted=False)
+                inlines.define_inline(item, self._scope, trusted=False)
             elif isinstance(item, syntax.Translator):
-                from sonde.frontends.d.check.translators import declare_translator  # as above
-
-                declare_translator(item, self._scope, False, position)
+                translators.declare_translator(item, self._scope, False, position)
             elif isinstance(item, syntax.ProviderDefinition):
-                from sonde.frontends.d.check.provider_definitions import define_provider  # few programs have one
-
-                define_provider(item, self._scope)
+                provider_definitions.define_provider(item, self._scope)
         pragmas.require_used()
         if whole is not None:
             whole(count)
@@ -225,14 +222,12 @@ class Checker:
     def keeping_arguments(self) -> Program:
         """The program with clauses, behind the written ones, that read what recordings keep besides
         (`kept_arguments.py`)."""
-        from sonde.frontends.d.check.kept_arguments import kept  # few programs are recorded so
-
         found: dict[tuple[Probe, ...], Clause] = {}
         for clause, enabling in zip(self._clauses, self._enablings, strict=True):
             if clause.probes in found:
                 continue
             self._scope.enabling = enabling
-            body = kept(self._scope, clause.probes, clause.position)
+            body = kept_arguments.kept(self._scope, clause.probes, clause.position)
             if body:
                 self._hidden_count += 1
                 found[clause.probes] = Clause(
@@ -296,9 +291,7 @@ class Checker:
                     self._declare(item)
 
     def _declare(self, node: syntax.Declaration) -> None:
-        from sonde.frontends.d.check.variable_declarations import declare_variables  # most programs have none
-
-        declare_variables(node, self._scope)
+        variable_declarations.declare_variables(node, self._scope)
 
     def _hidden_clauses(self, node: syntax.ProbeClause) -> list[Clause]:
         clauses = []

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from sonde.frontends.d.check import casts
 from sonde.frontends.d.check.operands import value_of
 from sonde.frontends.d.check.scope import Enabling, Scope
 from sonde.frontends.d.errors import DError
@@ -70,9 +71,8 @@ def argument(number: int, native: Type, derivation: Derivation, scope: Scope, po
     is_own = _points_to_structure(value.type) and _points_to_structure(native)
     if is_own or compatible(native, value.type):
         return value
-    from sonde.frontends.d.check.casts import cast  # few probes follow from others
 
-    return cast(native, value, position)
+    return casts.cast(native, value, position)
 
 
 def _points_to_structure(kind: Type) -> bool:
@@ -93,9 +93,8 @@ def builtin(name: str, kind: Type, scope: Scope, position: Position) -> Expr | N
     require_known(number, name, scope, position)
     if number >= len(derivation.values):
         return Const(kind, position, 0)
-    from sonde.frontends.d.check.casts import cast  # as above
 
-    return cast(kind, _evaluate(derivation.values[number], derivation, scope, position), position)
+    return casts.cast(kind, _evaluate(derivation.values[number], derivation, scope, position), position)
 
 
 def require_known(number: int, name: str, scope: Scope, position: Position) -> None:

@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sonde.frontends.d import syntax
-from sonde.frontends.d.check import access, alike, assignments, calls, operators
+from sonde.frontends.d.check import (
+    access,
+    alike,
+    assignments,
+    calls,
+    described,
+    inlines,
+    operators,
+    probe_variables,
+    translators,
+    type_operators,
+)
+from sonde.frontends.d.check import arguments as check_arguments
 from sonde.frontends.d.check.builtins import ARRAYS
 from sonde.frontends.d.check.builtins import NAMES as BUILTINS
 from sonde.frontends.d.check.conversions import constant
@@ -72,9 +84,7 @@ def _identifier(node: syntax.Identifier, scope: Scope) -> Operand:
         return kernel_object(node.name, node.module, scope, node.position)
     inline = None if node.name in scope.bindings else scope.find_inline(node.name)
     if inline is not None:
-        from sonde.frontends.d.check.inlines import expand  # most names are none
-
-        return expand(node.name, inline, scope, node.position)
+        return inlines.expand(node.name, inline, scope, node.position)
     return identifier(node.name, scope, node.position)
 
 
@@ -105,9 +115,7 @@ def _unary(node: syntax.Unary, scope: Scope) -> Operand:
     if node.op != "*":
         return operators.unary(node.op, operand, node.position)
     if isinstance(operand, TranslatorValue):
-        from sonde.frontends.d.check.translators import dereference  # few values are those of translators
-
-        return dereference(operand, node.position)
+        return translators.dereference(operand, node.position)
     return access.dereference(operand, node.position)
 
 
@@ -154,9 +162,7 @@ def _comma(node: syntax.Comma, scope: Scope) -> Operand:
 
 
 def _of_types(node: syntax.Expr, scope: Scope) -> Operand:
-    from sonde.frontends.d.check.type_operators import operation  # many programs have none of them
-
-    return operation(node, scope, _operand)
+    return type_operators.operation(node, scope, _operand)
 
 
 # Objects
@@ -170,14 +176,10 @@ def _is_own(name: str, scope: Scope) -> bool:
 def _member(node: syntax.Member, scope: Scope) -> Operand:
     name = node.object.name if isinstance(node.object, syntax.Identifier) and not node.object.module else ""
     if name in PROBE_SCOPES and node.arrow and scope.find_inline(name) is None and not _is_own(name, scope):
-        from sonde.frontends.d.check.probe_variables import probe_variable
-
-        return probe_variable(name, node.name, scope, node.position)
+        return probe_variables.probe_variable(name, node.name, scope, node.position)
     operand = expression(node.object, scope)
     if isinstance(operand, TranslatorValue):
-        from sonde.frontends.d.check.translators import member  # as above
-
-        return member(operand, node.name, node.arrow, scope, node.position)
+        return translators.member(operand, node.name, node.arrow, scope, node.position)
     return access.member(operand, node.name, node.arrow, node.position)
 
 
@@ -205,9 +207,8 @@ def _index(node: syntax.Index, scope: Scope) -> Operand:
     operand = expression(node.object, scope)
     if len(subscripts) != 1:
         operators.binary("+", operand, subscripts[0], node.position, scope.strsize)
-        from sonde.frontends.d.check.described import described  # only mistakes are described
 
-        text = f"cannot access {described(node.object, operand, scope)} as an associative array"
+        text = f"cannot access {described.described(node.object, operand, scope)} as an associative array"
         raise DError("D_ARR_BADREF", text, node.position)
     return access.index(operand, subscripts[0], node.position, scope.strsize)
 
@@ -240,16 +241,17 @@ def _named_element(
     where, name = place
     inline = scope.find_inline(name) if where == "global" else None
     if inline is not None:
-        from sonde.frontends.d.check.inlines import expand_array  # as above
-
-        return None if inline.parameters is None else expand_array(name, inline, subscripts, scope, position)
+        return None if inline.parameters is None else inlines.expand_array(name, inline, subscripts, scope, position)
     if where == "global" and name in ARRAYS:
         if len(subscripts) != 1:
             text = f"{name}[ ] prototype mismatch: {len(subscripts)} args passed, 1 expected"
             raise DError("D_PROTO_LEN", text, position)
-        from sonde.frontends.d.check.arguments import probe_argument, register  # of two arrays alone
 
-        return probe_argument(subscripts[0], scope, position) if name == "args" else register(subscripts[0], position)
+        return (
+            check_arguments.probe_argument(subscripts[0], scope, position)
+            if name == "args"
+            else check_arguments.register(subscripts[0], position)
+        )
     return None
 
 
@@ -277,17 +279,14 @@ def _open_file(arguments: tuple[Operand, ...], scope: Scope, position: Position)
     inline = scope.find_inline("thread_file")
     if inline is None:
         raise DError("D_FUNC_UNDEF", "getf( ) needs the library io.d, which -xnolibs leaves out", position)
-    from sonde.frontends.d.check.inlines import expand_array  # as above
 
-    return expand_array("thread_file", inline, arguments, scope, position)
+    return inlines.expand_array("thread_file", inline, arguments, scope, position)
 
 
 def _not_a_function(name: str, scope: Scope, position: Position) -> DError:
     is_there = name in BUILTINS or name in scope.functions or scope.find_inline(name) is not None
     if is_there or ("global", name) in scope.variables:
-        from sonde.frontends.d.check.described import kind_of_name  # as above
-
-        kind = kind_of_name(syntax.Identifier(position, name), scope)
+        kind = described.kind_of_name(syntax.Identifier(position, name), scope)
         return DError("D_FUNC_IDKIND", f"{kind} '{name}' may not be referenced as a function", position)
     text = f"undefined function name: {name}"
     return DError("D_FUNC_UNDEF", text, position, alike.hint(name, FUNCTIONS), alike.alike(name, FUNCTIONS))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sonde.frontends.d.check import alike, derived
+from sonde.frontends.d.check import alike, cpu_time, derived
 from sonde.frontends.d.check.builtins import ARRAYS, NAMES, OF_PACKETS, builtin_type
 from sonde.frontends.d.check.conversions import constant
 from sonde.frontends.d.check.operands import Operand
@@ -72,9 +72,7 @@ def identifier(name: str, scope: Scope, position: Position) -> Operand:
     if kind is not None:
         scope.require_offered("variable", name, position)
         if name == "vtimestamp":
-            from sonde.frontends.d.check.cpu_time import cpu_time  # few programs ask for it
-
-            return cpu_time(scope, position)
+            return cpu_time.cpu_time(scope, position)
         return derived.builtin(name, kind, scope, position) or Builtin(kind, position, name)
     if name in ARRAYS:
         raise bad_reference("associative array", name, "scalar", position)

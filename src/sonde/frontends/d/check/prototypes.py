@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from sonde.frontends.d.check import quantizing
 from sonde.frontends.d.check.scope import Scope
 from sonde.model.errors import Position
 from sonde.model.types import BASE_TYPES, STACK, STRING, SYMADDR, TEXT, USYMADDR, VOID, Pointer, Struct, Type
@@ -134,25 +135,19 @@ class Aggregating(NamedTuple):
     constants: Callable[[Sequence[int | None], tuple[int, ...] | None, Position], tuple[int, ...]] | None = None
 
 
-def _levels(constants: Sequence[int | None], previous: tuple[int, ...] | None, position: Position) -> tuple[int, ...]:
-    from sonde.frontends.d.check.quantizing import lquantize_parameters  # few programs have them
-
-    return lquantize_parameters(constants, previous, position)
-
-
-def _magnitudes(
-    constants: Sequence[int | None], previous: tuple[int, ...] | None, position: Position
-) -> tuple[int, ...]:
-    from sonde.frontends.d.check.quantizing import llquantize_parameters
-
-    return llquantize_parameters(constants, previous, position)
-
-
 AGGREGATING = {
     "avg": Aggregating("void(@)"),
     "count": Aggregating("void()", "uint64_t"),
-    "llquantize": Aggregating("void(@, int32_t, int32_t, int32_t, int32_t, ...)", weight=5, constants=_magnitudes),
-    "lquantize": Aggregating("void(@, int32_t, int32_t, ...)", weight=4, constants=_levels),
+    "llquantize": Aggregating(
+        "void(@, int32_t, int32_t, int32_t, int32_t, ...)",
+        weight=5,
+        constants=lambda constants, previous, position: quantizing.llquantize_parameters(constants, previous, position),
+    ),
+    "lquantize": Aggregating(
+        "void(@, int32_t, int32_t, ...)",
+        weight=4,
+        constants=lambda constants, previous, position: quantizing.lquantize_parameters(constants, previous, position),
+    ),
     "max": Aggregating("void(@)"),
     "min": Aggregating("void(@)"),
     "quantize": Aggregating("void(@, ...)", weight=1),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sonde.frontends.d import syntax
+from sonde.frontends.d.check import actions
 from sonde.frontends.d.check.aggregations import aggregate
 from sonde.frontends.d.check.doubtful import note_assignment
 from sonde.frontends.d.check.expressions import aggregation_use, chosen, expression
@@ -14,6 +15,7 @@ from sonde.frontends.d.check.order import ActionOrder
 from sonde.frontends.d.check.prototypes import DESTRUCTIVE
 from sonde.frontends.d.check.scope import Scope
 from sonde.frontends.d.errors import DError
+from sonde.model import inlining
 from sonde.model.kinds import is_recordable_opaque
 from sonde.model.program import (
     Aggregate,
@@ -74,9 +76,7 @@ def _statement(node: syntax.Statement, order: ActionOrder, scope: Scope, in_loop
     if isinstance(node, syntax.Return):
         return (Return(node.position, node.of_function),)
     if isinstance(node, syntax.Inlined):
-        from sonde.model.inlining import inlined  # D itself has none
-
-        return inlined(node.position, _block(node.body, order, scope, False))
+        return inlining.inlined(node.position, _block(node.body, order, scope, False))
     if not scope.options.branches:
         raise DError("D_SYNTAX", f'syntax error near "{_keyword(node)}"', node.position)
     if isinstance(node, syntax.If):
@@ -143,9 +143,7 @@ def _aggregation(node: syntax.Assign, order: ActionOrder, scope: Scope) -> State
 
 def _from_operand(operand: Operand, order: ActionOrder, scope: Scope) -> Statement:
     if isinstance(operand, ActionCall):
-        from sonde.frontends.d.check.actions import action  # a clause that only aggregates has none
-
-        return action(operand, order, scope)
+        return actions.action(operand, order, scope)
     if isinstance(operand, AggregationUse):
         raise DError("D_AGG_NULL", f"expression has null effect: @{operand.name}", operand.position)
     value = value_of(operand)

@@ -6,7 +6,7 @@ Nothing is ever translated as a whole: each use of a member is replaced by its e
 from __future__ import annotations
 
 from sonde.frontends.d import syntax
-from sonde.frontends.d.check import alike
+from sonde.frontends.d.check import alike, untranslated
 from sonde.frontends.d.check.assignments import stored
 from sonde.frontends.d.check.compatibility import accepts
 from sonde.frontends.d.check.conversions import convert
@@ -110,9 +110,8 @@ def member(value: TranslatorValue, name: str, arrow: bool, scope: Scope, positio
         text = f"translator does not define conversion for member: {name}"
         is_member = value.output.find(name) is not None
         near = () if is_member else alike.likely(name, known)
-        from sonde.frontends.d.check.untranslated import reason  # a mistake may take its time
 
-        hint = reason(name) if is_member else alike.hint(name, known)
+        hint = untranslated.reason(name) if is_member else alike.hint(name, known)
         raise DError("D_XLATE_NOCONV", text, position, hint, near)
     _check_operator(value, arrow, position)
     return _expand(value, definition, scope, position)

@@ -11,6 +11,7 @@ from sonde.frontends.d.check.options import CheckOptions
 from sonde.frontends.d.errors import SCRIPT, DError, in_d
 from sonde.frontends.d.lexer import SLASHES
 from sonde.frontends.d.parser import NO_MACROS
+from sonde.frontends.d.programs import libraries, mistakes, preprocess
 from sonde.frontends.d.source import INPUT, Macros, ProgramSource, command_line_source
 from sonde.frontends.option_values import check_attributes
 from sonde.model.catalog import Catalog
@@ -91,11 +92,10 @@ def read(kind: str, text: str, options: OptionTable) -> Given:
         given = Given(text, ProgramSource(content, text, pspec=options.on("pspec")), content)
     if not options.on("cpp"):
         return given
-    from sonde.frontends.d.programs.preprocess import PreprocessorError, preprocess  # few programs are preprocessed
 
     try:
-        processed = preprocess(given.source.text, options)
-    except PreprocessorError as error:
+        processed = preprocess.preprocess(given.source.text, options)
+    except preprocess.PreprocessorError as error:
         raise ProgramError(f"{given.failure}: {error.text}", error.hint) from None
     return given._replace(source=given.source._replace(text=processed))
 
@@ -147,22 +147,14 @@ def check_options(options: OptionTable, process: int | None = 0) -> CheckOptions
     )
 
 
-def _libraries(options: OptionTable) -> list[ProgramSource]:
-    """Those of -L are looked at in any case, as mistakes in them are the user's; our own when a name is not known."""
-    # Most programs need none.
-    from sonde.frontends.d.programs.libraries import libraries
-
-    return libraries(options)
-
-
 def checker_of(options: OptionTable, registry: Catalog, process: int | None, explained: bool = True) -> Checker:
     """A checker with the options' libraries."""
     checker = Checker(registry, check_options(options, process)._replace(explained=explained))
     if options.is_set("libdir"):
-        found = _libraries(options)
+        found = libraries.libraries(options)
         checker.use_libraries(lambda: found)
     else:
-        checker.use_libraries(lambda: _libraries(options))
+        checker.use_libraries(lambda: libraries.libraries(options))
     return checker
 
 
@@ -202,9 +194,7 @@ def _read_libraries(checker: Checker, options: OptionTable, failure: str) -> Non
     try:
         checker.read_libraries(options.texts("libdir"))
     except SourceError as error:
-        from sonde.frontends.d.programs.mistakes import library_error  # only programs with mistakes need it
-
-        raise library_error(in_d(error), failure, options.on("errtags")) from None
+        raise mistakes.library_error(in_d(error), failure, options.on("errtags")) from None
 
 
 def compile_programs(
@@ -222,9 +212,10 @@ def compile_programs(
         except SourceError as error:
             trial = _trial(given, each, options, registry, variables, program_name)
             tagged = options.on("errtags")
-            from sonde.frontends.d.programs.mistakes import compile_error  # as above
 
-            raise compile_error(in_d(error), each.failure, each.original, each.is_script, tagged, trial) from None
+            raise mistakes.compile_error(
+                in_d(error), each.failure, each.original, each.is_script, tagged, trial
+            ) from None
         except RecursionError:
             raise ProgramError(f"{each.failure}: expressions are nested too deeply") from None
         now = checker.clauses

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
+from textwrap import wrap
 
 from sonde.frontends.d.advice.finding import Finding, Label
 from sonde.frontends.d.advice.findings import Findings
@@ -170,7 +171,6 @@ def _wrapped(line: str) -> list[str]:
     """A sentence in lines that a terminal shows whole; a command stays in one, to be pasted."""
     if len(line) <= _SHOWN or line.startswith("sonde "):
         return [line]
-    from textwrap import wrap
 
     return wrap(line, _SHOWN, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sonde.frontends.d.errors import DError, in_d
+from sonde.frontends.d.programs import excerpts, mistakes
+from sonde.frontends.d.programs import remarks as programs_remarks
 from sonde.frontends.d.programs.compiling import CheckedPrograms, Given, compile_programs, macros, read
 from sonde.frontends.d.programs.destructive import is_destructive
 from sonde.frontends.languages import Checked, Part, Remark
@@ -24,17 +26,13 @@ def check(
     compiled = compile_programs(given, options, catalog, variables, name)
 
     def explain(found: SourceError) -> ProgramError:
-        from sonde.frontends.d.programs.mistakes import compile_error  # only programs with mistakes need it
-
         mistake = in_d(found)
         wrong = compiled.containing(mistake.position)
-        return compile_error(mistake, wrong.failure, wrong.original, wrong.is_script, options.on("errtags"))
+        return mistakes.compile_error(mistake, wrong.failure, wrong.original, wrong.is_script, options.on("errtags"))
 
     def remarks() -> Iterator[Remark]:
         if any("'" in each.original for each in compiled.given):
-            from sonde.frontends.d.programs.remarks import characters  # most programs have none of it
-
-            yield from characters(compiled.given)
+            yield from programs_remarks.characters(compiled.given)
 
     return Checked(
         compiled.program,
@@ -59,13 +57,9 @@ def _read(kind: str, text: str, options: OptionTable) -> Given:
 
 def _warnings(compiled: CheckedPrograms, has_processes: bool) -> Iterator[Remark]:
     for each in compiled.checker.warnings():
-        from sonde.frontends.d.programs.excerpts import placed
-
         error = DError("", each.text, each.position)
         given = compiled.containing(each.position)
-        place, _, lines = placed(error, given.original, each.remedy, given.source.file).partition("\n")
+        place, _, lines = excerpts.placed(error, given.original, each.remedy, given.source.file).partition("\n")
         yield Remark(f"{place.rstrip(':')}: warning: {each.text}", lines)
     if not has_processes and any("$target" in each.original for each in compiled.given):
-        from sonde.frontends.d.programs.remarks import targets
-
-        yield from targets(compiled.given)
+        yield from programs_remarks.targets(compiled.given)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from sonde.frontends.d.advice import findings
 from sonde.frontends.d.errors import SCRIPT, DError
+from sonde.frontends.d.programs import excerpts
 from sonde.frontends.d.source import INPUT
 from sonde.model.errors import Position, ProgramError
 from sonde.typed import TYPE_CHECKING
@@ -61,15 +63,13 @@ def _without_program(failure: str, text: str, is_shown_below: bool) -> str:
 def _explained(error: DError, text: str, script: str | None, trial: Trial | None) -> str:
     """What stands below the message: places, lines, and what helps."""
     # Only needed to help with a mistake.
-    from sonde.frontends.d.programs import excerpts
 
     hint = "\n".join(filter(None, (error.hint, _in_one_word(error, text) or _HINTS.get(error.tag, ""))))
     position = error.position
     if trial is None or position is None or position.line_directive:
         return excerpts.placed(error, text, hint, script)
-    from sonde.frontends.d.advice.findings import findings
 
-    return excerpts.shown(findings(error, text, trial), text, position.file, hint)
+    return excerpts.shown(findings.findings(error, text, trial), text, position.file, hint)
 
 
 def _no_text(failure: str) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import subprocess
 
+from sonde.arch import languages
 from sonde.frontends.d.source import INPUT
 from sonde.model.options import OptionTable
 
@@ -24,8 +26,6 @@ _DEFINITIONS = (
 
 def preprocessor_command(options: OptionTable) -> list[str]:
     """The command line of the preprocessor as the options make it; its first word is only its name."""
-    from sonde.arch import languages  # few programs are preprocessed
-
     command = [os.path.basename(options.text("cpppath")), *_DEFINITIONS]
     command += [f"-D{each}" for each in languages.MACROS]
     command += [f"-D{each}" for each in options.texts("define")]
@@ -47,7 +47,6 @@ _LARGEST = 4 << 20
 def preprocess(text: str, options: OptionTable) -> str:
     """The text as the preprocessor leaves it; its messages go to the error output. Raises PreprocessorError."""
     # Few programs are preprocessed, and the module is a large one.
-    import subprocess
 
     path = options.text("cpppath")
     # A file in memory, not a pipe: writing to one that a failed preprocessor no longer reads would end us.

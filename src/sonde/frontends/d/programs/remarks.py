@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from sonde.frontends.d.advice import layout as advice_layout
+from sonde.frontends.d.advice import words
 from sonde.frontends.d.programs.compiling import Given
 from sonde.frontends.languages import Remark
 
@@ -24,13 +26,11 @@ def characters(given: Sequence[Given]) -> Iterator[Remark]:
 
 def _characters(given: Given) -> Iterator[Remark]:
     # Most programs have no single quotes.
-    from sonde.frontends.d.advice.layout import ProgramLayout
-    from sonde.frontends.d.advice.words import CHARACTER
 
-    layout = ProgramLayout(given.original)
+    layout = advice_layout.ProgramLayout(given.original)
     for word in layout.words:
         inner = word.text[1:-1]
-        if word.kind == CHARACTER and len(inner) > 1 and "\\" not in inner:
+        if word.kind == words.CHARACTER and len(inner) > 1 and "\\" not in inner:
             line, column = layout.place(word.start)
             where = f"{given.source.file or 'command line'}:{line}:{column}"
             what = f"{where}: {word.text} is a number made of {len(inner)} characters"

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from sonde.consume.events import Table, TableRow
 from sonde.consume.generated import code, constant, function
 from sonde.consume.options import Options
+from sonde.frontends.d.report import printf
 from sonde.frontends.d.report.histogram import histogram
 from sonde.frontends.d.report.lines import has_lines, lines
 from sonde.frontends.d.report.trace import key_piece
@@ -117,6 +118,5 @@ def _format_pieces(
         for place, each in functions
     ]
     following = iter(results)
-    from sonde.frontends.d.report.printf import printf_pieces  # few tables have one
 
-    return printf_pieces(conversions, keys, escaping, lambda: next(following, results[-1]))
+    return printf.printf_pieces(conversions, keys, escaping, lambda: next(following, results[-1]))

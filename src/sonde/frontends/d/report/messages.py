@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from sonde.consume.events import Drop, Fault, Record
 from sonde.model.probe import Probe
 from sonde.model.records import FAULTS
@@ -92,8 +94,6 @@ def refusal_text(record: Record, reason: str, place: FaultPlace | None = None) -
 
 def tells_of_mishap(text: str, may_lose: bool) -> bool:
     """Whether a clause was aborted, a recording lacks what was asked for, or something was lost that may not be."""
-    import re  # what tests of scripts ask
-
     if text.startswith((_OF_CLAUSE, _OF_PLACE, "the recording does not hold ")):
         return True
     things = "|".join(sorted({thing for _, thing, _ in _DROPS.values()}))

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from sonde.consume.decode import RecordColumns, columns, compile_comprehension
 from sonde.consume.generated import code, constant
 from sonde.formats.bpf_ring import RING_HEADER
+from sonde.frontends.d.report import printf
 from sonde.frontends.d.report.trace import shown_field, trace_piece
 from sonde.model.conversions import MOST_COLUMNS
 from sonde.model.records import (
@@ -80,11 +81,10 @@ def _action_pieces(action: Action, layout: RecordColumns, style: Style) -> Itera
             return (FormatPiece(b"%s", (code("limited({}, {})", memory, sources[dynamic]),)),)
         case PrintfAction(conversions, fields) | CommandAction(_, conversions, fields):
             arguments = iter([field_argument(field, sources[field]) for field in fields])
-            from sonde.frontends.d.report.printf import printf_pieces  # few records have formats
 
             # What a command or a path is made of is not shown.
             escaping = style.escaping if isinstance(action, PrintfAction) else _AS_IT_IS
-            return printf_pieces(conversions, arguments, escaping)
+            return printf.printf_pieces(conversions, arguments, escaping)
         case _:
             return ()
 

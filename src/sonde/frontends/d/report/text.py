@@ -8,12 +8,14 @@ from sonde.consume.events import Drop, Fault, Record, Table
 from sonde.consume.generated import code, constant
 from sonde.consume.options import Options
 from sonde.consume.sink import Report
+from sonde.frontends.d.report import aggregate, flow, message_file
 from sonde.frontends.d.report.messages import absence_text, drop_text, fault_text, refusal_text
 from sonde.frontends.d.report.record import Formatter, Style, compile_actions, widest
 from sonde.model.conversions import Conversion
 from sonde.model.probe import Probe
 from sonde.model.records import UNRECORDED, Action, CommandAction, OtherAction, PacketAction, RecordLayout
 from sonde.model.spec import TracingSpec
+from sonde.report import commands, fault_places, pcap, samples, typed_object
 from sonde.report.escaping import Escaping, escaping_for
 from sonde.report.output import Output, Performer, Showing
 from sonde.report.piece import FormatPiece, environment
@@ -27,7 +29,6 @@ if TYPE_CHECKING:
     from sonde.frontends.d.report.aggregate import AggregateText
     from sonde.frontends.d.report.flow import Escape, Flow
     from sonde.report.pcap import Packets
-    from sonde.report.samples import SampleLines
 
 
 _AT_ONCE = 1 << 23
@@ -52,18 +53,14 @@ class _Titles(dict[int, bytes]):
 
 
 def _perform(name: str, argument: bytes, output: Output) -> str | None:
-    from sonde.report.commands import perform  # most programs reach nothing outside
-
-    return perform(name, argument, output)
+    return commands.perform(name, argument, output)
 
 
 def text_report(spec: TracingSpec, options: Options, showing: Showing) -> TextReport:
     """The report of a session (`session.reports.TextLayouts`)."""
     errors: Any = None
     if showing.tell is not None:
-        from sonde.frontends.d.report.message_file import MessageFile  # of programs in Python alone
-
-        errors = MessageFile(showing.tell)
+        errors = message_file.MessageFile(showing.tell)
     return TextReport(
         spec, options, showing.output, errors, showing.symbolizer, showing.program, showing.act, showing.is_recorded,
         showing.take,
@@ -137,11 +134,9 @@ class TextReport(Report):
     def _escaping(self) -> Escaping:
         return escaping_for(self._output.is_terminal, self._options.rawbytes, self._is_recorded)
 
-    def sample_lines(self) -> SampleLines:
+    def sample_lines(self) -> samples.SampleLines:
         """Shows samples among the rest of the text."""
-        from sonde.report.samples import SampleLines  # most programs let none through
-
-        return SampleLines(self._addresses, self._output.write, self._shown_name)
+        return samples.SampleLines(self._addresses, self._output.write, self._shown_name)
 
     def _shown_name(self, name: bytes) -> bytes:
         return self._escape(name)
@@ -205,15 +200,12 @@ class TextReport(Report):
     def _typed(self, number: int, data: bytes, address: int | None) -> bytes:
         """What print() shows."""
         # Only programs that call it are to wait for this import.
-        from sonde.report.typed_object import object_text
 
-        return object_text(self._types, number, data, address, self._options.printsize)
+        return typed_object.object_text(self._types, number, data, address, self._options.printsize)
 
     def _flow_line(self, cpu: int, probe: int, clause: int, is_first: bool) -> bytes:
         if self._flow is None:
-            from sonde.frontends.d.report.flow import Flow  # most programs indent nothing
-
-            self._flow = Flow()
+            self._flow = flow.Flow()
             self._flow.escape = self._escape
         return self._flow.line(cpu, self._probes[probe], clause, is_first)
 
@@ -222,9 +214,7 @@ class TextReport(Report):
         self._has_heading = True
         testing = self._options.testing
         if self._options.flowindent:
-            from sonde.frontends.d.report.flow import HEADING
-
-            line = HEADING % b"FUNCTION"
+            line = flow.HEADING % b"FUNCTION"
             self._output.write(line + b"\n" if testing else b"%3s %s\n" % (b"CPU", line))
         else:
             line = b"%32s\n" % b"FUNCTION:NAME"
@@ -279,9 +269,7 @@ class TextReport(Report):
 
     def _packet(self, record: Record, action: PacketAction) -> None:
         if self._packets is None:
-            from sonde.report.pcap import Packets
-
-            self._packets = Packets(self._output)
+            self._packets = pcap.Packets(self._output)
         reason = self._packets.show(action, record.data)
         if reason is not None:
             self.refusal(record, reason)
@@ -296,9 +284,8 @@ class TextReport(Report):
     def _write_rows(self, table: Table, conversions: tuple[Conversion, ...] | None) -> None:
         if self._aggregates is None:
             # A program without aggregations is not to wait for this import.
-            from sonde.frontends.d.report.aggregate import AggregateText
 
-            self._aggregates = AggregateText(self._addresses, self._options)
+            self._aggregates = aggregate.AggregateText(self._addresses, self._options)
         for text in self._aggregates.format(table, conversions, self._escaping()):
             self._output.write(text)
 
@@ -317,9 +304,8 @@ class TextReport(Report):
         if fault.code == UNRECORDED and not self._is_recorded:
             # The end of the replay tells how often, and what would help.
             return
-        from sonde.report.fault_places import fault_place  # few programs have any
 
-        self._complain(fault_text(fault, fault_place(fault, self._spec)))
+        self._complain(fault_text(fault, fault_places.fault_place(fault, self._spec)))
         explanation = "" if self._has_explained or self._options.testing else absence_text(fault)
         if explanation:
             self._has_explained = True
@@ -329,9 +315,7 @@ class TextReport(Report):
         self._complain(drop_text(drop, self._options.droptags))
 
     def refusal(self, record: Record, reason: str) -> None:
-        from sonde.report.fault_places import refusal_place  # likewise
-
-        self._complain(refusal_text(record, reason, refusal_place(record, self._spec)))
+        self._complain(refusal_text(record, reason, fault_places.refusal_place(record, self._spec)))
 
     def learn(self, probes: Iterable[Probe]) -> None:
         """Probes that were found while tracing."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from sonde.arch import call_numbers
 from sonde.frontends.d.warnings.warning import Warning
 from sonde.model.kinds import is_integer, spell
 from sonde.model.program import (
@@ -49,14 +50,13 @@ def names_of_calls(clauses: Sequence[Clause]) -> Iterator[Warning]:
     holding = {found for node in assigned if (found := _variable(node.target)) is not None}
     if not holding:
         return
-    from sonde.arch.call_numbers import implemented_by  # few programs keep names
 
     for node in every:
         if not isinstance(node, Binary) or node.op not in ("==", "!="):
             continue
         for value, text in ((node.left, node.right), (node.right, node.left)):
             if isinstance(text, StringConst) and _variable(value) in holding:
-                function = implemented_by(text.value.decode(errors="surrogateescape"))
+                function = call_numbers.implemented_by(text.value.decode(errors="surrogateescape"))
                 if function:
                     call = text.value.decode(errors="replace")
                     yield Warning(text.position, f"probefunc of {call}(2) is {function}", f'compare with "{function}"')

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sonde.frontends.d import errors
 from sonde.frontends.d.check import casts, operators
 from sonde.frontends.d.check.calls import call
 from sonde.frontends.d.check.conversions import as_operand
@@ -292,10 +293,8 @@ Asking: TypeAlias = "TypeCast | TypeQuestion"
 
 
 def _parsed(text: str, node: Asking, scope: Scope) -> Expr:
-    from sonde.frontends.d.errors import DError
-
     try:
         return parse_expression(text, is_type_name=scope.is_type_name)
-    except DError:
+    except errors.DError:
         hint = "write it as C does: 'struct file *'"
         raise PythonError(f"'{node.type}' is no type of C's", node.position, hint) from None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sonde.frontends.d import syntax
-from sonde.frontends.d.check import access, assignments, expressions
+from sonde.frontends.d.check import access, assignments, expressions, operands, translators
 from sonde.frontends.d.check.calls import call
 from sonde.frontends.d.check.operands import Operand, TranslatorValue
 from sonde.frontends.d.check.scope import Scope
@@ -51,11 +51,8 @@ class Attribute(Node):
     def checked(self, scope: Scope) -> Operand:
         operand = scope.evaluate(self.object, scope)
         if isinstance(operand, TranslatorValue):
-            from sonde.frontends.d.check.operands import TRANSLATED_POINTER
-            from sonde.frontends.d.check.translators import member  # few values are those of translators
-
-            is_pointer_to = operand.type == TRANSLATED_POINTER
-            return placed(member(operand, self.name, is_pointer_to, scope, self.position), self.position)
+            is_pointer_to = operand.type == operands.TRANSLATED_POINTER
+            return placed(translators.member(operand, self.name, is_pointer_to, scope, self.position), self.position)
         if is_string(operand.type):
             hint = "D's functions are for texts: strlen, strstr, substr, index, toupper ..."
             raise PythonError(f"texts have no methods in a probe: {self.name}", self.position, hint)

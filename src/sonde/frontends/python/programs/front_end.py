@@ -14,6 +14,7 @@ from sonde.frontends.languages import Checked, Part, Remark
 from sonde.frontends.python.captured import CapturedProgram, program_of
 from sonde.frontends.python.check.signs import NeedsSignError
 from sonde.frontends.python.lowering.clauses import Clauses
+from sonde.frontends.python.programs import mistakes
 from sonde.frontends.python.programs.later import set_later
 from sonde.frontends.python.programs.lines import CapturedLines
 from sonde.model.catalog import Catalog
@@ -37,7 +38,7 @@ def check(
     try:
         made = _checked(captured, options, catalog, process, lines)
     except SourceError as error:
-        raise _told(error, lines) from None
+        raise mistakes.told(error, lines) from None
     except RecursionError:
         raise ProgramError("a probe function is nested too deeply") from None
     program = made.checker.program()._replace(follows_lines=True)
@@ -46,7 +47,7 @@ def check(
         tuple(Part(title, clauses) for title, clauses in made.parts),
         lines.by_file(),
         is_destructive(program),
-        lambda found: _told(found, lines),
+        lambda found: mistakes.told(found, lines),
         made.checker.declared_types,
         _no_remarks,
         lambda _: _warned(made.checker, lines),
@@ -140,17 +141,9 @@ def _all_checked(
     return parts, missing
 
 
-def _told(error: SourceError, lines: CapturedLines) -> ProgramError:
-    from sonde.frontends.python.programs.mistakes import told  # few programs have any
-
-    return told(error, lines)
-
-
 def _warned(checker: Checker, lines: CapturedLines) -> Iterable[Remark]:
     for each in checker.warnings():
-        from sonde.frontends.python.programs.mistakes import warned  # likewise
-
-        yield warned(each, lines)
+        yield mistakes.warned(each, lines)
 
 
 def _no_remarks() -> Iterable[Remark]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from sonde.runtime.machine.faults import AccessError
@@ -31,8 +32,6 @@ class Refusals:
 
     def _access(self, trace: TracebackType) -> AccessError | None:
         """The first access of the line that memory does not allow."""
-        import re  # an import that most runs do without
-
         offset = trace.tb_frame.f_locals["a"] & (1 << 64) - 1
         for kind, bits, name in re.findall(_ACCESS, self._lines[trace.tb_lineno - 1]):
             try:
