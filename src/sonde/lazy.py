@@ -51,6 +51,12 @@ class LazyModule(ModuleType):
         execute(self)
         return getattr(self, name)
 
+    def __setattr__(self, name: str, value: object) -> None:
+        # The module's code would set the name anew. Modules of a package are its attributes.
+        if not name.startswith("__") and not isinstance(value, ModuleType):
+            execute(self)
+        ModuleType.__setattr__(self, name, value)
+
     def __dir__(self) -> "list[str]":
         execute(self)
         return dir(self)
@@ -243,7 +249,7 @@ class Finder:
         full = f"{package.__name__}.{name}"
         # Another thread may be here, too: there is one module.
         module = sys.modules.setdefault(full, make(full, self._specify))
-        setattr(package, name, module)
+        package.__dict__[name] = module
         return module
 
     def lazy_package(self, spec: ModuleSpec) -> ModuleType:

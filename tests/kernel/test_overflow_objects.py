@@ -300,5 +300,6 @@ def test_the_example_handles_a_clock_on_both_engines(engine):
     command = shlex.join([sys.executable, "-IS", str(WORKING)])
     done = sonde("--engine", engine, "--object", compiled(source), *words, "-c", command)
     found, lines = values(done), LINE.findall(done.stdout)
-    assert found["data"] == len(lines) > 60
+    # Clocks of the embedded engine count what the program computes itself.
+    assert found["data"] == len(lines) > (60 if engine == "kernel" else 20)
     assert {section for *_, section in lines} == {"perf_event/997hz"}

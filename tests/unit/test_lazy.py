@@ -104,6 +104,10 @@ print(*{repr(each).replace(" ", "") for each in found}, len(found))
     assert run(package, code) == ["(1,109,1)", "8"]
 
 
+def test_a_name_that_is_set_stays_so(package):
+    assert run(package, "from made import shown; shown.VALUE = 7; print(shown.VALUE)") == ["shown", "7"]
+
+
 def test_names_are_listed(package):
     assert "VALUE" in run(package, "from made import shown; print(*dir(shown))")
 
