@@ -62,7 +62,9 @@ def files(tmp_path):
     return where
 
 
-@pytest.mark.parametrize("engine", ["embedded", pytest.param("kernel", marks=needs("CAP_BPF", "CAP_PERFMON"))])
+@pytest.mark.parametrize(
+    "engine", ["embedded", pytest.param("kernel", marks=(pytest.mark.long, needs("CAP_BPF", "CAP_PERFMON")))]
+)
 def test_hostile_mappings_cost_their_own_names_alone(engine, files, tmp_path):
     program = tmp_path / "caller.py"
     program.write_text(CALLER)

@@ -214,7 +214,7 @@ static int compat(void)
     int wrong = 0, ends[2];
     struct { void *place; unsigned long size; } vector[2] = {{bytes, 1000}, {bytes, 1000}};
     pipe(ends);
-    for (int n = 0; n < 40 * TURNS; n++) {
+    for (int n = 0; n < 20 * TURNS; n++) {
         long found = 20;
         __asm__ volatile("int $0x80" : "+a"(found) : "D"((long)ends[1]), "S"(vector), "d"(2L) : "memory", "r8", "r9",
                          "r10", "r11");
@@ -233,7 +233,7 @@ int main(int count_of_words, char **words)
 """
 
 
-@pytest.mark.share(1)
+@pytest.mark.long
 @pytest.mark.parametrize("how", ["by their own clocks", "when they are asked"])
 @pytest.mark.parametrize("which", range(4), ids=["stream", "datagrams", "resets", "32 bits"])
 def test_calls_that_end_short_by_themselves_are_left_so(which, how):

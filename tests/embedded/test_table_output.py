@@ -103,6 +103,7 @@ def asked(*questions):
     return ast.literal_eval(done.stdout.decode())
 
 
+@pytest.mark.long
 def test_each_reader_has_the_totals_that_are_printed(folder):
     frames = [
         polars.read_ipc_stream(folder / "t.arrow"), polars.read_parquet(folder / "t.parquet"),
