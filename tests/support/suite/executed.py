@@ -31,6 +31,7 @@ TESTS = (
     "tests/embedded/test_calls_example.py",
     "tests/embedded/test_filed_packets.py::test_devices_are_the_interfaces_and_directions_those_of_the_file",
     "tests/embedded/test_objects_fetch.py",
+    "tests/embedded/test_table_output.py",
     "tests/kernel/test_bpftrace_live.py::test_addresses_have_names_and_faults_are_told",
     "tests/kernel/test_bpftrace_live.py::test_stacks_are_values_and_have_modes",
     "tests/kernel/test_bpftrace_live.py::test_timers_and_system",
@@ -57,7 +58,6 @@ reach all modules, since a hook costs as much time as sonde itself."""
 
 SHORT_TESTS = (
     "tests/embedded/test_switches.py",
-    "tests/embedded/test_table_output.py",
     "tests/embedded/test_user_probes.py",
     "tests/kernel/test_object_globals.py",
     "tests/kernel/test_packet_objects.py",
