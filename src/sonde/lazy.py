@@ -43,9 +43,13 @@ class LazyModule(ModuleType):
 
     def __getattr__(self, name: str) -> object:
         # Python and its tools look for special names of modules, which a module of this package has from the start.
-        if name in _OWN and "__spec__" not in self.__dict__:
-            give_attributes(self, self.__dict__[_STATE][1](self.__name__))
-            return getattr(self, name)
+        if name in _OWN:
+            state = self.__dict__.get(_STATE)
+            if state is not None and "__spec__" not in self.__dict__:
+                give_attributes(self, state[1](self.__name__))
+            # Another thread may have executed the module meanwhile.
+            if name in self.__dict__:
+                return self.__dict__[name]
         if name.startswith("__") and name not in ("__all__", "__getattr__"):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         execute(self)
@@ -87,7 +91,7 @@ def make(
 
 
 def give_attributes(module: ModuleType, spec: "ModuleSpec") -> None:
-    """What Python's import system gives a module (importlib._bootstrap._init_module_attrs)."""
+    """Set the attributes that Python's import system sets (importlib._bootstrap._init_module_attrs)."""
     names = _names(module)
     names["__loader__"], names["__package__"] = spec.loader, spec.parent
     names["__file__"], names["__cached__"] = spec.origin, spec.cached
@@ -193,7 +197,7 @@ def compiled_header(time: int, size: int) -> bytes:
 
 
 def _bundle(folder: str) -> "tuple[memoryview, Index]":
-    """What follows the index, and the index. Both are empty where no bundle of this Python is."""
+    """The marshalled codes and the index. Both are empty if there is no bundle of this Python."""
     import mmap  # programs that import sonde need it later, or never
 
     try:
@@ -253,9 +257,7 @@ class Finder:
         return module
 
     def lazy_package(self, spec: ModuleSpec) -> ModuleType:
-        module = make(spec.name, lambda name: spec, self._lazy_package_class, self.package_class)
-        give_attributes(module, spec)
-        return module
+        return _made(spec, self._lazy_package_class, self.package_class)
 
     def _specify(self, name: str) -> ModuleSpec:
         """The specification of a module that has been made."""
@@ -324,7 +326,7 @@ def _elsewhere(name: str, path: "Sequence[str]") -> ModuleSpec | None:
 
 
 def _about(path: str) -> os.stat_result | None:
-    """What a file is; None if there is no regular one."""
+    """The status of a regular file, None if there is none."""
     try:
         found = os.stat(path)
     except OSError:
@@ -332,8 +334,9 @@ def _about(path: str) -> os.stat_result | None:
     return found if stat.S_ISREG(found.st_mode) else None
 
 
-def _made(spec: ModuleSpec) -> ModuleType:
-    module = make(spec.name, lambda name: spec)
+def _made(spec: ModuleSpec, *kinds: "type[Any]") -> ModuleType:
+    """A lazy module whose specification is known."""
+    module = make(spec.name, lambda name: spec, *kinds)
     give_attributes(module, spec)
     return module
 
@@ -378,7 +381,7 @@ class _LoaderElsewhere:
 
 
 def _code(source: str, made_of: tuple[int, int]) -> "CodeType | None":
-    """What the file, of this time and size, was compiled to, if that is beside it."""
+    """The compiled code beside a source of this time and size, None if there is none."""
     directory, _, name = source.rpartition("/")
     try:
         file = os.open(f"{directory}/__pycache__/{name[:-3]}{_COMPILED}", os.O_RDONLY | os.O_CLOEXEC)

@@ -25,7 +25,8 @@ _LOCAL = frozenset(
 """Types of file systems that no program and no other machine serves."""
 
 _STORING = frozenset((
-    0x01021994, 0x858458F6, 0x794C7630, 0x61756673, 0x958458F6,  # tmpfs, ramfs, overlay, aufs, hugetlbfs
+    0x01021994, 0x858458F6, 0x794C7630, 0x61756673, 0x958458F6, 0xF15F,
+    # tmpfs, ramfs, overlay, aufs, hugetlbfs, ecryptfs
     0xEF53, 0x9123683E, 0x58465342, 0xCA451A4E, 0x2FC12FC1, 0xF2F52010,  # ext4, btrfs, xfs, bcachefs, zfs, f2fs
     0x73717368, 0xE0F5E1E2, 0x24051905, 0x72B6, 0x28CD3D45,  # squashfs, erofs, ubifs, jffs2, cramfs
     0x65735546, 0x6969, 0x01021997, 0x00C36400, 0xFF534D42, 0xFE534D42, 0x517B, 0x5346414F, 0x6B414653, 0x73757245,

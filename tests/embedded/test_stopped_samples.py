@@ -1,9 +1,11 @@
 """Samples of threads that are stopped for them: whole stacks, Python's functions, and programs that notice nothing."""
 
+import errno
 import os
 import random
 import re
 import shlex
+import signal
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -22,7 +24,7 @@ from test_below_filters import PERF_EVENT_OPEN, below
 from sonde.arch import registers, system_calls
 from sonde.engines.embedded.sources.sampling import UnsampledTime
 from sonde.engines.embedded.sources.stopped_samples import Periods
-from sonde.engines.embedded.tracer import call_stops, unfinished
+from sonde.engines.embedded.tracer import call_stops, interruptions, unfinished
 from sonde.engines.embedded.tracer.plan import ENTRY, RETURN
 from sonde.engines.embedded.tracer.running_threads import RunningThreads
 
@@ -383,6 +385,27 @@ def test_a_call_that_goes_on_moves_the_rest_and_leaves_all_as_it_was(number, pie
             if call is None:
                 unfinished.finish(0, last)
                 assert caller.taken == before | {registers.CALL_RESULT: total}
+
+
+@pytest.mark.parametrize(
+    ("number", "done", "waiting", "delivered", "is_noted"),
+    [
+        (system_calls.WRITE, 7, {signal.SIGPIPE}, 0, True),
+        (system_calls.WRITE, 7, set(), signal.SIGPIPE, True),
+        (system_calls.SENDTO, 7, set(), 0, False),
+        (system_calls.SENDTO, 7, set(), signal.SIGALRM, False),
+        (system_calls.RECVFROM, 7, {signal.SIGPIPE}, 0, False),
+        (system_calls.IO_URING_ENTER, 0, {signal.SIGPIPE}, 0, False),
+    ],
+)
+def test_only_a_signal_for_the_rest_of_a_write_is_extra(number, done, waiting, delivered, is_noted, monkeypatch):
+    """One that the program has of its own is delivered, also after a write whose rest raised none."""
+    monkeypatch.setattr(unfinished, "ptrace", Caller(number, [(4096, 100)], -errno.EPIPE))
+    monkeypatch.setattr(interruptions, "_waiting", lambda tid: sum(1 << each - 1 for each in waiting))
+    threads = SimpleNamespace(broken=set())
+    interruptions.finish(threads, 7, unfinished.Unfinished(done, (number, 5, 4096, 100, 0, 0, 0)), delivered)
+    assert interruptions.is_extra(threads, 7, signal.SIGPIPE) == is_noted
+    assert not interruptions.is_extra(threads, 7, signal.SIGPIPE)
 
 
 VECTORS_WRITTEN = """

@@ -1,11 +1,15 @@
-"""Modules of the package are executed at the first use of one of their names, once, by whoever is first."""
+"""Modules of the package are executed at the first use of one of their names, once, by the thread that is first."""
 
+import importlib
+import os
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
 
 import pytest
+from support.places import TESTS
+from support.suite.example_counts import share_of
 
 import sonde
 
@@ -117,6 +121,8 @@ def test_an_object_of_a_lazy_module_is_pickled_and_read(package):
 import pickle
 from made import shown
 data = pickle.dumps(shown.Thing())
+import importlib
+import os
 import subprocess
 print(data.hex())
 """
@@ -156,3 +162,65 @@ os.waitpid(child, 0)
 print(slow.value(), slow.COUNT)
 """
     assert run(package, code) == ["109", "1", "109", "1"]
+
+
+ROOT = Path(sonde.__file__).parent
+
+
+def failure_of(name):
+    """The last line of the error, "" if the module is executed in a process that has executed no other."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            dir(importlib.import_module(name))
+        except BaseException as error:
+            os.write(writer, f"{name}: {error!r}\n".encode()[-1000:])
+        os._exit(0)
+    os.close(writer)
+    with open(reader) as file:
+        told = file.read()
+    os.waitpid(child, 0)
+    return told
+
+
+@pytest.mark.long
+def test_each_module_is_executed_by_itself():
+    """No module's code needs a name of another one whose code needs it, in whatever order they are used."""
+    paths = (each for each in sorted(ROOT.rglob("*.py")) if each.stem != "__main__")
+    names = [".".join(("sonde", *path.relative_to(ROOT).with_suffix("").parts)) for path in share_of(paths)]
+    code = f"import sys, test_lazy; print(*map(test_lazy.failure_of, {names!r}), sep='', end='')"
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT.parent}:{TESTS}:{TESTS / 'unit'}"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
+    assert done.stdout == ""
+    assert len(names) > 300
+
+
+MEETING = """
+import faulthandler, random, sys, threading
+import sonde
+faulthandler.dump_traceback_later(300, exit=True)
+sys.setswitchinterval(1e-5)
+seed, gate, errors = int(sys.argv[1]), threading.Barrier(8), []
+PROGRAMS = ("BEGIN { exit(0); }", "syscall:::entry { @[execname, ustack()] = count(); }",
+            "profile-97 { @ = quantize(arg0); }", 'proc:::exec { printf("%Y %s", walltimestamp, execname); }')
+def meet(number):
+    drawn = random.Random(8 * seed + number)
+    gate.wait()
+    try:
+        for _ in range(30): getattr(sonde, drawn.choice(sonde.__all__))
+        for each in drawn.sample(PROGRAMS, 3): sonde.compile(each, engine=drawn.choice(("embedded", "kernel")))
+    except BaseException as error:
+        errors.append(repr(error))
+threads = [threading.Thread(target=meet, args=(number,)) for number in range(8)]
+for each in threads: each.start()
+for each in threads: each.join()
+print(*errors)
+"""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(2))
+def test_threads_that_use_the_library_first_meet_in_its_modules(seed):
+    done = subprocess.run([sys.executable, "-c", MEETING, str(seed)], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.strip()) == (0, ""), done.stderr

@@ -20,7 +20,7 @@ from sonde.machine import proc
 from sonde.machine.facts import is_signal_ignored
 
 _RESTARTNOHAND = 514
-_TRAP = 1 << signal.SIGTRAP - 1
+_TRAP, _PIPE = 1 << signal.SIGTRAP - 1, 1 << signal.SIGPIPE - 1
 
 
 def begin_again(threads: TracedThreads, tid: int) -> int:
@@ -49,16 +49,25 @@ def signalled(threads: TracedThreads, tid: int, number: int) -> None:
         return
     threads.renewed.discard(tid)
     call = threads.unfinished.pop(tid, None)
-    if call is not None and unfinished.finish(tid, call):
-        threads.broken.add(tid)
+    if call is not None:
+        finish(threads, tid, call, number)
     with suppress(OSError):
         if ptrace.result(tid) == -_RESTARTNOHAND and _may_fail(tid):
             ptrace.call(ptrace.POKEUSER, tid, registers.CALL_RESULT, -errno.EINTR)
 
 
+def finish(threads: TracedThreads, tid: int, call: unfinished.Unfinished, number: int = 0) -> None:
+    """End a call that was made once more. `number`: the signal that is about to be delivered. A SIGPIPE for the rest
+    of a write is noted if it comes next: a socket sends none with MSG_NOSIGNAL, and one that is blocked stays so."""
+    if unfinished.finish(tid, call):
+        with suppress(OSError):
+            if number == signal.SIGPIPE or _waiting(tid) & _PIPE:
+                threads.broken.add(tid)
+
+
 def is_extra(threads: TracedThreads, tid: int, number: int) -> bool:
-    """Whether a signal that is about to be delivered, after signalled(), is one that the thread would not get alone: a
-    SIGPIPE for the rest of a write that was cut short where it was made once more. The next write has its own."""
+    """True for a signal that the thread would not get without a tracer, to be asked after signalled(): a SIGPIPE for
+    the rest of a write that a stop had cut short. The next write has its own."""
     if number != signal.SIGPIPE or tid not in threads.broken:
         return False
     threads.broken.discard(tid)
@@ -66,12 +75,17 @@ def is_extra(threads: TracedThreads, tid: int, number: int) -> bool:
 
 
 def has_signal(threads: TracedThreads, tid: int) -> bool:
-    """Whether a signal waits that the thread does not block, and that is not of a clock. Raises OSError."""
-    found = proc.status(tid)
-    waiting = (int(found["SigPnd"], 16) | int(found["ShdPnd"], 16)) & ~int(found["SigBlk"], 16)
+    """True if a signal is pending that the thread does not block, other than a clock's. Raises OSError."""
+    waiting = _waiting(tid)
     if threads.traps is not None and tid in threads.traps:
         waiting &= ~_TRAP
     return bool(waiting)
+
+
+def _waiting(tid: int) -> int:
+    """The mask of pending signals that the thread does not block. Raises OSError."""
+    found = proc.status(tid)
+    return (int(found["SigPnd"], 16) | int(found["ShdPnd"], 16)) & ~int(found["SigBlk"], 16)
 
 
 def is_to_be_repeated(threads: TracedThreads, tid: int, result: int) -> bool:
@@ -88,7 +102,7 @@ def is_failing(tid: int) -> bool:
 
 
 def _may_fail(tid: int) -> bool:
-    """Whether the call that the thread leaves is one that may fail by a stop. Raises OSError."""
+    """True if a stop can make the call fail that the thread leaves. Raises OSError."""
     number = ptrace.called(tid)
     if number not in system_calls.FAILING and number not in system_calls.COMPAT_FAILING:
         return False

@@ -112,7 +112,7 @@ def called(tid: int) -> int:
 
 
 def is_native(tid: int) -> bool:
-    """Whether the system call that the stopped thread leaves is one of 64 bits. Raises OSError."""
+    """True if the stopped thread leaves a 64-bit system call, by the instruction before its address. Raises OSError."""
     place = peek_user(tid, registers.PROGRAM_COUNTER) - system_calls.INSTRUCTION_SIZE
     try:
         return peek(tid, place) & 0xFFFF == system_calls.INSTRUCTION

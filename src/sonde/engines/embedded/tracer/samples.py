@@ -126,7 +126,7 @@ def _make_once_more(threads: TracedThreads, tid: int, left: unfinished.Unfinishe
 
 
 def _may_be_refused(threads: TracedThreads, tid: int) -> bool:
-    """Whether the thread has a filter of its own, which may refuse a call with other arguments. Raises OSError."""
+    """True if the thread has a seccomp filter of its own: it may refuse a call with other arguments. Raises OSError."""
     found = proc.status(tid)
     if found.get("Seccomp", "0") == "0":
         return False
@@ -205,5 +205,4 @@ def finish(threads: TracedThreads, tid: int) -> None:
             # The kernel looks for a call to be made once more only where it stops behind the exit.
             threads.ptrace(ptrace.INTERRUPT, tid, 0, 0)
             return
-    if unfinished.finish(tid, call):
-        threads.broken.add(tid)
+    interruptions.finish(threads, tid, call)

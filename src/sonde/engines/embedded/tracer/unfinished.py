@@ -103,8 +103,8 @@ def rest(tid: int) -> Unfinished | None:
 
 
 def _waits_for_completions(number: int, given: Sequence[int], done: int) -> bool:
-    """Whether fewer are there than the call waits for; of a ring only the program knows how many are, and to wait once
-    more for what is there takes no time."""
+    """True if the call waits for more completions. Only the program knows the number in a ring: to wait again for those
+    that are there takes no time."""
     if number == system_calls.IO_URING_ENTER:
         return bool(given[3] & _GETEVENTS and given[2] & _U32)
     return 0 < done < given[1]
@@ -145,19 +145,19 @@ def next_piece(tid: int, call: Unfinished) -> Unfinished | None:
 
 
 def finish(tid: int, call: Unfinished) -> bool:
-    """The thread leaves the call, or a signal is to be delivered before that has been made once more. Whether what was
-    left of a write has met a closed end, of which SIGPIPE tells, too: the next write does so again.
+    """Put the thread's registers back where it leaves the call, or where a signal comes before the call has been made
+    once more. True if the rest of a write met a closed end: that the next write meets as well.
 
-    An error of a socket is told once. One that a receiver meets is the result, as the next call would be told that the
-    connection has ended well.
+    The kernel reports an error of a socket once. An error that a receiver meets is the result: otherwise the next call
+    would report a regular end of the connection.
     """
     is_broken = False
     with suppress(OSError):
         result = ptrace.result(tid)
-        is_broken = result == -errno.EPIPE
         if result >= 0:
             result += call.done
         elif call.done and not (call.number == system_calls.RECVFROM and -result in _CONNECTION_ERRORS):
+            is_broken = result == -errno.EPIPE
             result = call.done
         _set(tid, call.given, result)
     return is_broken
@@ -192,9 +192,9 @@ def _waits_for_all(tid: int, number: int, given: Sequence[int]) -> bool:
 
 
 def _is_waited_for(tid: int, descriptor: int, ended: int) -> bool:
-    """Whether a call waits for all that it is to move by the thread's descriptor: of a pipe or a stream that is open,
-    has no error (the events `ended` of poll(2)), and is not O_NONBLOCK. Where sonde may not look at it that is so of a
-    write: one that moves a part is of a stream, and finish() knows of its end."""
+    """True for a pipe or stream on which a call waits until all bytes are moved: it is open, has no error (the events
+    `ended` of poll(2)), and is not O_NONBLOCK. If sonde may not duplicate the descriptor, true for a write: only a
+    stream moves a part, and finish() handles a closed end."""
     if not _may_wait(tid, descriptor):
         return False
     try:
@@ -216,7 +216,7 @@ def _is_waited_for(tid: int, descriptor: int, ended: int) -> bool:
 
 
 def _may_wait(tid: int, descriptor: int) -> bool:
-    """Whether the descriptor is not O_NONBLOCK."""
+    """True if the descriptor is not O_NONBLOCK (/proc/TID/fdinfo)."""
     try:
         with open(f"/proc/{tid}/fdinfo/{descriptor}", encoding="ascii") as file:
             flags = [int(line.split()[1], 8) for line in file if line.startswith("flags:")]
